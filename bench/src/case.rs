@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use windlass_core::manifest::{MAX_RESOURCES, SourceFile};
-use windlass_testkit::fleet::{Edition, FleetText, Form, LARGEST_FILE_NODES, one_file, spread};
+use windlass_testkit::fleet::{FleetEdition, FleetForm, FleetText, LARGEST_FILE_NODES, one_file, spread};
 
 /// A fleet and what it was before.
 pub(crate) struct Case {
@@ -18,22 +18,25 @@ pub(crate) struct Case {
 impl Case {
     /// The same fleet at four sizes, each about ten times the one before.
     pub(crate) fn sizes() -> Vec<Case> {
-        let nodes = |name, nodes| Case::new(name, 1, |edition| vec![one_file(nodes, Form::List, edition)]);
+        let nodes =
+            |name, nodes| Case::new(name, 1, |edition| vec![one_file(nodes, FleetForm::List, edition)]);
         vec![
             nodes("100 nodes", 100),
             nodes("1,000 nodes", 1000),
             nodes("8,000 nodes", LARGEST_FILE_NODES),
-            Case::new("100,000 resources", 3, |edition| spread(MAX_RESOURCES, Form::List, edition)),
+            Case::new("100,000 resources", 3, |edition| spread(MAX_RESOURCES, FleetForm::List, edition)),
         ]
     }
 
     /// The largest file written with maps instead of lists.
     pub(crate) fn largest_as_maps() -> Case {
-        Case::new("8,000 nodes, maps", 1, |edition| vec![one_file(LARGEST_FILE_NODES, Form::Map, edition)])
+        Case::new("8,000 nodes, maps", 1, |edition| {
+            vec![one_file(LARGEST_FILE_NODES, FleetForm::Map, edition)]
+        })
     }
 
-    fn new(name: &'static str, thinning: usize, make: impl Fn(Edition) -> Vec<FleetText>) -> Case {
-        Case { name, current: make(Edition::Current), previous: make(Edition::Previous), thinning }
+    fn new(name: &'static str, thinning: usize, make: impl Fn(FleetEdition) -> Vec<FleetText>) -> Case {
+        Case { name, current: make(FleetEdition::Current), previous: make(FleetEdition::Previous), thinning }
     }
 
     /// How often to measure it.

@@ -8,8 +8,10 @@ use serde::Serialize;
 use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::desired::Desired;
 use windlass_core::diff::compare;
-use windlass_core::manifest::{Context, FileManifest, Memo, Role, SourceFile, assemble, read_file};
-use windlass_core::plan::{self, Confirmation, Plan};
+use windlass_core::manifest::{
+    FileManifest, FileRole, ReadCache, ReadContext, SourceFile, assemble, read_file,
+};
+use windlass_core::plan::{self, MassDestroyConfirmation, Plan};
 use windlass_testkit::fleet::ACCOUNT;
 
 use crate::Outcome;
@@ -56,13 +58,13 @@ struct Times {
 /// Measures one fleet.
 pub(crate) fn measure(case: &Case, asked: usize) -> Outcome<StageRow> {
     let files = sources(&case.current);
-    let previous = Memo::default().read_once(&sources(&case.previous), &Context::offline());
-    let mut memo = Memo::default();
-    let fleet = memo.read(&files, &Context::offline());
+    let previous = ReadCache::default().read_once(&sources(&case.previous), &ReadContext::offline());
+    let mut memo = ReadCache::default();
+    let fleet = memo.read(&files, &ReadContext::offline());
     if let Some(problem) = fleet.diagnostics.first().or(previous.diagnostics.first()) {
         return Err(format!("the fleet of {} has a problem: {}", case.name, problem.message).into());
     }
-    let accepted = Accepted::after(&previous.desired, &owner());
+    let accepted = Accepted::from_desired(&previous.desired, &owner());
     let mut times = Times::default();
     for _ in 0..case.runs(asked) {
         times.run_stages(&files, &accepted);
@@ -86,7 +88,7 @@ pub(crate) fn measure(case: &Case, asked: usize) -> Outcome<StageRow> {
 
 impl Times {
     fn run_stages(&mut self, files: &[SourceFile], accepted: &Accepted) {
-        let context = Context::offline();
+        let context = ReadContext::offline();
         let manifests = timed(&mut self.read, || read_all(files));
         let fleet = timed(&mut self.assemble, || assemble(manifests, &context));
         let plan = timed(&mut self.plan_all, || plan_against(&fleet.desired, &Accepted::default()));
@@ -96,13 +98,13 @@ impl Times {
         });
     }
 
-    fn run_whole(&mut self, files: &[SourceFile], accepted: &Accepted, memo: &mut Memo) {
+    fn run_whole(&mut self, files: &[SourceFile], accepted: &Accepted, memo: &mut ReadCache) {
         timed(&mut self.cold, || {
-            let fleet = Memo::default().read_once(files, &Context::offline());
+            let fleet = ReadCache::default().read_once(files, &ReadContext::offline());
             let plan = plan_against(&fleet.desired, &Accepted::default());
             (fleet, plan)
         });
-        let context = Context::offline();
+        let context = ReadContext::offline();
         timed(&mut self.known, || {
             let fleet = memo.read(files, &context);
             plan_against(&fleet.desired, accepted)
@@ -119,13 +121,13 @@ fn timed<T>(times: &mut Vec<Duration>, run: impl FnOnce() -> T) -> T {
 }
 
 fn read_all(files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
-    let role = |index| if index == 0 { Role::Root } else { Role::Included };
+    let role = |index| if index == 0 { FileRole::Root } else { FileRole::Included };
     let read = |(index, file): (usize, &SourceFile)| read_file(&file.path, &file.bytes, role(index));
     files.iter().enumerate().map(read).map(Arc::new).collect()
 }
 
 fn plan_against(desired: &Desired, accepted: &Accepted) -> Plan {
-    plan::build(desired, compare(desired, accepted, &owner()), Confirmation::Missing)
+    plan::build(desired, compare(desired, accepted, &owner()), MassDestroyConfirmation::Missing)
 }
 
 fn owner() -> Owner {

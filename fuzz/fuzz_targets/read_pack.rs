@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use gix::odb::pack;
 use libfuzzer_sys::fuzz_target;
-use windlass_source::{CommitId, Mirror, PathPrefix, Tree as _};
+use windlass_source::{CommitId, FileTree as _, Mirror, PathPrefix};
 
 /// As in a mirror: no object may inflate to more.
 const MAX_OBJECT_BYTES: usize = 64 << 20;
@@ -22,7 +22,8 @@ fn sound() -> &'static [u8] {
         work.git(&["repack", "-adfq"]);
         let directory = work.path().join(".git/objects/pack");
         let entries = std::fs::read_dir(directory).expect("a directory").flatten();
-        let path = entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|it| it == "pack"));
+        let path =
+            entries.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|it| it == "pack"));
         std::fs::read(path.expect("a pack")).expect("a pack")
     })
 }

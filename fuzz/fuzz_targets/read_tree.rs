@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use gix::objs::Write as _;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use windlass_core::manifest::{Context, IncludePattern, Memo, Selection};
+use windlass_core::manifest::{IncludePattern, ReadCache, ReadContext, Selection};
 use windlass_core::shape::TextValue as _;
-use windlass_source::{CommitId, FleetFiles, Mirror, PathPrefix, Tree as _, read_fleet};
+use windlass_source::{CommitId, FileTree as _, FleetFiles, Mirror, PathPrefix, read_fleet};
 
 /// A directory: entries that lead to files, to directories made before, or to nothing.
 #[derive(Arbitrary, Debug)]
@@ -101,12 +101,15 @@ fuzz_target!(|graph: Graph| {
     if let Ok(pattern) = IncludePattern::read(&graph.pattern) {
         let selection = Selection::of(&[pattern]);
         for (path, _) in tree.list(&selection).unwrap_or_default() {
-            assert!(selection.takes(&path) && !path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git")));
+            assert!(
+                selection.matches(&path)
+                    && !path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git"))
+            );
             assert!(tree.entry(&path).is_ok_and(|found| found.is_some()), "{path:?} is listed and not there");
         }
     }
-    let mut memo = Memo::default();
-    let read = read_fleet(&tree, "fleet.yaml", &mut memo);
-    let mut fleet = memo.read_once(&read.files, &Context::offline());
+    let mut read_cache = ReadCache::default();
+    let read = read_fleet(&tree, "fleet.yaml", &mut read_cache);
+    let mut fleet = read_cache.read_once(&read.files, &ReadContext::offline());
     FleetFiles::check_paths(&tree, &mut fleet);
 });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use windlass_core::time::Timestamp;
-use windlass_forge::hook::{Incoming, Secret, verify};
+use windlass_forge::hook::{UnverifiedDelivery, WebhookSecret, verify};
 
 #[derive(Arbitrary, Debug)]
 struct Sent {
@@ -32,7 +32,7 @@ const HEADERS: &[&str] = &[
 ];
 
 fuzz_target!(|sent: Sent| {
-    let secret = Secret::derive(b"a key of the server", "repository", 1);
+    let secret = WebhookSecret::derive(b"a key of the server", "repository", 1);
     let shown = secret.text();
     let header = |name: &str| match name {
         "x-gitlab-token" if sent.signs => Some(shown.expose().as_str()),
@@ -42,7 +42,7 @@ fuzz_target!(|sent: Sent| {
         }
     };
     let now = Timestamp::from_millis(sent.now);
-    if let Ok(delivery) = verify(Incoming { header: &header, body: &sent.body }, &secret, now) {
+    if let Ok(delivery) = verify(UnverifiedDelivery { header: &header, body: &sent.body }, &secret, now) {
         let _ = delivery.meaning();
     }
 });

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
-use windlass_testkit::fleet::{self, Edition, Form, LARGEST_FILE_NODES};
+use windlass_testkit::fleet::{self, FleetEdition, FleetForm, LARGEST_FILE_NODES};
 
 use super::ServerReport;
 use super::fixture::{Fixture, Repo};
@@ -18,7 +18,7 @@ pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     say("approving a plan of 8,000 nodes as one");
     let fixture = Fixture::start(CAP).await?;
     let repo = Repo::new(&fixture, "fleet")?;
-    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Previous)])?;
+    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, FleetForm::List, FleetEdition::Previous)])?;
     let run = fixture.register(&repo, false).await?;
     let run_id = run["id"].as_str().ok_or("the run has no id")?.to_owned();
     let shown: Value = fixture.client.call(Operation::RunShow, &[&run_id]).send().await?;

@@ -14,6 +14,32 @@ use windlass_testkit::fleet::{ACCOUNT, FleetText};
 
 use crate::Outcome;
 
+/// What is waited for longer than this never comes.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// How often is looked although nothing was told: not all that changes is an event.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The server's stream of events. What is told between two looks is not lost, so that no look comes too early.
+pub(super) struct Happenings {
+    stream: reqwest::Response,
+    deadline: Instant,
+}
+
+impl Happenings {
+    /// Waits until something happened, or a moment.
+    pub(super) async fn next(&mut self, awaited: &str) -> Outcome<()> {
+        if Instant::now() >= self.deadline {
+            return Err(format!("it never came to be that {awaited}").into());
+        }
+        match tokio::time::timeout(LOOK_AGAIN, self.stream.chunk()).await {
+            Ok(Ok(None)) => Err("the server ended the stream".into()),
+            Ok(Err(error)) => Err(error.into()),
+            Ok(Ok(Some(_))) | Err(_) => Ok(()),
+        }
+    }
+}
+
 /// A running server.
 pub(super) struct Fixture {
     pub(super) client: Client,
@@ -96,14 +122,20 @@ impl Fixture {
 
     /// Waits until the newest run is as it should be, and returns it.
     pub(super) async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Outcome<Value> {
-        for _ in 0..30_000 {
+        let mut happenings = self.happenings().await?;
+        loop {
             let runs: Value = self.client.call(Operation::RunList, &[]).query("limit", "1").send().await?;
             if let Some(run) = runs["sync_runs"].get(0).filter(|run| is_so(run)) {
                 return Ok(run.clone());
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            happenings.next(what).await?;
         }
-        Err(format!("it never came to be that {what}").into())
+    }
+
+    /// What happens on the server from now on.
+    pub(super) async fn happenings(&self) -> Outcome<Happenings> {
+        let call = self.client.call(Operation::EventStream, &[]).patience(PATIENCE);
+        Ok(Happenings { stream: call.send_response().await?, deadline: Instant::now() + PATIENCE })
     }
 
     /// Asks for a page of the web app so many times: how long each took, and how many bytes the last was.

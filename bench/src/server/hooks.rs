@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_testkit::fleet::ACCOUNT;
 
-use super::fixture::{Fixture, Repo};
+use super::fixture::{Fixture, Happenings, Repo};
 use super::{ServerReport, load};
 use crate::{Outcome, say};
 
@@ -16,9 +16,6 @@ const PUSHES: usize = 20;
 
 /// Clusters that are there before the first push, so that the fleet is not the smallest there can be.
 const CLUSTERS: usize = 100;
-
-/// How long a proposal may take before something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pushes with git, tells the server as a forge does, and looks until the proposal is listed.
 pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
@@ -36,11 +33,12 @@ pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     for number in 0..PUSHES {
         let name = format!("c{:05}", CLUSTERS + number);
         repo.commit_text("fleet.yaml", &fleet(CLUSTERS + number + 1))?;
+        let mut happenings = fixture.happenings().await?;
         let begun = Instant::now();
         repo.push(&bare)?;
         let hooked = Instant::now();
         hook.deliver(number).await?;
-        listed(&fixture, &name).await?;
+        listed(&fixture, &name, &mut happenings).await?;
         pushed.push(begun.elapsed());
         told.push(hooked.elapsed());
     }
@@ -61,17 +59,15 @@ fn fleet(clusters: usize) -> String {
 }
 
 /// Looks until a proposal for this cluster is listed.
-async fn listed(fixture: &Fixture, name: &str) -> Outcome<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+async fn listed(fixture: &Fixture, name: &str, happenings: &mut Happenings) -> Outcome<()> {
+    loop {
         let call = fixture.client.call(Operation::ProposalList, &[]).query("name", name).query("limit", "1");
         let page: Value = call.send().await?;
         if page["proposals"].get(0).is_some() {
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        happenings.next(&format!("{name} is proposed")).await?;
     }
-    Err(format!("{name} was never proposed").into())
 }
 
 /// A webhook as a forge knows it.

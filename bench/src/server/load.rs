@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_api::client::Client;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 
 use crate::Outcome;
@@ -27,7 +27,9 @@ pub(super) async fn run(client: &Client, callers: usize, calls: usize) -> Outcom
             for number in 0..calls {
                 let begun = Instant::now();
                 let call = match (caller + number) % 4 {
-                    0 => client.call(Operation::Resource(Noun::Node, Verb::List), &[]).query("limit", "50"),
+                    0 => client
+                        .call(Operation::Resource(Noun::Node, ResourceVerb::List), &[])
+                        .query("limit", "50"),
                     1 => client.call(Operation::Status, &[]),
                     2 => client.call(Operation::RunList, &[]).query("limit", "10"),
                     _ => client.call(Operation::ResourceList, &[]).query("limit", "50").query("kind", "peer"),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
-use windlass_testkit::fleet::{self, ACCOUNT, Edition, FleetText, Form};
+use windlass_testkit::fleet::{self, ACCOUNT, FleetEdition, FleetForm, FleetText};
 use windlass_testkit::servers::WorkTree;
 
 use super::fixture::{Fixture, Repo};
@@ -39,7 +39,7 @@ impl MemoryRow {
 /// Measures each input on a server of its own, so that none uses what another left behind.
 pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     say("memory for each byte of input");
-    let plain = fleet::spread(50_000, Form::List, Edition::Current);
+    let plain = fleet::spread(50_000, FleetForm::List, FleetEdition::Current);
     synced(report, "fleet of 50,000 resources, synced", &plain, bytes_of(&plain)).await?;
     let dense = dense_fleet();
     synced(report, "fleet of 62 MB of nothing but brackets, refused", &dense, bytes_of(&dense)).await?;

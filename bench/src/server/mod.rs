@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
-use windlass_testkit::fleet::{self, Edition, Form, LARGEST_FILE_NODES};
+use windlass_testkit::fleet::{self, FleetEdition, FleetForm, LARGEST_FILE_NODES};
 
 use crate::sample::Sample;
 use crate::table::Table;
@@ -119,7 +119,7 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
     let fixture = Fixture::start(25).await?;
     report.add_memory("at rest, empty", &fixture)?;
     let repo = Repo::new(&fixture, "fleet")?;
-    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, Edition::Previous)])?;
+    repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, FleetForm::List, FleetEdition::Previous)])?;
     let run = fixture.register(&repo, false).await?;
     let (cloned, fetched) = repo.by_git_alone()?;
     let cold = fixture.cold_syncs(&repo, took(&run)?).await?;
@@ -139,8 +139,8 @@ async fn syncs(report: &mut ServerReport) -> Outcome<()> {
     report.add("git fetch, the same repository, nothing new", fetched, "git alone");
     let mut changed = Vec::new();
     for _ in 0..5 {
-        for edition in [Edition::Current, Edition::Previous] {
-            repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, Form::List, edition)])?;
+        for edition in [FleetEdition::Current, FleetEdition::Previous] {
+            repo.commit(&[fleet::one_file(LARGEST_FILE_NODES, FleetForm::List, edition)])?;
             changed.push(took(&fixture.sync(&repo).await?)?);
         }
     }
@@ -167,7 +167,7 @@ fn took(run: &Value) -> Outcome<Duration> {
     }
     let moment = |name: &str| run[name].as_str().and_then(windlass_core::time::Timestamp::parse);
     match (moment("started_at"), moment("completed_at")) {
-        (Some(begun), Some(ended)) => Ok(ended.since(begun)),
+        (Some(begun), Some(ended)) => Ok(ended.elapsed_since(begun)),
         _ => Err("the run did not end in time".into()),
     }
 }
@@ -176,7 +176,7 @@ async fn applies(report: &mut ServerReport) -> Outcome<()> {
     say("applying 1,000 proposals");
     let fixture = Fixture::start(APPLIED).await?;
     let repo = Repo::new(&fixture, "fleet")?;
-    repo.commit(&fleet::spread(APPLIED, Form::List, Edition::Current))?;
+    repo.commit(&fleet::spread(APPLIED, FleetForm::List, FleetEdition::Current))?;
     let run = fixture.register(&repo, false).await?;
     let run_id = run["id"].as_str().ok_or("the run has no id")?.to_owned();
     let begun = Instant::now();
@@ -197,7 +197,7 @@ async fn reviews(report: &mut ServerReport) -> Outcome<()> {
     say("pages with 2,000 open proposals");
     let fixture = Fixture::start(OPEN).await?;
     let repo = Repo::new(&fixture, "fleet")?;
-    repo.commit(&fleet::spread(OPEN, Form::List, Edition::Current))?;
+    repo.commit(&fleet::spread(OPEN, FleetForm::List, FleetEdition::Current))?;
     let run = fixture.register(&repo, false).await?;
     let run_id = run["id"].as_str().ok_or("the run has no id")?;
     page(report, &fixture, "page: approvals, 2,000 open", "/app/approvals").await?;
@@ -222,7 +222,7 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
     say("50,000 resources: sync, apply, lists, load");
     let fixture = Fixture::start(100_000).await?;
     let repo = Repo::new(&fixture, "fleet")?;
-    repo.commit(&fleet::spread(LISTED, Form::List, Edition::Current))?;
+    repo.commit(&fleet::spread(LISTED, FleetForm::List, FleetEdition::Current))?;
     let begun = Instant::now();
     let run = fixture.register(&repo, true).await?;
     report.add("sync of 50,000, all proposed at once", took(&run)?, "auto_apply, no cap");
@@ -234,7 +234,7 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
         let begun = Instant::now();
         let page: Value = fixture
             .client
-            .call(Operation::Resource(Noun::Node, Verb::List), &[])
+            .call(Operation::Resource(Noun::Node, ResourceVerb::List), &[])
             .query("limit", "100")
             .query_if("cursor", cursor.as_deref())
             .send()
@@ -250,7 +250,7 @@ async fn lists(report: &mut ServerReport) -> Outcome<()> {
     let mut searches = Vec::new();
     for number in 0..50 {
         let begun = Instant::now();
-        let call = fixture.client.call(Operation::Resource(Noun::Node, Verb::List), &[]);
+        let call = fixture.client.call(Operation::Resource(Noun::Node, ResourceVerb::List), &[]);
         let _: Value = call.query("q", format!("{number}7")).send().await?;
         searches.push(begun.elapsed());
     }

@@ -11,7 +11,7 @@ use crate::endpoint::{Method, Operation};
 use crate::types::{ErrorBody, ErrorEnvelope};
 
 /// Longer than the longest wait the server offers.
-const PATIENCE: Duration = Duration::from_secs(90);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,14 @@ pub enum ClientError {
     Answer(String),
 }
 
+impl ClientError {
+    /// A server that could not be reached, or that was cut off.
+    pub fn unreachable(server: &str, source: reqwest::Error) -> ClientError {
+        // The server is named already; a whole address would stand in the middle of the causes.
+        ClientError::Unreachable { server: server.to_owned(), source: source.without_url() }
+    }
+}
+
 /// A connection to a server.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -54,7 +62,7 @@ pub struct Client {
 
 /// A call that is being put together.
 #[derive(Debug)]
-pub struct Call<'c> {
+pub struct ApiCall<'c> {
     client: &'c Client,
     method: Method,
     url: url::Url,
@@ -66,12 +74,12 @@ pub struct Call<'c> {
 impl Client {
     /// A client of the server at this address, for example `http://127.0.0.1:3000`.
     pub fn new(server: &str, token: Option<Redacted<String>>) -> Result<Client, ClientError> {
-        Client::trusting(server, token, None)
+        Client::with_authority(server, token, None)
     }
 
     /// The same, for a server whose certificate a private authority vouches for: `authority` holds its certificates in
     /// PEM, which are trusted beside the system's.
-    pub fn trusting(
+    pub fn with_authority(
         server: &str,
         token: Option<Redacted<String>>,
         authority: Option<&str>,
@@ -86,10 +94,10 @@ impl Client {
             .into_iter()
             .fold(reqwest::Client::builder(), |builder, known| builder.add_root_certificate(known));
         let http = builder
-            .timeout(PATIENCE)
+            .timeout(DEFAULT_TIMEOUT)
             .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|source| ClientError::Unreachable { server: server.to_owned(), source })?;
+            .map_err(|source| ClientError::unreachable(server, source))?;
         Ok(Client { http, server: url, token })
     }
 
@@ -99,7 +107,7 @@ impl Client {
     }
 
     /// Begins a call. `parts` fill the path's `{…}` in order.
-    pub fn call(&self, operation: Operation, parts: &[&str]) -> Call<'_> {
+    pub fn call(&self, operation: Operation, parts: &[&str]) -> ApiCall<'_> {
         let endpoint = operation.endpoint();
         let mut url = self.server.clone();
         let mut parts = parts.iter();
@@ -112,7 +120,7 @@ impl Client {
                 };
             }
         }
-        Call {
+        ApiCall {
             client: self,
             method: endpoint.method,
             url,
@@ -129,7 +137,7 @@ fn certificates(pem: &str) -> Result<Vec<reqwest::Certificate>, ClientError> {
     if found.is_empty() { Err(ClientError::Authority) } else { Ok(found) }
 }
 
-impl Call<'_> {
+impl ApiCall<'_> {
     /// Adds something after `?`.
     pub fn query(mut self, name: &str, value: impl AsRef<str>) -> Self {
         self.url.query_pairs_mut().append_pair(name, value.as_ref());
@@ -174,13 +182,13 @@ impl Call<'_> {
     pub async fn send_text(self) -> Result<String, ClientError> {
         let server = self.client.server().to_owned();
         let response = self.send_response().await?;
-        response.text().await.map_err(|source| ClientError::Unreachable { server, source })
+        response.text().await.map_err(|source| ClientError::unreachable(&server, source))
     }
 
     /// Calls, for an answer that is read as it comes.
     pub async fn send_response(self) -> Result<reqwest::Response, ClientError> {
         let server = self.client.server().to_owned();
-        let unreachable = |source| ClientError::Unreachable { server: server.clone(), source };
+        let unreachable = |source| ClientError::unreachable(&server, source);
         let method = reqwest::Method::from_bytes(self.method.as_str().as_bytes())
             .map_err(|error| ClientError::Answer(error.to_string()))?;
         let mut request = self.client.http.request(method, self.url).headers(self.headers);

@@ -56,7 +56,7 @@ pub enum Access {
 
 /// What an endpoint does to a resource noun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verb {
+pub enum ResourceVerb {
     /// A page of them.
     List,
     /// A new one.
@@ -116,7 +116,7 @@ macro_rules! endpoints {
         pub enum Operation {
             $(#[doc = $summary] $operation,)*
             /// Something with a kind of resource.
-            Resource(Noun, Verb),
+            Resource(Noun, ResourceVerb),
         }
 
         /// Every endpoint.
@@ -390,17 +390,27 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
         access,
         summary,
         query: match verb {
-            Verb::List => LIST_RESOURCES,
-            Verb::Show => NONE,
-            Verb::Create | Verb::Patch | Verb::Replace | Verb::Delete => DIRECT,
+            ResourceVerb::List => LIST_RESOURCES,
+            ResourceVerb::Show => NONE,
+            ResourceVerb::Create | ResourceVerb::Patch | ResourceVerb::Replace | ResourceVerb::Delete => {
+                DIRECT
+            }
         },
         request,
         response,
     };
     vec![
-        endpoint(Verb::List, Method::Get, &all, read, format!("Accepted {plural}, by name."), None, info),
         endpoint(
-            Verb::Create,
+            ResourceVerb::List,
+            Method::Get,
+            &all,
+            read,
+            format!("Accepted {plural}, by name."),
+            None,
+            info,
+        ),
+        endpoint(
+            ResourceVerb::Create,
             Method::Post,
             &all,
             write,
@@ -408,9 +418,17 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             spec,
             info,
         ),
-        endpoint(Verb::Show, Method::Get, &one, read, format!("A {singular}, by id or name."), None, info),
         endpoint(
-            Verb::Patch,
+            ResourceVerb::Show,
+            Method::Get,
+            &one,
+            read,
+            format!("A {singular}, by id or name."),
+            None,
+            info,
+        ),
+        endpoint(
+            ResourceVerb::Patch,
             Method::Patch,
             &one,
             write,
@@ -421,7 +439,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             info,
         ),
         endpoint(
-            Verb::Replace,
+            ResourceVerb::Replace,
             Method::Put,
             &one,
             write,
@@ -430,7 +448,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             info,
         ),
         endpoint(
-            Verb::Delete,
+            ResourceVerb::Delete,
             Method::Delete,
             &one,
             write,
@@ -455,7 +473,7 @@ impl Operation {
 
     /// What a token cannot do here, whatever it was given: what would let a machine outlive or outgrow the person who
     /// made its token. Nothing where tokens may do what people may.
-    pub const fn only_for_people(self) -> Option<&'static str> {
+    pub const fn forbidden_for_tokens(self) -> Option<&'static str> {
         match self {
             Operation::TokenCreate => Some("make tokens"),
             Operation::UserCreate

@@ -9,3 +9,4 @@ pub mod noun;
 pub mod openapi;
 pub mod permission;
 pub mod types;
+mod word;

@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Access, Endpoint, Operation, Verb, endpoints};
+use crate::endpoint::{Access, Endpoint, Operation, ResourceVerb, endpoints};
 use crate::types::{ErrorEnvelope, PageMeta};
 
 /// The document.
@@ -43,11 +43,11 @@ pub fn document() -> Value {
 fn named(endpoint: &Endpoint, described: Schema, generator: &mut SchemaGenerator) -> Value {
     let Operation::Resource(noun, verb) = endpoint.operation else { return json!(described) };
     let (key, value) = match verb {
-        Verb::List => (noun.plural(), json!({"type": "array", "items": described})),
+        ResourceVerb::List => (noun.plural(), json!({"type": "array", "items": described})),
         _ => (noun.singular(), json!(described)),
     };
     let mut schema = json!({"type": "object", "required": [key], "properties": {key: value}});
-    if verb == Verb::List {
+    if verb == ResourceVerb::List {
         schema["properties"]["meta"] = json!(generator.subschema_for::<PageMeta>());
         schema["required"] = json!([key, "meta"]);
     }
@@ -80,7 +80,7 @@ fn operation(endpoint: &Endpoint, request: Option<Schema>, response: Option<Valu
         Access::Needs(permission) => told["x-permission"] = json!(permission),
         Access::Root => told["x-permission"] = json!("root"),
     }
-    if endpoint.operation.only_for_people().is_some() {
+    if endpoint.operation.forbidden_for_tokens().is_some() {
         told["x-only-for-people"] = json!(true);
     }
     told

@@ -55,19 +55,19 @@ impl Identity {
 }
 
 /// Whether a member's role holds now.
-pub fn role_holds(member: &Member, now: Timestamp) -> bool {
+pub fn is_role_valid(member: &Member, now: Timestamp) -> bool {
     let source = match member.origin {
-        Origin::Hand => RoleSource::Hand,
+        Origin::Hand => RoleSource::Manual,
         Origin::Groups => RoleSource::Groups { proved_at: member.proved_at },
     };
-    source.holds(now, SESSION)
+    source.is_valid_at(now, SESSION_LIFETIME)
 }
 
 /// The role that a member has now; none if they are shut out, or if what gave it holds no longer.
-pub fn standing_role(member: &Member, now: Timestamp) -> Option<Role> {
+pub fn current_role(member: &Member, now: Timestamp) -> Option<Role> {
     let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
-    Role::from_slug(&member.role).filter(|_| !is_shut_out && role_holds(member, now))
+    Some(member.role).filter(|_| !is_shut_out && is_role_valid(member, now))
 }
 
 /// How long a session lasts, and what someone's groups give them.
-pub const SESSION: Duration = Duration::from_secs(12 * 3600);
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);

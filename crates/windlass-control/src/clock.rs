@@ -1,4 +1,5 @@
-//! The only place that asks what time it is.
+//! What time it is, for everything that is stored or decided by it. Timers count by themselves, and sign-in over OpenID
+//! Connect asks the system itself: its library for tokens does.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

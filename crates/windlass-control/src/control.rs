@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use windlass_core::time::Timestamp;
-use windlass_notify::Sender;
-use windlass_outbound::Guard;
-use windlass_store::{AccountWriting, Store, StoreError};
+use windlass_notify::NotificationSender;
+use windlass_outbound::AddressGuard;
+use windlass_store::{AccountWriting, Lease, Store, StoreError};
 
 use crate::comparison::LastComparison;
 use crate::config::ControlConfig;
 use crate::keys::Keyring;
 use crate::keys::signed_heads::SignedHeads;
-use crate::limits::allowance::Allowances;
-use crate::limits::bodies;
-use crate::limits::company::Company;
-use crate::limits::fair_turns::{FairTurns, Turn};
+use crate::limits::body_budget;
+use crate::limits::fair_permits::{FairPermit, FairPermits};
+use crate::limits::isolation::WorkIsolation;
+use crate::limits::rate_limit::RateLimits;
 use crate::{idempotency, metrics};
 
 /// How long a loop waits after the database failed, before it tries again.
@@ -40,23 +40,24 @@ struct Inner {
     store: Store,
     nudges: Nudges,
     written: watch::Sender<u64>,
-    apply_turns: watch::Sender<Turns>,
+    given_back: watch::Sender<u64>,
+    apply_turns: watch::Sender<ApplyTurns>,
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     last_comparisons: Mutex<BTreeMap<String, LastComparison>>,
     holder: String,
-    preview_turns: FairTurns,
-    remote_turns: FairTurns,
-    reading_turns: FairTurns,
+    preview_permits: FairPermits,
+    remote_permits: FairPermits,
+    reading_permits: FairPermits,
     keys: Keyring,
     signed_heads: SignedHeads,
-    preview_bodies: bodies::Bodies,
-    company: Company,
-    allowances: Allowances,
-    sender: Sender,
-    guard: Guard,
-    forge_guard: Guard,
+    preview_bodies: body_budget::BodyBudget,
+    company: WorkIsolation,
+    allowances: RateLimits,
+    sender: NotificationSender,
+    guard: AddressGuard,
+    forge_guard: AddressGuard,
 }
 
 /// Wakes for the loops: something may be there to do.
@@ -84,13 +85,13 @@ pub struct Nudges {
 
 /// Turns that the apply loop took since the server began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct ApplyTurns {
     pub(crate) begun: u64,
     pub(crate) ended: u64,
 }
 
 /// What a control plane is made of besides its configuration.
-pub struct Parts {
+pub struct ControlParts {
     /// The database.
     pub store: Store,
     /// What signs sessions, forms and checkpoints.
@@ -98,15 +99,15 @@ pub struct Parts {
     /// The heads of the audit log that were signed last.
     pub signed_heads: SignedHeads,
     /// What sends notifications.
-    pub sender: Sender,
+    pub sender: NotificationSender,
 }
 
 impl Control {
     /// A control plane that nothing runs in yet.
-    pub fn new(config: ControlConfig, parts: Parts) -> Control {
-        let Parts { store, keys, signed_heads, sender } = parts;
-        let guard = Guard::new(config.address_rules());
-        let forge_guard = Guard::new(config.forge_address_rules());
+    pub fn new(config: ControlConfig, parts: ControlParts) -> Control {
+        let ControlParts { store, keys, signed_heads, sender } = parts;
+        let guard = AddressGuard::new(config.address_rules());
+        let forge_guard = AddressGuard::new(config.forge_address_rules());
         let inner = Inner {
             guard,
             forge_guard,
@@ -114,20 +115,21 @@ impl Control {
             store,
             nudges: Nudges::default(),
             written: watch::Sender::new(0),
-            apply_turns: watch::Sender::new(Turns::default()),
+            given_back: watch::Sender::new(0),
+            apply_turns: watch::Sender::new(ApplyTurns::default()),
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
             troubles: Mutex::default(),
             last_comparisons: Mutex::default(),
             holder: windlass_store::new_id(),
-            preview_turns: FairTurns::default(),
-            remote_turns: FairTurns::default(),
-            reading_turns: FairTurns::default(),
+            preview_permits: FairPermits::default(),
+            remote_permits: FairPermits::default(),
+            reading_permits: FairPermits::default(),
             keys,
             signed_heads,
-            preview_bodies: bodies::Bodies::default(),
-            company: Company::default(),
-            allowances: Allowances::default(),
+            preview_bodies: body_budget::BodyBudget::default(),
+            company: WorkIsolation::default(),
+            allowances: RateLimits::default(),
             sender,
         };
         Control { inner: Arc::new(inner) }
@@ -148,34 +150,34 @@ impl Control {
     }
 
     /// Refuses addresses that accounts may not have the server connect to.
-    pub(crate) fn guard(&self) -> &Guard {
+    pub(crate) fn guard(&self) -> &AddressGuard {
         &self.inner.guard
     }
 
     /// The same for the APIs of forges.
-    pub(crate) fn forge_guard(&self) -> &Guard {
+    pub(crate) fn forge_guard(&self) -> &AddressGuard {
         &self.inner.forge_guard
     }
 
     /// Who works beside whom.
-    pub(crate) fn company(&self) -> &Company {
+    pub(crate) fn work_isolation(&self) -> &WorkIsolation {
         &self.inner.company
     }
 
     /// What bodies of previews hold that wait to be looked at.
-    pub fn preview_bodies(&self) -> &bodies::Bodies {
+    pub fn preview_bodies(&self) -> &body_budget::BodyBudget {
         &self.inner.preview_bodies
     }
 
     /// What sends notifications.
-    pub(crate) fn sender(&self) -> &Sender {
+    pub(crate) fn sender(&self) -> &NotificationSender {
         &self.inner.sender
     }
 
     /// A turn to read and compare a fleet of an account, which ends when it is dropped. Two cores read no faster with more
     /// at once, and each may hold a large fleet.
-    pub(crate) async fn reading_turn(&self, account_id: &str) -> Turn {
-        self.inner.reading_turns.wait(account_id).await
+    pub(crate) async fn reading_permit(&self, account_id: &str) -> FairPermit {
+        self.inner.reading_permits.wait(account_id).await
     }
 
     /// Who this process is among replicas.
@@ -194,26 +196,26 @@ impl Control {
     }
 
     /// What strangers may cost.
-    pub fn allowances(&self) -> &Allowances {
+    pub fn allowances(&self) -> &RateLimits {
         &self.inner.allowances
     }
 
     /// Makes a transaction true and wakes everyone who watches events.
     pub async fn commit(&self, mut writing: AccountWriting) -> Result<(), StoreError> {
-        idempotency::note(&mut writing).await?;
+        idempotency::record_key(&mut writing).await?;
         let begun = Instant::now();
         let committed = writing.commit().await;
-        metrics::committed(begun.elapsed());
+        metrics::transaction_committed(begun.elapsed());
         match &committed {
-            Ok(_) => self.clear_trouble(WRITING),
+            Ok(_) => self.clear_problem(WRITING),
             Err(error @ (StoreError::DiskFull(_) | StoreError::ReadOnly(_))) => {
-                self.report_trouble(WRITING, error);
+                self.report_problem(WRITING, error);
                 self.inner.nudges.housekeeping.notify_one();
             }
             Err(_) => {}
         }
         committed?;
-        idempotency::committed();
+        idempotency::mark_committed();
         self.inner.written.send_modify(|count| *count += 1);
         self.inner.nudges.forge.notify_one();
         Ok(())
@@ -249,8 +251,19 @@ impl Control {
         self.inner.written.subscribe()
     }
 
+    /// Gives a lease back for which others of this server may wait. One that cannot be given back runs out by itself.
+    pub(crate) async fn give_back(&self, lease: &Lease) {
+        let _ = self.store().lease_release(lease).await;
+        self.inner.given_back.send_modify(|count| *count += 1);
+    }
+
+    /// Changes each time this server gave such a lease back. Writes are many more, and each look at a lease is one.
+    pub(crate) fn watch_leases_given_back(&self) -> watch::Receiver<u64> {
+        self.inner.given_back.subscribe()
+    }
+
     /// Changes with each turn of the apply loop: what was approved before a turn begins has been looked at when it ends.
-    pub(crate) fn apply_turns(&self) -> &watch::Sender<Turns> {
+    pub(crate) fn apply_turns(&self) -> &watch::Sender<ApplyTurns> {
         &self.inner.apply_turns
     }
 
@@ -286,44 +299,44 @@ impl Control {
     }
 
     /// Turns to make a preview.
-    pub fn preview_turns(&self) -> &FairTurns {
-        &self.inner.preview_turns
+    pub fn preview_permits(&self) -> &FairPermits {
+        &self.inner.preview_permits
     }
 
     /// Turns to speak with a git server because someone asked for it. Each holds a thread, and a slow server holds it long.
-    pub(crate) fn remote_turns(&self) -> &FairTurns {
-        &self.inner.remote_turns
+    pub(crate) fn remote_permits(&self) -> &FairPermits {
+        &self.inner.remote_permits
     }
 
     /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is
     /// lost by it: what was not saved is found again.
-    pub(crate) fn report_trouble(&self, part: &'static str, error: &StoreError) -> Duration {
+    pub(crate) fn report_problem(&self, part: &'static str, error: &StoreError) -> Duration {
         if !matches!(error, StoreError::LeaseLost { .. } | StoreError::Busy(_)) {
             tracing::error!(part, %error, "the database failed");
-            self.troubles().insert(part, error.to_string());
+            self.problems().insert(part, error.to_string());
         }
         RETRY
     }
 
     /// Where nothing could be saved when it was last tried: tries again, so that the trouble ends with its cause.
     pub(crate) async fn retry_writing(&self, now: Timestamp) -> Result<(), StoreError> {
-        if !self.troubles().contains_key(WRITING) {
+        if !self.problems().contains_key(WRITING) {
             return Ok(());
         }
         if let Some(lease) = self.store().lease_take(WRITING, self.holder(), now, RETRY).await? {
             self.store().lease_release(&lease).await?;
         }
-        self.clear_trouble(WRITING);
+        self.clear_problem(WRITING);
         Ok(())
     }
 
     /// Notes that a part does its work.
-    pub(crate) fn clear_trouble(&self, part: &'static str) {
-        self.troubles().remove(part);
+    pub(crate) fn clear_problem(&self, part: &'static str) {
+        self.problems().remove(part);
     }
 
     /// What is wrong, by part.
-    pub fn troubles(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+    pub fn problems(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
         self.inner.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -32,9 +32,11 @@ pub const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun", "requested.begun"];
 pub const PLAN_CRASH_POINTS: &[&str] =
     &["set.before_commit", "set.committed", "open.before_commit", "open.committed"];
 
-/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`.
-#[cfg(debug_assertions)]
+/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`. Does nothing in a release.
 pub fn crash_point(name: &'static str) {
+    if !cfg!(debug_assertions) {
+        return;
+    }
     let tables =
         [CRASH_POINTS, REQUEST_CRASH_POINTS, NOTIFY_CRASH_POINTS, PREVIEW_CRASH_POINTS, PLAN_CRASH_POINTS];
     let is_known = tables.iter().any(|table| table.contains(&name));
@@ -44,7 +46,3 @@ pub fn crash_point(name: &'static str) {
         std::process::abort();
     }
 }
-
-/// Nothing, in a release.
-#[cfg(not(debug_assertions))]
-pub(crate) fn crash_point(_name: &'static str) {}

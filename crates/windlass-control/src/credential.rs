@@ -1,10 +1,10 @@
 //! Which credential is told to which host, and why not.
 
 use windlass_core::credential_hosts::{
-    CredentialHosts, Destination, UnreadableHosts, WhyNotTold, may_be_told,
+    CredentialDestination, CredentialHostRefusal, CredentialHosts, UnreadableHosts, check_destination,
 };
-use windlass_secrets::Fields;
-use windlass_source::{RemoteUrl, Scheme};
+use windlass_secrets::CredentialFields;
+use windlass_source::{RemoteScheme, RemoteUrl};
 use windlass_store::StoreError;
 
 use crate::control::Control;
@@ -13,49 +13,53 @@ use crate::control::Control;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CredentialUse {
     pub(crate) path: String,
-    pub(crate) to: Destination,
+    pub(crate) to: CredentialDestination,
 }
 
 /// Why a credential is not told to a host, in words.
 #[derive(Debug)]
-pub(crate) struct NotTold {
+pub(crate) struct CredentialRefusal {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) help: String,
 }
 
-impl NotTold {
-    pub(crate) fn of(why: &WhyNotTold, used: &CredentialUse) -> NotTold {
+impl CredentialRefusal {
+    pub(crate) fn of(why: &CredentialHostRefusal, used: &CredentialUse) -> CredentialRefusal {
         let CredentialUse { path, to } = used;
-        NotTold { code: why.code(), message: why.message(path, to), help: why.help(path, to) }
+        CredentialRefusal { code: why.code(), message: why.message(path, to), help: why.help(path, to) }
     }
 
     /// Bindings could not be loaded.
-    fn unknown(error: &StoreError) -> NotTold {
+    fn unknown(error: &StoreError) -> CredentialRefusal {
         tracing::error!(%error, "the bindings of a credential could not be read");
         let message = "it could not be checked which hosts the credential may be told to".to_owned();
-        NotTold { code: "database", message, help: "try again; the server's log has the cause".to_owned() }
+        CredentialRefusal {
+            code: "database",
+            message,
+            help: "try again; the server's log has the cause".to_owned(),
+        }
     }
 }
 
 /// The hosts that a credential names.
-pub(crate) fn named_hosts(fields: &Fields) -> Result<Option<CredentialHosts>, UnreadableHosts> {
+pub(crate) fn named_hosts(fields: &CredentialFields) -> Result<Option<CredentialHosts>, UnreadableHosts> {
     let field = |name: &str| fields.get(name).map(|value| value.expose().as_str());
     CredentialHosts::read(field("url"), field("hosts"))
 }
 
 /// Where the git credential of a repository is told; none for a directory.
-pub(crate) fn git_destination(url: &RemoteUrl) -> Option<Destination> {
-    (url.scheme() != Scheme::File).then(|| Destination::new(url.host(), url.effective_port()))
+pub(crate) fn git_destination(url: &RemoteUrl) -> Option<CredentialDestination> {
+    (url.scheme() != RemoteScheme::File).then(|| CredentialDestination::new(url.host(), url.effective_port()))
 }
 
 pub(crate) async fn bound_hosts(
     server: &Control,
     account_id: &str,
     path: &str,
-) -> Result<Vec<Destination>, StoreError> {
+) -> Result<Vec<CredentialDestination>, StoreError> {
     let hosts = server.store().read().await?.credential_hosts(account_id, path).await?;
-    Ok(hosts.iter().filter_map(|host| Destination::parse(host)).collect())
+    Ok(hosts.iter().filter_map(|host| CredentialDestination::parse(host)).collect())
 }
 
 /// Fails unless a credential of an account that was just read may be told to a host.
@@ -63,9 +67,10 @@ pub(crate) async fn check(
     server: &Control,
     account_id: &str,
     used: &CredentialUse,
-    fields: &Fields,
-) -> Result<(), NotTold> {
-    let bound =
-        bound_hosts(server, account_id, &used.path).await.map_err(|error| NotTold::unknown(&error))?;
-    may_be_told(&named_hosts(fields), &bound, &used.to).map_err(|why| NotTold::of(&why, used))
+    fields: &CredentialFields,
+) -> Result<(), CredentialRefusal> {
+    let bound = bound_hosts(server, account_id, &used.path)
+        .await
+        .map_err(|error| CredentialRefusal::unknown(&error))?;
+    check_destination(&named_hosts(fields), &bound, &used.to).map_err(|why| CredentialRefusal::of(&why, used))
 }

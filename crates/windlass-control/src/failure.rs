@@ -9,7 +9,7 @@ pub(crate) const QUARANTINED: &str = "quarantined";
 pub(crate) const INTERNAL: &str = "internal";
 
 /// What is said of a run whose thread died.
-pub(crate) fn internal(panic: &tokio::task::JoinError) -> RunError {
+pub(crate) fn panic_error(panic: &tokio::task::JoinError) -> RunError {
     tracing::error!(error = %panic, "a thread died");
     RunError::new(INTERNAL, "Windlass itself failed while reading this repository", "see the server's log")
 }

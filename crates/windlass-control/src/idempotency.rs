@@ -13,22 +13,22 @@ use crate::crash::crash_point;
 
 tokio::task_local! {
     /// The request that this task carries out, if it has a key.
-    static CARRIED_OUT: Arc<Once>;
+    static CARRIED_OUT: Arc<IdempotentRequest>;
 }
 
 /// A request that is to be carried out once.
 #[derive(Debug)]
-pub struct Once {
+pub struct IdempotentRequest {
     account_id: String,
     key: String,
     digest: String,
     has_changed_something: AtomicBool,
 }
 
-impl Once {
+impl IdempotentRequest {
     /// A request with a key that its sender chose.
-    pub fn new(account_id: &str, key: &str, digest: &str) -> Arc<Once> {
-        Arc::new(Once {
+    pub fn new(account_id: &str, key: &str, digest: &str) -> Arc<IdempotentRequest> {
+        Arc::new(IdempotentRequest {
             account_id: account_id.to_owned(),
             key: key.to_owned(),
             digest: digest.to_owned(),
@@ -37,7 +37,7 @@ impl Once {
     }
 
     /// Does the work of the request.
-    pub async fn carry_out<T>(self: &Arc<Once>, work: impl Future<Output = T>) -> T {
+    pub async fn carry_out<T>(self: &Arc<IdempotentRequest>, work: impl Future<Output = T>) -> T {
         CARRIED_OUT.scope(Arc::clone(self), work).await
     }
 
@@ -47,13 +47,13 @@ impl Once {
     }
 }
 
-fn current() -> Option<Arc<Once>> {
+fn current() -> Option<Arc<IdempotentRequest>> {
     CARRIED_OUT.try_with(Arc::clone).ok()
 }
 
 /// Notes the key of the request that is being carried out in the transaction of its first change. Fails if the request
 /// was carried out elsewhere meanwhile.
-pub(crate) async fn note(writing: &mut AccountWriting) -> Result<(), StoreError> {
+pub(crate) async fn record_key(writing: &mut AccountWriting) -> Result<(), StoreError> {
     let Some(once) = current().filter(|once| !once.has_changed_something()) else { return Ok(()) };
     if !writing.request_begin(&once.account_id, &once.key, &once.digest, now()).await? {
         return Err(StoreError::Repeated);
@@ -63,7 +63,7 @@ pub(crate) async fn note(writing: &mut AccountWriting) -> Result<(), StoreError>
 }
 
 /// The transaction in which the key was noted is true.
-pub(crate) fn committed() {
+pub(crate) fn mark_committed() {
     if let Some(once) = current() {
         once.has_changed_something.store(true, Ordering::Relaxed);
     }

@@ -5,6 +5,7 @@
 //! `loops` do what nobody asks for: load, decide, save. Whoever asks through HTTP, pages or tools comes through
 //! `windlass-server`, which is thin over this.
 
+pub mod account_state;
 pub mod archive;
 pub mod ask;
 pub mod caller;
@@ -12,7 +13,7 @@ pub mod checkpoint;
 pub mod clock;
 pub mod comparison;
 pub mod config;
-pub mod contents;
+pub mod content_differences;
 pub mod control;
 pub mod crash;
 pub mod credential;
@@ -34,4 +35,3 @@ pub mod refusal;
 pub mod secret;
 pub mod spans;
 pub mod work;
-pub mod world;

@@ -14,25 +14,25 @@ use windlass_core::proposal::Status;
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Begins to gather numbers.
-pub fn gather_numbers() {
-    RECORDER.get_or_init(gather);
+pub fn start_metrics() {
+    RECORDER.get_or_init(start_recording);
 }
 
 /// Puts what was measured into its buckets, so that it takes no more room however seldom anyone asks.
-pub(crate) fn tidy_numbers() {
+pub(crate) fn compact_metrics() {
     if let Some(handle) = RECORDER.get().and_then(Option::as_ref) {
         handle.run_upkeep();
     }
 }
 
 /// What was gathered so far, as Prometheus reads it.
-pub fn gathered_numbers() -> String {
+pub fn render_metrics() -> String {
     RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
 
 /// What kind of number it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     /// Only grows, until the server starts anew.
     Counter,
     /// Goes up and down.
@@ -43,29 +43,29 @@ pub(crate) enum Kind {
     SlowHistogram,
 }
 
-impl Kind {
+impl MetricKind {
     fn word(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::QuickHistogram | Kind::SlowHistogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::QuickHistogram | MetricKind::SlowHistogram => "histogram",
         }
     }
 
     /// Where a histogram's buckets end, in seconds.
     fn buckets(self) -> &'static [f64] {
         match self {
-            Kind::Counter | Kind::Gauge => &[],
-            Kind::QuickHistogram => &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0],
-            Kind::SlowHistogram => &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0],
+            MetricKind::Counter | MetricKind::Gauge => &[],
+            MetricKind::QuickHistogram => &[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0],
+            MetricKind::SlowHistogram => &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0],
         }
     }
 }
 
 /// One number.
-pub(crate) struct Number {
+pub(crate) struct Metric {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MetricKind,
     pub(crate) labels: &'static [&'static str],
     pub(crate) meaning: &'static str,
 }
@@ -75,8 +75,8 @@ macro_rules! numbers {
         $(const $constant: &str = $name;)*
 
         /// Every number.
-        pub(crate) const NUMBERS: &[Number] = &[
-            $(Number { name: $name, kind: Kind::$kind, labels: &$labels, meaning: $meaning },)*
+        pub(crate) const NUMBERS: &[Metric] = &[
+            $(Metric { name: $name, kind: MetricKind::$kind, labels: &$labels, meaning: $meaning },)*
         ];
     };
 }
@@ -111,7 +111,7 @@ numbers! {
 }
 
 /// Begins to gather.
-pub(crate) fn gather() -> Option<PrometheusHandle> {
+pub(crate) fn start_recording() -> Option<PrometheusHandle> {
     let mut builder = PrometheusBuilder::new();
     for number in NUMBERS.iter().filter(|number| !number.kind.buckets().is_empty()) {
         let matcher = Matcher::Full(number.name.to_owned());
@@ -120,9 +120,9 @@ pub(crate) fn gather() -> Option<PrometheusHandle> {
     let handle = builder.install_recorder().ok()?;
     for number in NUMBERS {
         match number.kind {
-            Kind::Counter => metrics::describe_counter!(number.name, number.meaning),
-            Kind::Gauge => metrics::describe_gauge!(number.name, number.meaning),
-            Kind::QuickHistogram | Kind::SlowHistogram => {
+            MetricKind::Counter => metrics::describe_counter!(number.name, number.meaning),
+            MetricKind::Gauge => metrics::describe_gauge!(number.name, number.meaning),
+            MetricKind::QuickHistogram | MetricKind::SlowHistogram => {
                 metrics::describe_histogram!(number.name, number.meaning);
             }
         }
@@ -132,7 +132,7 @@ pub(crate) fn gather() -> Option<PrometheusHandle> {
     for reason in [ConnectionEnd::Late, ConnectionEnd::Replaced, ConnectionEnd::Refused] {
         metrics::counter!(CONNECTIONS_ENDED, "reason" => reason.word()).increment(0);
     }
-    for outcome in [Outcome::Done, Outcome::Failed] {
+    for outcome in [MetricOutcome::Done, MetricOutcome::Failed] {
         metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(0);
     }
     event_streams(0);
@@ -163,7 +163,7 @@ pub(crate) fn notification(state: &'static str) {
 
 /// Whether something was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MetricOutcome {
     /// It was done.
     Done,
     /// It was refused.
@@ -174,18 +174,18 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl MetricOutcome {
     /// Done if it was a success, else failed.
-    pub(crate) fn of<T, E>(result: &Result<T, E>) -> Outcome {
-        if result.is_ok() { Outcome::Done } else { Outcome::Failed }
+    pub(crate) fn of<T, E>(result: &Result<T, E>) -> MetricOutcome {
+        if result.is_ok() { MetricOutcome::Done } else { MetricOutcome::Failed }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Outcome::Done => "done",
-            Outcome::Refused => "refused",
-            Outcome::Throttled => "throttled",
-            Outcome::Failed => "failed",
+            MetricOutcome::Done => "done",
+            MetricOutcome::Refused => "refused",
+            MetricOutcome::Throttled => "throttled",
+            MetricOutcome::Failed => "failed",
         }
     }
 }
@@ -230,12 +230,12 @@ pub fn event_streams(open: usize) {
 }
 
 /// A certificate that was read again.
-pub fn tls_reload(outcome: Outcome) {
+pub fn tls_reload(outcome: MetricOutcome) {
     metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(1);
 }
 
 /// A sign-in that was tried.
-pub fn sign_in(by: &'static str, outcome: Outcome) {
+pub fn sign_in(by: &'static str, outcome: MetricOutcome) {
     metrics::counter!(SIGN_INS, "by" => by, "outcome" => outcome.word()).increment(1);
 }
 
@@ -248,13 +248,13 @@ pub(crate) fn sync_queue(runs: usize) {
     metrics::gauge!(SYNC_QUEUE).set(precise(runs));
 }
 
-pub(crate) fn fetch(outcome: Outcome, bytes: u64, took: Duration) {
+pub(crate) fn fetch(outcome: MetricOutcome, bytes: u64, took: Duration) {
     metrics::histogram!(FETCH_SECONDS, "outcome" => outcome.word()).record(took.as_secs_f64());
     metrics::counter!(FETCH_BYTES).increment(bytes);
 }
 
 /// A group of changes that were applied, and how long each had waited.
-pub(crate) fn applied(took: Duration, count: u64, waited: impl Iterator<Item = Duration>) {
+pub(crate) fn changes_applied(took: Duration, count: u64, waited: impl Iterator<Item = Duration>) {
     for wait in waited {
         metrics::histogram!(APPLY_WAIT).record(wait.as_secs_f64());
     }
@@ -268,12 +268,12 @@ pub(crate) fn failed_to_apply(count: usize) {
     metrics::counter!(FAILED).increment(count as u64);
 }
 
-pub(crate) fn committed(took: Duration) {
+pub(crate) fn transaction_committed(took: Duration) {
     metrics::histogram!(COMMIT_SECONDS).record(took.as_secs_f64());
 }
 
 /// A loop ended a turn.
-pub(crate) fn turn(name: &'static str, outcome: Outcome, took: Duration, now_seconds: i64) {
+pub(crate) fn loop_turn(name: &'static str, outcome: MetricOutcome, took: Duration, now_seconds: i64) {
     metrics::counter!(TURNS, "loop" => name, "outcome" => outcome.word()).increment(1);
     metrics::histogram!(TURN_SECONDS, "loop" => name).record(took.as_secs_f64());
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
@@ -282,13 +282,13 @@ pub(crate) fn turn(name: &'static str, outcome: Outcome, took: Duration, now_sec
 
 /// How things stand on the whole: open proposals by account and state, and counts over all accounts.
 #[derive(Default)]
-pub(crate) struct Standing {
+pub(crate) struct AccountGauges {
     pub(crate) proposals: Vec<(Status, usize)>,
     pub(crate) drifted: usize,
     pub(crate) halted: usize,
 }
 
-pub(crate) fn standing(standing: &Standing) {
+pub(crate) fn set_account_gauges(standing: &AccountGauges) {
     for status in [Status::PendingApproval, Status::Approved] {
         let found = standing.proposals.iter().filter(|(known, _)| *known == status);
         let count = found.map(|(_, count)| *count).sum();
@@ -316,13 +316,14 @@ pub fn metrics_page() -> String {
         let (name, kind, meaning) = (number.name, number.kind.word(), number.meaning);
         let _ = writeln!(page, "| `{name}` | {kind} | {} | {meaning} |", labels.join(", "));
     }
-    let buckets = |kind: Kind| kind.buckets().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let buckets =
+        |kind: MetricKind| kind.buckets().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let _ = write!(
         page,
         "\nHistograms have `_bucket` (with `le`), `_sum` and `_count`. Quick ones end their buckets at {} s, those of runs, \
          fetches,\nwaits and turns at {} s.\n",
-        buckets(Kind::QuickHistogram),
-        buckets(Kind::SlowHistogram)
+        buckets(MetricKind::QuickHistogram),
+        buckets(MetricKind::SlowHistogram)
     );
     page
 }

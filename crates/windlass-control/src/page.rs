@@ -37,12 +37,12 @@ impl PageQuery {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.map(Some).ok_or_else(foreign)
+        text.map(Some).ok_or_else(invalid_cursor)
     }
 
     /// Where the last page ended, as what this list goes by.
     pub fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
-        self.after()?.map(|text| read(&text).ok_or_else(foreign)).transpose()
+        self.after()?.map(|text| read(&text).ok_or_else(invalid_cursor)).transpose()
     }
 }
 
@@ -51,7 +51,7 @@ pub fn read_id(text: &str) -> Option<String> {
     uuid::Uuid::try_parse(text).ok().map(|_| text.to_owned())
 }
 
-fn foreign() -> Refusal {
+fn invalid_cursor() -> Refusal {
     Refusal::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
 }
 

@@ -15,18 +15,18 @@ const MIN_LENGTH: usize = 12;
 const MAX_LENGTH: usize = 1024;
 
 /// What is verified when there is no such person, so that both take the same time.
-const NOBODY: &str =
+const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// Passwords that are hashed or verified at once: each takes 19 MiB and a core. The work itself keeps its room, because it
 /// goes on when whoever asked hangs up.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT_HASHES: usize = 4;
 
-static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
+static HASH_PERMITS: Semaphore = Semaphore::const_new(MAX_CONCURRENT_HASHES);
 
 /// Hashes a password.
 pub async fn hash_password(password: Redacted<String>) -> Option<Redacted<String>> {
-    let room = ROOM.acquire().await.ok()?;
+    let room = HASH_PERMITS.acquire().await.ok()?;
     let hash = tokio::task::spawn_blocking(move || {
         let _room = room;
         Argon2::default().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
@@ -36,11 +36,11 @@ pub async fn hash_password(password: Redacted<String>) -> Option<Redacted<String
 
 /// Whether a password is the one that was hashed. Takes as long when there is no hash.
 pub async fn verify_password(password: Redacted<String>, hash: Option<Redacted<String>>) -> bool {
-    let Ok(room) = ROOM.acquire().await else { return false };
+    let Ok(room) = HASH_PERMITS.acquire().await else { return false };
     let verified = tokio::task::spawn_blocking(move || {
         let _room = room;
         let is_known = hash.is_some();
-        let text = hash.map_or_else(|| NOBODY.to_owned(), |hash| hash.expose().clone());
+        let text = hash.map_or_else(|| DUMMY_HASH.to_owned(), |hash| hash.expose().clone());
         let Ok(parsed) = PasswordHash::new(&text) else { return false };
         Argon2::default().verify_password(password.expose().as_bytes(), &parsed).is_ok() && is_known
     });

@@ -100,12 +100,12 @@ pub fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Box<
 
 /// Puts back what answers hide, so that what was shown can be sent again with something else changed. Where nothing
 /// is known to be hidden, the word that stands for it is a mistake and not a value.
-pub(crate) fn put_back_hidden(
+pub(crate) fn restore_hidden(
     kind: Kind,
     mut given: Value,
     before: Option<&Value>,
 ) -> Result<Value, Box<Diagnostic>> {
-    put_back(&mut given, before, "").map_err(|path| {
+    restore_value(&mut given, before, "").map_err(|path| {
         let message = format!("`{path}` is {HIDDEN}, which stands for a value that is not shown");
         let problem = Diagnostic::without_place(Code::WrongType, format!("{}.{path}", kind.slug()), message);
         Box::new(problem.help("leave it as it was shown, or send the value itself"))
@@ -114,11 +114,11 @@ pub(crate) fn put_back_hidden(
 }
 
 /// Puts back in place, or returns the path of what nothing is known about.
-fn put_back(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(), String> {
+fn restore_value(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(), String> {
     match given {
         Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| {
             let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            put_back(value, before.and_then(|before| before.get(key)), &below)
+            restore_value(value, before.and_then(|before| before.get(key)), &below)
         }),
         // What stands where in a list may have moved: it is put back whole or not at all.
         Value::Array(items) => match before {
@@ -129,7 +129,7 @@ fn put_back(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(),
             _ => items
                 .iter_mut()
                 .enumerate()
-                .try_for_each(|(index, item)| put_back(item, None, &format!("{path}[{index}]"))),
+                .try_for_each(|(index, item)| restore_value(item, None, &format!("{path}[{index}]"))),
         },
         Value::String(text) if is_mask(text) => match before {
             Some(before) if text == HIDDEN || hide_secrets(before.clone()) == text.as_str() => {
@@ -169,17 +169,14 @@ mod tests {
         let accepted = json!({"config": {"db_password": "one", "port": 1}, "list": [{"api_token": "two"}],
             "url": "https://u:p@host/x"});
         let mut shown = hide_secrets(accepted.clone());
-        assert_eq!(
-            put_back_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(),
-            Some(accepted.clone())
-        );
+        assert_eq!(restore_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(), Some(accepted.clone()));
         shown["config"]["port"] = json!(2);
         let mut wanted = accepted.clone();
         wanted["config"]["port"] = json!(2);
-        assert_eq!(put_back_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(), Some(wanted));
-        assert!(put_back_hidden(Kind::Module, shown, None).is_err());
+        assert_eq!(restore_hidden(Kind::Module, shown.clone(), Some(&accepted)).ok(), Some(wanted));
+        assert!(restore_hidden(Kind::Module, shown, None).is_err());
         shown = json!({"list": [{"x": 1}, {"api_token": HIDDEN}]});
-        assert!(put_back_hidden(Kind::Module, shown, Some(&accepted)).is_err());
+        assert!(restore_hidden(Kind::Module, shown, Some(&accepted)).is_err());
     }
 
     #[test]

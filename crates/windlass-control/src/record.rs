@@ -1,4 +1,5 @@
-//! Events and audit entries, each made in one place so that they read alike.
+//! Events and audit entries that are made in several places, so that they read alike. Those that only one place makes
+//! are made there.
 
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Change};
@@ -125,26 +126,31 @@ pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> 
     }
 }
 
-/// An event about a repository.
-pub(crate) fn repository_event(
-    kind: EventKind,
-    severity: Severity,
-    repository: &Repository,
-    by: &str,
-    message: String,
-    payload: Value,
-    now: Timestamp,
-) -> NewEvent {
-    NewEvent {
-        kind,
-        severity,
-        resource: None,
-        repository_id: Some(repository.id.clone()),
-        correlation_id: None,
-        source: by.to_owned(),
-        message,
-        payload,
-        at: now,
+/// What there is to tell of a repository.
+#[derive(Debug)]
+pub(crate) struct RepositoryEvent<'n> {
+    pub(crate) kind: EventKind,
+    pub(crate) severity: Severity,
+    /// Whose doing it is.
+    pub(crate) by: &'n str,
+    pub(crate) message: String,
+    pub(crate) payload: Value,
+}
+
+impl RepositoryEvent<'_> {
+    /// The event that tells it.
+    pub(crate) fn event(self, repository: &Repository, now: Timestamp) -> NewEvent {
+        NewEvent {
+            kind: self.kind,
+            severity: self.severity,
+            resource: None,
+            repository_id: Some(repository.id.clone()),
+            correlation_id: None,
+            source: self.by.to_owned(),
+            message: self.message,
+            payload: self.payload,
+            at: now,
+        }
     }
 }
 
@@ -162,7 +168,7 @@ pub(crate) struct ResourceChange<'c> {
 
 impl ResourceChange<'_> {
     /// The event and the audit entry of the change.
-    pub(crate) fn told(&self) -> (NewEvent, AuditEntry) {
+    pub(crate) fn event_and_entry(&self) -> (NewEvent, AuditEntry) {
         let (key, action) = (&self.change.key, self.change.action());
         let word = match action {
             Action::Create => "created",
@@ -198,7 +204,7 @@ impl ResourceChange<'_> {
 }
 
 /// An audit entry about something that is not a resource.
-pub fn entry(
+pub fn audit_entry(
     actor: &Actor,
     action: &'static str,
     target: (&str, &str),

@@ -8,7 +8,7 @@ use windlass_core::run::RunError;
 use windlass_store::StoreError;
 
 use crate::failure::{INTERNAL, QUARANTINED};
-use crate::limits::fair_turns::Busy;
+use crate::limits::fair_permits::NoPermit;
 
 /// Something that was asked for and is not done.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Refusal {
     kind: RefusalKind,
     body: Box<ErrorBody>,
     retry_after: Option<u64>,
-    record: Record,
+    record: AuditRecording,
 }
 
 /// What kind of refusal it is. Each has one status in HTTP.
@@ -54,7 +54,7 @@ pub enum RefusalKind {
 
 /// Whether the refusal of a change is in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum AuditRecording {
     /// Not yet.
     Due,
     /// Whoever refused it has entered it, with more to say than the guard.
@@ -76,7 +76,7 @@ impl Refusal {
             details: Vec::new(),
             request_id: String::new(),
         };
-        Refusal { kind, body: Box::new(body), retry_after: None, record: Record::Due }
+        Refusal { kind, body: Box::new(body), retry_after: None, record: AuditRecording::Due }
     }
 
     /// The same answer whether something is absent or in another account.
@@ -119,7 +119,7 @@ impl Refusal {
     }
 
     /// The same request, with the same idempotency key, is being carried out.
-    pub fn under_way() -> Refusal {
+    pub fn already_in_progress() -> Refusal {
         let help = "wait for its answer, or use another key";
         Refusal::conflict("idempotency-under-way", "a request with this key is under way", help)
     }
@@ -137,7 +137,7 @@ impl Refusal {
     }
 
     /// Problems with a resource or a document, each with its place.
-    pub fn unsound(diagnostics: &[Diagnostic]) -> Refusal {
+    pub fn invalid_resource(diagnostics: &[Diagnostic]) -> Refusal {
         let first = diagnostics.first().map_or("it is not sound", |problem| problem.message.as_str());
         let more = if diagnostics.len() > 1 {
             format!(" (and {} more)", diagnostics.len() - 1)
@@ -162,7 +162,7 @@ impl Refusal {
 
     /// The same, of which an entry in the audit log tells already.
     pub(crate) fn on_record(self) -> Refusal {
-        Refusal { record: Record::Made, ..self }
+        Refusal { record: AuditRecording::Made, ..self }
     }
 
     /// What kind of refusal it is.
@@ -181,7 +181,7 @@ impl Refusal {
     }
 
     /// Whether the audit log tells of it already.
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> AuditRecording {
         self.record
     }
 
@@ -198,7 +198,7 @@ impl From<StoreError> for Refusal {
                 Refusal::conflict("taken", "the name is taken, or something still needs it", "")
             }
             StoreError::NoAccount { .. } => Refusal::not_found(),
-            StoreError::Repeated => Refusal::under_way(),
+            StoreError::Repeated => Refusal::already_in_progress(),
             StoreError::DiskFull(_) | StoreError::ReadOnly(_) => {
                 tracing::error!(%error, "the database cannot be written");
                 let status = RefusalKind::Unavailable;
@@ -221,8 +221,8 @@ impl From<StoreError> for Refusal {
     }
 }
 
-impl From<Busy> for Refusal {
-    fn from(busy: Busy) -> Refusal {
+impl From<NoPermit> for Refusal {
+    fn from(busy: NoPermit) -> Refusal {
         Refusal::busy(&busy.to_string())
     }
 }

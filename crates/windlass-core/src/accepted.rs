@@ -38,7 +38,8 @@ pub enum Owner {
 }
 
 impl Accepted {
-    /// Has what is declared keep the accepted state at paths of which the content is not known: what was not told is not compared.
+    /// Has what is declared keep the accepted state at paths of which the content is not known: what was not told is not
+    /// compared.
     pub fn fill_unknown_contents(&self, desired: &mut Desired, unknown: &BTreeSet<String>) {
         let affected: Vec<ResourceKey> = desired
             .resources
@@ -58,7 +59,7 @@ impl Accepted {
     }
 
     /// The state after `desired` was applied by a repository, starting from nothing.
-    pub fn after(desired: &Desired, owner: &Owner) -> Accepted {
+    pub fn from_desired(desired: &Desired, owner: &Owner) -> Accepted {
         let resources = desired
             .resources
             .iter()
@@ -79,14 +80,14 @@ impl Accepted {
 mod tests {
     use super::*;
     use crate::content::ContentId;
-    use crate::manifest::{Context, FLEET_FILE, Memo, SourceFile};
+    use crate::manifest::{FLEET_FILE, ReadCache, ReadContext, SourceFile};
     use crate::resource::Kind;
 
     #[test]
     fn what_was_not_told_is_not_compared_and_what_was_told_is() {
         let text = "version: 1\naccount: acme\nmodules:\n- name: web\n  host:\n    files:\n      /a: {source: a}\n      /b: {source: b}\n";
         let files = [SourceFile::new(FLEET_FILE, text.as_bytes().to_vec())];
-        let mut desired = Memo::default().read_once(&files, &Context::offline()).desired;
+        let mut desired = ReadCache::default().read_once(&files, &ReadContext::offline()).desired;
         let content = |byte: u8| Some(ContentId::blob([byte; 20]));
         let declared = |desired: &mut Desired, a: Option<ContentId>, b: Option<ContentId>| {
             let web = desired.resources.get_mut(Kind::Module, "web").unwrap();
@@ -94,7 +95,7 @@ mod tests {
             web.digest
         };
         declared(&mut desired, content(1), content(2));
-        let accepted = Accepted::after(&desired, &Owner::Nobody);
+        let accepted = Accepted::from_desired(&desired, &Owner::Nobody);
         let unknown = BTreeSet::from(["b".to_owned()]);
         for (a, is_same) in [(1, true), (9, false)] {
             declared(&mut desired, content(a), None);

@@ -42,7 +42,7 @@ impl fmt::Display for AddressClass {
 
 /// Where clouds tell a machine its credentials. Link-local addresses among them are listed so that allowing link-local
 /// addresses does not allow these.
-const METADATA: [IpAddr; 11] = [
+const METADATA_NETWORKS: [IpAddr; 11] = [
     // AWS, Azure, Google, DigitalOcean, Hetzner, OpenStack and most others; AWS's tasks and pods; Tencent.
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
@@ -61,7 +61,7 @@ const METADATA: [IpAddr; 11] = [
 
 /// The class of an address that embeds no other.
 fn class_of(address: IpAddr) -> AddressClass {
-    if METADATA.contains(&address) {
+    if METADATA_NETWORKS.contains(&address) {
         return AddressClass::Metadata;
     }
     match address {
@@ -100,7 +100,7 @@ fn class_of_v6(address: Ipv6Addr) -> AddressClass {
 }
 
 /// An address and every IPv4 address that a router, a tunnel or the operating system may take it for.
-fn meanings(address: IpAddr) -> Vec<IpAddr> {
+fn embedded_addresses(address: IpAddr) -> Vec<IpAddr> {
     let IpAddr::V6(v6) = address else { return vec![address] };
     let [a, b, c, d, e, f, g, h] = v6.segments();
     let joined = |high: u16, low: u16| {
@@ -139,7 +139,7 @@ fn meanings(address: IpAddr) -> Vec<IpAddr> {
 
 /// The class of an address, or of the worst one that it may be taken for.
 pub fn classify(address: IpAddr) -> AddressClass {
-    meanings(address).into_iter().map(class_of).max().unwrap_or(AddressClass::Unusable)
+    embedded_addresses(address).into_iter().map(class_of).max().unwrap_or(AddressClass::Unusable)
 }
 
 /// Something the operator allows although it would be refused.
@@ -175,7 +175,7 @@ impl AllowedAddress {
             return Some(AllowedAddress::Network { network: IpNet::from(address), port });
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let host = normal_host(host);
+        let host = normalize_host(host);
         let is_host = !host.is_empty() && !host.starts_with(['-', '.']) && host.chars().all(is_name);
         is_host.then_some(AllowedAddress::Name { host, port })
     }
@@ -193,7 +193,7 @@ impl AllowedAddress {
             AllowedAddress::Name { host: named, port } => {
                 let is_coverable =
                     !matches!(class_of(address), AddressClass::Metadata | AddressClass::Unusable);
-                is_coverable && fits_port(*port) && *named == normal_host(host)
+                is_coverable && fits_port(*port) && *named == normalize_host(host)
             }
             AllowedAddress::Network { network, port } => fits_port(*port) && network.contains(&address),
         }
@@ -217,7 +217,7 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
 }
 
 /// A host as it is compared: in lower case, without brackets and without the dot at its end.
-pub fn normal_host(host: &str) -> String {
+pub fn normalize_host(host: &str) -> String {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.strip_suffix('.').unwrap_or(bare).to_ascii_lowercase()
 }
@@ -246,7 +246,7 @@ impl AddressRules {
     }
 
     /// The rules with more exceptions.
-    pub fn allowing(&self, more: impl IntoIterator<Item = AllowedAddress>) -> AddressRules {
+    pub fn with_allowed(&self, more: impl IntoIterator<Item = AllowedAddress>) -> AddressRules {
         let mut rules = self.clone();
         rules.allowed.extend(more);
         rules
@@ -254,9 +254,9 @@ impl AddressRules {
 
     /// The rules for a host that the operator named: it may have any address but a metadata address, unless that is
     /// what was named. Every other host stays under the rules as they are.
-    pub fn naming(&self, host: &str, port: Option<u16>) -> AddressRules {
-        let host = normal_host(host);
-        self.allowing([match host.parse::<IpAddr>() {
+    pub fn for_operator_host(&self, host: &str, port: Option<u16>) -> AddressRules {
+        let host = normalize_host(host);
+        self.with_allowed([match host.parse::<IpAddr>() {
             Ok(address) => AllowedAddress::Network { network: IpNet::from(address), port },
             Err(_) => AllowedAddress::Name { host, port },
         }])
@@ -264,13 +264,13 @@ impl AddressRules {
 
     /// The rules with this machine itself allowed.
     pub fn with_loopback(&self) -> AddressRules {
-        self.allowing(AllowedAddress::loopback())
+        self.with_allowed(AllowedAddress::loopback())
     }
 
     /// Whether a host that resolved to an address may be connected to, or what is wrong with the address. Without a port,
     /// exceptions for one port count as well: the caller checked the port before.
     pub fn check(&self, host: &str, port: Option<u16>, address: IpAddr) -> Result<(), AddressClass> {
-        let refused = meanings(address).into_iter().find(|meaning| {
+        let refused = embedded_addresses(address).into_iter().find(|meaning| {
             let is_fine = match class_of(*meaning) {
                 AddressClass::Public => true,
                 AddressClass::Private => self.private == PrivateAddresses::Allowed,

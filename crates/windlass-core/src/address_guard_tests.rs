@@ -124,7 +124,7 @@ fn the_operator_allows_by_name_address_or_network_and_nothing_else_comes_with_it
     for text in ["", "a b", "-x", ".x", "https://x", "x:99999", "[::1", "x/8", "127.0.0.1/33"] {
         assert_eq!(AllowedAddress::parse(text), None, "{text}");
     }
-    let named = AddressRules::default().naming("vault.internal", Some(8200));
+    let named = AddressRules::default().for_operator_host("vault.internal", Some(8200));
     assert!(named.check("vault.internal", Some(8200), ip("127.0.0.1")).is_ok());
     assert!(named.check("vault.internal", Some(8200), ip("169.254.169.254")).is_err());
     assert!(named.check("other.internal", Some(8200), ip("127.0.0.1")).is_err());

@@ -12,7 +12,7 @@ use ipnet::{IpNet, Ipv6Net};
 use crate::accepted::Accepted;
 use crate::digest::Digest;
 use crate::resource::{Kind, Spec, member_name};
-use crate::value::{Address, Cidr};
+use crate::value::{Cidr, IpAddress};
 
 /// How often a name may try for another place before the rest is searched in order. Even where half of everything is
 /// taken, that many tries fail once in four thousand million.
@@ -22,7 +22,7 @@ const MAX_TRIES: u32 = 32;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allocation {
     networks: BTreeMap<String, Cidr>,
-    addresses: BTreeMap<(Kind, String), Address>,
+    addresses: BTreeMap<(Kind, String), IpAddress>,
 }
 
 impl Allocation {
@@ -32,17 +32,17 @@ impl Allocation {
     }
 
     /// The address of a peer, named `network/host`. Nothing if there is no such peer, or its network is full.
-    pub fn peer(&self, name: &str) -> Option<Address> {
+    pub fn peer(&self, name: &str) -> Option<IpAddress> {
         self.address(Kind::Peer, name)
     }
 
     /// The address of a virtual IP, named `network/name`. Nothing if there is no such virtual IP, or its network is
     /// full.
-    pub fn virtual_ip(&self, name: &str) -> Option<Address> {
+    pub fn virtual_ip(&self, name: &str) -> Option<IpAddress> {
         self.address(Kind::VirtualIp, name)
     }
 
-    fn address(&self, kind: Kind, name: &str) -> Option<Address> {
+    fn address(&self, kind: Kind, name: &str) -> Option<IpAddress> {
         self.addresses.get(&(kind, name.to_owned())).copied()
     }
 }
@@ -162,7 +162,7 @@ impl Pool {
 
     /// Takes an address for a peer or virtual IP. Peers try the lower half and virtual IPs the upper one, so that
     /// while there is room, neither can move the other.
-    fn take(&mut self, account_id: &str, kind: Kind, name: &str) -> Option<Address> {
+    fn take(&mut self, account_id: &str, kind: Kind, name: &str) -> Option<IpAddress> {
         let middle = self.first + (self.last - self.first) / 2;
         let (from, to) = match kind {
             Kind::VirtualIp if middle < self.last => (middle + 1, self.last),
@@ -173,7 +173,7 @@ impl Pool {
         let free = tries.find(|address| !self.taken.contains(address));
         let address = free.or_else(|| self.search())?;
         self.taken.insert(address);
-        Some(Address(address))
+        Some(IpAddress(address))
     }
 
     fn search(&mut self) -> Option<IpAddr> {

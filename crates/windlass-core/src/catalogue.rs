@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use crate::known::{Known, KnownVersions};
-use crate::manifest::{Context, FileManifest, Role, read_file};
+pub use crate::known::{KnownResources, KnownVersions};
+use crate::manifest::{FileManifest, FileRole, ReadContext, read_file};
 use crate::resource::{ResourceMap, Spec};
 use crate::value::Lifecycle;
 
@@ -22,12 +22,12 @@ pub const PLATFORMS: &[&str] = &[
 
 /// The built-in modules, written in our own format.
 pub static MODULES: LazyLock<FileManifest> =
-    LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), Role::Included));
+    LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), FileRole::Included));
 
-impl Known {
+impl KnownResources {
     /// The catalogue alone: all that can be known offline.
-    pub fn offline() -> Known {
-        let mut known = Known {
+    pub fn offline() -> KnownResources {
+        let mut known = KnownResources {
             platforms: PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect(),
             resources: ResourceMap::default(),
             versions: BTreeMap::new(),
@@ -46,10 +46,10 @@ impl Known {
     }
 }
 
-impl Context {
+impl ReadContext {
     /// Without a server: any account, and only the built-in catalogue is known.
-    pub fn offline() -> Context {
-        Context { account: None, known: Known::offline() }
+    pub fn offline() -> ReadContext {
+        ReadContext { account: None, known: KnownResources::offline() }
     }
 }
 

@@ -7,22 +7,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a problem matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Nothing is planned until this is fixed.
-    Error,
-    /// Worth a look; the fleet is still usable.
-    Warning,
-}
+use crate::states::states;
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        })
+states! {
+    /// How much a problem matters.
+    ProblemSeverity {
+        /// Nothing is planned until this is fixed.
+        Error "error",
+        /// Worth a look; the fleet is still usable.
+        Warning "warning",
     }
 }
 
@@ -44,8 +37,8 @@ macro_rules! codes {
             }
 
             /// Whether the code stops a plan.
-            pub const fn severity(self) -> Severity {
-                match self { $(Code::$variant => Severity::$severity),* }
+            pub const fn severity(self) -> ProblemSeverity {
+                match self { $(Code::$variant => ProblemSeverity::$severity),* }
             }
 
             /// What the code means and what to do about it.

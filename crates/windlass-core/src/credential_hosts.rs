@@ -6,34 +6,34 @@
 
 use std::fmt;
 
-use crate::address_guard::normal_host;
+use crate::address_guard::normalize_host;
 
 /// The ports that a host named without one is meant with: ssh, http and https.
 const USUAL_PORTS: [u16; 3] = [22, 80, 443];
 
 /// A host and port that a credential is about to be told to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Destination {
+pub struct CredentialDestination {
     host: String,
     port: u16,
 }
 
-impl Destination {
+impl CredentialDestination {
     /// A destination. GitHub's API has a host of its own, which is GitHub all the same.
-    pub fn new(host: &str, port: u16) -> Destination {
-        let host = normal_host(host);
+    pub fn new(host: &str, port: u16) -> CredentialDestination {
+        let host = normalize_host(host);
         let host = if host == "api.github.com" { "github.com".to_owned() } else { host };
-        Destination { host, port }
+        CredentialDestination { host, port }
     }
 
     /// Reads `host:port`, as it is printed, or `host`, which means https.
-    pub fn parse(text: &str) -> Option<Destination> {
+    pub fn parse(text: &str) -> Option<CredentialDestination> {
         let named = NamedHost::parse(text)?;
-        Some(Destination::new(&named.host, named.port.unwrap_or(443)))
+        Some(CredentialDestination::new(&named.host, named.port.unwrap_or(443)))
     }
 }
 
-impl fmt::Display for Destination {
+impl fmt::Display for CredentialDestination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -64,7 +64,8 @@ impl NamedHost {
         let port = port
             .map(|port| port.parse().ok().filter(|port| *port != 0))
             .map_or(Some(None), |p| p.map(Some))?;
-        (!host.is_empty() && host.chars().all(is_host)).then(|| NamedHost { host: normal_host(host), port })
+        (!host.is_empty() && host.chars().all(is_host))
+            .then(|| NamedHost { host: normalize_host(host), port })
     }
 
     /// Reads the host of a URL, or of git's `user@host:path`.
@@ -87,8 +88,8 @@ impl NamedHost {
         NamedHost::parse(place).map(|named| NamedHost { port: Some(named.port.unwrap_or(usual)), ..named })
     }
 
-    fn covers(&self, to: &Destination) -> bool {
-        let own = Destination::new(&self.host, to.port);
+    fn covers(&self, to: &CredentialDestination) -> bool {
+        let own = CredentialDestination::new(&self.host, to.port);
         let fits_port = self.port.map_or_else(|| USUAL_PORTS.contains(&to.port), |port| port == to.port);
         own.host == to.host && fits_port
     }
@@ -114,7 +115,7 @@ impl CredentialHosts {
     }
 
     /// Whether the credential names a destination.
-    pub fn names(&self, to: &Destination) -> bool {
+    pub fn names(&self, to: &CredentialDestination) -> bool {
         self.0.iter().any(|named| named.covers(to))
     }
 }
@@ -126,52 +127,54 @@ pub struct UnreadableHosts;
 
 /// Why a credential is not told to a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WhyNotTold {
+pub enum CredentialHostRefusal {
     /// It names hosts, and not this one.
     NamesOthers,
     /// What it names cannot be read.
     Unreadable,
     /// It is bound to other hosts.
-    BoundElsewhere(Vec<Destination>),
+    BoundElsewhere(Vec<CredentialDestination>),
     /// It names no host, and no admin has used it yet.
     Unbound,
 }
 
-impl WhyNotTold {
+impl CredentialHostRefusal {
     /// A stable word for scripts.
     pub fn code(&self) -> &'static str {
         match self {
-            WhyNotTold::Unbound => "credential-unbound",
+            CredentialHostRefusal::Unbound => "credential-unbound",
             _ => "credential-host",
         }
     }
 
     /// What is wrong, for the credential at a path.
-    pub fn message(&self, path: &str, to: &Destination) -> String {
+    pub fn message(&self, path: &str, to: &CredentialDestination) -> String {
         match self {
-            WhyNotTold::NamesOthers => format!("the credential {path} names other hosts than {to}"),
-            WhyNotTold::Unreadable => {
+            CredentialHostRefusal::NamesOthers => {
+                format!("the credential {path} names other hosts than {to}")
+            }
+            CredentialHostRefusal::Unreadable => {
                 format!("the credential {path} is not told to {to}: {UnreadableHosts}")
             }
-            WhyNotTold::BoundElsewhere(bound) => {
+            CredentialHostRefusal::BoundElsewhere(bound) => {
                 let bound: Vec<String> = bound.iter().map(ToString::to_string).collect();
                 format!("the credential {path} is bound to {}, not to {to}", bound.join(", "))
             }
-            WhyNotTold::Unbound => format!("the credential {path} is not bound to {to} yet"),
+            CredentialHostRefusal::Unbound => format!("the credential {path} is not bound to {to} yet"),
         }
     }
 
     /// What to do about it.
-    pub fn help(&self, path: &str, to: &Destination) -> String {
+    pub fn help(&self, path: &str, to: &CredentialDestination) -> String {
         match self {
-            WhyNotTold::NamesOthers => format!("add {to} to its field `hosts`, or use another credential"),
-            WhyNotTold::Unreadable => {
+            CredentialHostRefusal::NamesOthers => format!("add {to} to its field `hosts`, or use another credential"),
+            CredentialHostRefusal::Unreadable => {
                 "write hosts as `git.example.com, git.example.com:2222`, or a URL as `https://git.example.com`".to_owned()
             }
-            WhyNotTold::BoundElsewhere(_) => {
+            CredentialHostRefusal::BoundElsewhere(_) => {
                 format!("if that host may have it, an admin runs `windlass credential bind {path} {to}`")
             }
-            WhyNotTold::Unbound => format!(
+            CredentialHostRefusal::Unbound => format!(
                 "an admin runs `windlass credential bind {path} {to}`, or whoever keeps the credential adds a field `hosts`"
             ),
         }
@@ -179,18 +182,18 @@ impl WhyNotTold {
 }
 
 /// Whether a credential may be told to a destination: if it names hosts, one of those, and else a host it is bound to.
-pub fn may_be_told(
+pub fn check_destination(
     named: &Result<Option<CredentialHosts>, UnreadableHosts>,
-    bound: &[Destination],
-    to: &Destination,
-) -> Result<(), WhyNotTold> {
+    bound: &[CredentialDestination],
+    to: &CredentialDestination,
+) -> Result<(), CredentialHostRefusal> {
     match named {
-        Err(UnreadableHosts) => Err(WhyNotTold::Unreadable),
+        Err(UnreadableHosts) => Err(CredentialHostRefusal::Unreadable),
         Ok(Some(hosts)) if hosts.names(to) => Ok(()),
-        Ok(Some(_)) => Err(WhyNotTold::NamesOthers),
+        Ok(Some(_)) => Err(CredentialHostRefusal::NamesOthers),
         Ok(None) if bound.contains(to) => Ok(()),
-        Ok(None) if bound.is_empty() => Err(WhyNotTold::Unbound),
-        Ok(None) => Err(WhyNotTold::BoundElsewhere(bound.to_vec())),
+        Ok(None) if bound.is_empty() => Err(CredentialHostRefusal::Unbound),
+        Ok(None) => Err(CredentialHostRefusal::BoundElsewhere(bound.to_vec())),
     }
 }
 
@@ -198,8 +201,8 @@ pub fn may_be_told(
 mod tests {
     use super::*;
 
-    fn to(text: &str) -> Destination {
-        Destination::parse(text).unwrap_or_else(|| panic!("{text}"))
+    fn to(text: &str) -> CredentialDestination {
+        CredentialDestination::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     fn told(
@@ -208,9 +211,9 @@ mod tests {
         bound: &[&str],
         destination: &str,
     ) -> Result<(), &'static str> {
-        let bound: Vec<Destination> = bound.iter().map(|text| to(text)).collect();
+        let bound: Vec<CredentialDestination> = bound.iter().map(|text| to(text)).collect();
         let named = CredentialHosts::read(url, hosts);
-        may_be_told(&named, &bound, &to(destination)).map_err(|why| why.code())
+        check_destination(&named, &bound, &to(destination)).map_err(|why| why.code())
     }
 
     #[test]
@@ -269,6 +272,6 @@ mod tests {
             assert_eq!(to(text).to_string(), text);
         }
         assert_eq!(to("git.example.com").to_string(), "git.example.com:443");
-        assert_eq!(Destination::parse("https://x"), None);
+        assert_eq!(CredentialDestination::parse("https://x"), None);
     }
 }

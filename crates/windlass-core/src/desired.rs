@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::content::ContentId;
 use crate::digest::Digest;
-use crate::origin::Origin;
+use crate::origin::DeclarationOrigin;
 use crate::resource::{ResourceMap, Spec};
-use crate::shape::Settings;
+use crate::shape::FreeSettings;
 
 /// A whole fleet as its files declare it.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Declared {
     /// Which of the fleet's files declares it.
     pub file: usize,
     /// Where in that file.
-    pub origin: Origin,
+    pub origin: DeclarationOrigin,
 }
 
 /// A provider configuration: informational, never applied.
@@ -38,9 +38,9 @@ pub struct ProviderConfig {
     /// Its name.
     pub name: String,
     /// Its fields. Secrets were refused.
-    pub settings: Settings,
+    pub settings: FreeSettings,
     /// Where in the file.
-    pub origin: Origin,
+    pub origin: DeclarationOrigin,
 }
 
 impl Declared {
@@ -73,10 +73,10 @@ pub(crate) mod tests {
     use windlass_testkit::model::Model;
 
     use super::Desired;
-    use crate::manifest::{Context, FLEET_FILE, Memo, SourceFile};
+    use crate::manifest::{FLEET_FILE, ReadCache, ReadContext, SourceFile};
 
     fn read(files: &[SourceFile]) -> Desired {
-        let fleet = Memo::default().read_once(files, &Context::offline());
+        let fleet = ReadCache::default().read_once(files, &ReadContext::offline());
         assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
         fleet.desired
     }

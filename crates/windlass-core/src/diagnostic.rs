@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::code::{Code, Severity};
+pub use crate::code::{Code, ProblemSeverity};
 
 /// Problems of one file that are told. A file with more is broken as a whole, and telling all would cost more than it
 /// helps: hostile files must not buy time or memory with mistakes.
@@ -52,7 +52,7 @@ impl Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: ProblemSeverity,
     /// What kind of problem.
     pub code: Code,
     /// Where in the value, e.g. `nodes[2].template`.
@@ -101,7 +101,7 @@ impl Diagnostic {
 }
 
 /// Sorts problems the way people read them: by file, then by place, errors before warnings at the same place.
-pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
+pub fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         (&a.file, a.line, a.column, a.severity, a.code, &a.path, &a.message)
             .cmp(&(&b.file, b.line, b.column, b.severity, b.code, &b.path, &b.message))
@@ -111,7 +111,7 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
 
 /// Whether any of them stops a plan.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == ProblemSeverity::Error)
 }
 
 /// Turns byte positions of one text into lines and columns. Made only when there is something to tell.

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 states! {
     /// How much an event matters.
-    Severity {
+    Severity as EventSeverity {
         /// Everyday.
         Low "low",
         /// Worth knowing.

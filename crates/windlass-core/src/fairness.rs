@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How well the last work of the same lane went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum LastResult {
     /// It came to a good end.
     Proven,
     /// It failed, or there was none.
@@ -17,18 +17,18 @@ pub enum Trust {
 
 /// Work that waits, or that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work<'w> {
+pub struct WorkItem<'w> {
     /// Whose it is.
     pub account: &'w str,
     /// Only one of a lane is under way at a time: a repository, say.
     pub lane: &'w str,
     /// How well that went last time.
-    pub trust: Trust,
+    pub last_result: LastResult,
 }
 
 /// How many places there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct WorkerSlots {
     /// In all.
     pub all: usize,
     /// Of them, how many are only for accounts that have none.
@@ -40,14 +40,14 @@ pub struct Places {
 }
 
 #[derive(Default)]
-struct Taken {
+struct SlotsInUse {
     all: usize,
     unproven: usize,
 }
 
 /// Chooses what of the waiting work, oldest first, begins now. Returns its indices in the order in which it begins.
-pub fn choose(waiting: &[Work<'_>], under_way: &[Work<'_>], places: Places) -> Vec<usize> {
-    let mut taken: BTreeMap<&str, Taken> = BTreeMap::new();
+pub fn choose_next(waiting: &[WorkItem<'_>], under_way: &[WorkItem<'_>], places: WorkerSlots) -> Vec<usize> {
+    let mut taken: BTreeMap<&str, SlotsInUse> = BTreeMap::new();
     let mut lanes: BTreeSet<&str> = BTreeSet::new();
     for work in under_way {
         note(work, &mut taken, &mut lanes);
@@ -60,27 +60,27 @@ pub fn choose(waiting: &[Work<'_>], under_way: &[Work<'_>], places: Places) -> V
     chosen
 }
 
-fn note<'w>(work: &Work<'w>, taken: &mut BTreeMap<&'w str, Taken>, lanes: &mut BTreeSet<&'w str>) {
+fn note<'w>(work: &WorkItem<'w>, taken: &mut BTreeMap<&'w str, SlotsInUse>, lanes: &mut BTreeSet<&'w str>) {
     lanes.insert(work.lane);
     let taken = taken.entry(work.account).or_default();
     taken.all += 1;
-    taken.unproven += usize::from(work.trust == Trust::Unproven);
+    taken.unproven += usize::from(work.last_result == LastResult::Unproven);
 }
 
 fn next(
-    waiting: &[Work<'_>],
-    taken: &BTreeMap<&str, Taken>,
+    waiting: &[WorkItem<'_>],
+    taken: &BTreeMap<&str, SlotsInUse>,
     lanes: &BTreeSet<&str>,
-    places: Places,
+    places: WorkerSlots,
     in_use: usize,
 ) -> Option<usize> {
     let share = |account: &str| taken.get(account).map_or((0, 0), |taken| (taken.all, taken.unproven));
-    let may_begin = |work: &Work<'_>| {
+    let may_begin = |work: &WorkItem<'_>| {
         let (all, unproven) = share(work.account);
         let open = if all == 0 { places.all } else { places.all.saturating_sub(places.reserved) };
         in_use < open
             && all < places.per_account
-            && (work.trust == Trust::Proven || unproven < places.unproven)
+            && (work.last_result == LastResult::Proven || unproven < places.unproven)
             && !lanes.contains(work.lane)
     };
     let begins = waiting.iter().enumerate().filter(|(_, work)| may_begin(work));
@@ -92,42 +92,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PLACES: Places = Places { all: 8, reserved: 2, per_account: 3, unproven: 2 };
+    const PLACES: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
-    fn work<'w>(account: &'w str, lane: &'w str) -> Work<'w> {
-        Work { account, lane, trust: Trust::Proven }
+    fn work<'w>(account: &'w str, lane: &'w str) -> WorkItem<'w> {
+        WorkItem { account, lane, last_result: LastResult::Proven }
     }
 
-    fn tarpit<'w>(account: &'w str, lane: &'w str) -> Work<'w> {
-        Work { trust: Trust::Unproven, ..work(account, lane) }
+    fn tarpit<'w>(account: &'w str, lane: &'w str) -> WorkItem<'w> {
+        WorkItem { last_result: LastResult::Unproven, ..work(account, lane) }
     }
 
     #[test]
     fn one_account_never_takes_all_places_and_the_next_begins_at_once() {
         let mine = [work("a", "1"), work("a", "2"), work("a", "3"), work("a", "4"), work("b", "5")];
-        assert_eq!(choose(&mine, &[], PLACES), [0, 4, 1, 2]);
-        assert_eq!(choose(&[mine[4]], &mine[..3], PLACES), [0]);
+        assert_eq!(choose_next(&mine, &[], PLACES), [0, 4, 1, 2]);
+        assert_eq!(choose_next(&[mine[4]], &mine[..3], PLACES), [0]);
     }
 
     #[test]
     fn what_failed_before_leaves_a_place_to_what_did_not() {
         let waiting = [tarpit("a", "1"), tarpit("a", "2"), tarpit("a", "3"), work("a", "4")];
-        assert_eq!(choose(&waiting, &[], PLACES), [0, 1, 3]);
+        assert_eq!(choose_next(&waiting, &[], PLACES), [0, 1, 3]);
     }
 
     #[test]
     fn one_of_a_lane_at_a_time() {
-        assert_eq!(choose(&[work("a", "1"), work("a", "1")], &[], PLACES), [0]);
-        assert_eq!(choose(&[work("a", "1")], &[work("a", "1")], PLACES), [0; 0]);
+        assert_eq!(choose_next(&[work("a", "1"), work("a", "1")], &[], PLACES), [0]);
+        assert_eq!(choose_next(&[work("a", "1")], &[work("a", "1")], PLACES), [0; 0]);
     }
 
     #[test]
     fn the_last_places_are_for_accounts_that_have_none() {
         let busy: Vec<String> = (0..6).map(|lane| lane.to_string()).collect();
-        let busy: Vec<Work<'_>> =
+        let busy: Vec<WorkItem<'_>> =
             busy.iter().enumerate().map(|(n, lane)| work(["a", "b", "c"][n / 2], lane)).collect();
         let waiting = [work("a", "x"), work("d", "y"), work("d", "z")];
-        assert_eq!(choose(&waiting, &busy, PLACES), [1]);
+        assert_eq!(choose_next(&waiting, &busy, PLACES), [1]);
     }
 
     proptest! {
@@ -139,18 +139,18 @@ mod tests {
                 .iter()
                 .map(|(account, lane, good)| (account.to_string(), format!("{account}/{lane}"), *good))
                 .collect();
-            let waiting: Vec<Work<'_>> = names
+            let waiting: Vec<WorkItem<'_>> = names
                 .iter()
-                .map(|(account, lane, good)| Work {
+                .map(|(account, lane, good)| WorkItem {
                     account,
                     lane,
-                    trust: if *good { Trust::Proven } else { Trust::Unproven },
+                    last_result: if *good { LastResult::Proven } else { LastResult::Unproven },
                 })
                 .collect();
-            let chosen = choose(&waiting, &[], PLACES);
+            let chosen = choose_next(&waiting, &[], PLACES);
             prop_assert!(chosen.len() <= PLACES.all);
             for account in ["0", "1", "2", "3", "4"] {
-                let of = |work: &&Work<'_>| work.account == account;
+                let of = |work: &&WorkItem<'_>| work.account == account;
                 let begun = chosen.iter().map(|index| &waiting[*index]).filter(of).count();
                 prop_assert!(begun <= PLACES.per_account);
                 prop_assert!(begun > 0 || !waiting.iter().any(|work| of(&work)));

@@ -16,7 +16,7 @@ impl Graph {
     }
 
     /// Says that one thing must come before another.
-    pub(crate) fn put_before(&mut self, first: usize, then: usize) {
+    pub(crate) fn add_edge(&mut self, first: usize, then: usize) {
         self.after[first].push(number(then));
         self.waiting_for[then] += 1;
     }
@@ -43,12 +43,12 @@ impl Graph {
         }
         let left: BTreeSet<u32> =
             (0..number(self.after.len())).filter(|node| waiting_for[*node as usize] > 0).collect();
-        Err(self.circles(left))
+        Err(self.cycles(left))
     }
 
     /// One circle for each knot among the things that could not be ordered. No edge is followed twice: a long way
     /// that leads to no circle is walked back step by step, not from its beginning.
-    fn circles(&self, mut left: BTreeSet<u32>) -> Vec<Vec<usize>> {
+    fn cycles(&self, mut left: BTreeSet<u32>) -> Vec<Vec<usize>> {
         let mut circles = Vec::new();
         let mut path: Vec<u32> = Vec::new();
         let mut on_path = BTreeSet::new();
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn the_smallest_that_may_come_next_comes_next() {
         let mut graph = Graph::new(5);
-        graph.put_before(4, 0);
-        graph.put_before(3, 1);
+        graph.add_edge(4, 0);
+        graph.add_edge(3, 1);
         assert_eq!(graph.sort().unwrap(), [2, 3, 1, 4, 0]);
     }
 
@@ -115,7 +115,7 @@ mod tests {
     fn every_knot_is_told_once_beginning_with_its_smallest() {
         let mut graph = Graph::new(7);
         for (first, then) in [(2, 0), (0, 1), (1, 2), (5, 4), (4, 5), (1, 3), (6, 6)] {
-            graph.put_before(first, then);
+            graph.add_edge(first, then);
         }
         assert_eq!(graph.sort().unwrap_err(), [vec![0, 1, 2], vec![4, 5], vec![6]]);
     }
@@ -124,10 +124,10 @@ mod tests {
     fn a_long_way_behind_a_circle_does_not_take_the_square_of_its_length() {
         let count = 200_000;
         let mut graph = Graph::new(count + 1);
-        graph.put_before(count, count);
-        graph.put_before(count, 0);
+        graph.add_edge(count, count);
+        graph.add_edge(count, 0);
         for node in 1..count {
-            graph.put_before(node - 1, node);
+            graph.add_edge(node - 1, node);
         }
         assert_eq!(graph.sort().unwrap_err(), [vec![count]]);
     }

@@ -7,7 +7,7 @@ use crate::value::{Lifecycle, Version};
 
 /// What is known to exist beside the files being read.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownResources {
     /// Node platforms, by name.
     pub platforms: BTreeSet<String>,
     /// Resources that exist in Windlass.
@@ -25,7 +25,7 @@ pub struct KnownVersions {
     pub complete: bool,
 }
 
-impl Known {
+impl KnownResources {
     /// Whether a resource exists in Windlass.
     pub fn has(&self, kind: Kind, name: &str) -> bool {
         self.resources.contains(kind, name)

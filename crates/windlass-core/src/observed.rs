@@ -1,8 +1,8 @@
 //! Observed state: what an agent reported about its target, a node or a cluster, and about each resource on it.
 //!
-//! Observed state is *absent* (the agent confirmed that it is not there), *unknown* (never reported, or nobody can tell what
-//! is there), or *known* as of a time and a generation. Agents report; [`ObservedTarget::merge`] adds a report to what is
-//! stored; [`crate::report`] compares the result with the accepted state.
+//! Observed state is *absent* (the agent confirmed that it is not there), *unknown* (never reported, or nobody can tell
+//! what is there), or *known* as of a time and a generation. Agents report; [`ObservedTarget::merge`] adds a report to what
+//! is stored; [`crate::report`] compares the result with the accepted state.
 //!
 //! Reports may arrive late, twice or in any order. They are ordered by [`ReportOrder`] and never by a clock, so an agent
 //! whose clock jumps back does no harm: times are for people to read.
@@ -12,9 +12,9 @@
 use std::fmt;
 
 use crate::digest::Digest;
+use crate::display::sanitize_for_terminal;
 use crate::resource::{Kind, ResourceKey, ResourceMap};
 use crate::secret::without_secrets;
-use crate::tell::clean;
 use crate::time::Timestamp;
 
 /// Which version of what is assigned to a target. The server raises it by one with every change; 0 is before the first.
@@ -31,11 +31,11 @@ impl fmt::Display for Generation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Enrolment(pub u64);
 
-/// Which of two reports about a target is newer: the one of the later enrolment, then the one of the higher generation, then
-/// the one with the higher sequence number.
+/// Which of two reports about a target is newer: the one of the later enrolment, then the one of the higher generation,
+/// then the one with the higher sequence number.
 ///
-/// The enrolment comes first because a machine that was installed again counts from the start: without it, its reports would
-/// look older than those of the machine before it.
+/// The enrolment comes first because a machine that was installed again counts from the start: without it, its reports
+/// would look older than those of the machine before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReportOrder {
     /// The enrolment of the agent that reports.
@@ -111,8 +111,8 @@ pub struct ApplyFailure {
     pub message: AgentMessage,
 }
 
-/// A text that an agent wrote, safe to store and to show: cut to [`AgentMessage::MAX_CHARS`], without recognised secrets and
-/// without characters that steer a terminal.
+/// A text that an agent wrote, safe to store and to show: cut to [`AgentMessage::MAX_CHARS`], without recognised secrets
+/// and without characters that steer a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentMessage(String);
 
@@ -122,7 +122,7 @@ impl AgentMessage {
 
     /// Makes an agent's text safe.
     pub fn new(text: &str) -> AgentMessage {
-        let safe = clean(&without_secrets(text));
+        let safe = sanitize_for_terminal(&without_secrets(text));
         let mut shown: String = safe.chars().take(AgentMessage::MAX_CHARS).collect();
         if shown.len() < safe.len() {
             shown.pop();
@@ -205,8 +205,8 @@ pub enum MergeEffect {
     Unchanged,
 }
 
-/// When a server last heard from a target's agent, by the server's clock. Each contact replaces the one before, even with an
-/// earlier time: after a clock was set back, only the new time can be compared with now.
+/// When a server last heard from a target's agent, by the server's clock. Each contact replaces the one before, even with
+/// an earlier time: after a clock was set back, only the new time can be compared with now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastContact {
     /// Its agent never connected.
@@ -218,10 +218,10 @@ pub enum LastContact {
 impl ObservedTarget {
     /// Adds a report to what is stored.
     ///
-    /// The target and each resource keep what the newest report says of them. A report that was merged before changes nothing.
-    /// A complete report drops resources that it does not list, and a report of a later enrolment drops everything before it:
-    /// that was another machine. Older reports that arrive afterwards do not bring it back. Whatever the order of arrival, the
-    /// same reports give the same result, if no two of them have the same order.
+    /// The target and each resource keep what the newest report says of them. A report that was merged before changes
+    /// nothing. A complete report drops resources that it does not list, and a report of a later enrolment drops everything
+    /// before it: that was another machine. Older reports that arrive afterwards do not bring it back. Whatever the order
+    /// of arrival, the same reports give the same result, if no two of them have the same order.
     pub fn merge(&mut self, report: &AgentReport) -> MergeEffect {
         if self.is_out_of_date(report.order) {
             return MergeEffect::Unchanged;

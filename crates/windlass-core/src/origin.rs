@@ -1,23 +1,23 @@
 //! How a declaration is found again in its file.
 
-use crate::resource::{Home, Kind};
+use crate::resource::{Kind, KindSection};
 
 /// How a declaration is addressed in its file. In one section the order is that of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
+pub struct DeclarationOrigin {
     section: &'static [&'static str],
     slot: Slot,
     member: Option<(&'static str, Slot)>,
 }
 
-impl Origin {
+impl DeclarationOrigin {
     /// The origin of what was not read from a file, for example of what was stored.
-    pub fn nowhere() -> Origin {
-        Origin { section: &[], slot: Slot::Key, member: None }
+    pub fn nowhere() -> DeclarationOrigin {
+        DeclarationOrigin { section: &[], slot: Slot::Key, member: None }
     }
 
-    pub(crate) fn of_entry(section: &'static [&'static str], slot: Slot) -> Origin {
-        Origin { section, slot, member: None }
+    pub(crate) fn of_entry(section: &'static [&'static str], slot: Slot) -> DeclarationOrigin {
+        DeclarationOrigin { section, slot, member: None }
     }
 
     /// The keys of the section, how the entry is addressed in it, and the same for what stands inside the entry.
@@ -25,8 +25,8 @@ impl Origin {
         (self.section, self.slot, self.member)
     }
 
-    pub(crate) fn member(self, kind: Kind, slot: Slot) -> Origin {
-        Origin { member: Home::of(kind).member.map(|list| (list, slot)), ..self }
+    pub(crate) fn member(self, kind: Kind, slot: Slot) -> DeclarationOrigin {
+        DeclarationOrigin { member: KindSection::of(kind).member.map(|list| (list, slot)), ..self }
     }
 }
 

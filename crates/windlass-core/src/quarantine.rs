@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 
 /// So many deaths are enough.
-pub const ENOUGH_DEATHS: i64 = 2;
+pub const DEATHS_TO_QUARANTINE: i64 = 2;
 
 /// So many tries with nothing beside them are enough.
-pub const ENOUGH_TRIES_ALONE: i64 = 2;
+pub const TRIES_ALONE_TO_QUARANTINE: i64 = 2;
 
 /// What is held against work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Suspicion {
+pub struct CrashHistory {
     /// How often a server died in the middle of it.
     pub deaths: i64,
     /// How often it was tried since with nothing beside it, and came to no good end.
@@ -26,7 +26,7 @@ pub struct Suspicion {
 
 /// What is counted by itself. One server at a time works on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject<'s> {
+pub enum WorkSubject<'s> {
     /// Syncing the repository with this id, whichever run it is.
     Sync(&'s str),
     /// A pull request of a repository. Its number stays when it gets other commits: whoever pushes those is who made the
@@ -43,21 +43,21 @@ pub enum Subject<'s> {
     },
 }
 
-impl Subject<'_> {
+impl WorkSubject<'_> {
     /// What the store counts it by, and under which name a server takes it.
     pub fn key(&self) -> String {
         match self {
-            Subject::Sync(repository) => format!("sync:{repository}"),
-            Subject::PullRequest(repository, number) => format!("pull-request:{repository}:{number}"),
-            Subject::Requests(repository) => format!("requests:{repository}"),
-            Subject::Test { account, url } => format!("test:{account}:{}", Digest::of(url.as_bytes())),
+            WorkSubject::Sync(repository) => format!("sync:{repository}"),
+            WorkSubject::PullRequest(repository, number) => format!("pull-request:{repository}:{number}"),
+            WorkSubject::Requests(repository) => format!("requests:{repository}"),
+            WorkSubject::Test { account, url } => format!("test:{account}:{}", Digest::of(url.as_bytes())),
         }
     }
 }
 
 /// How work is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustLevel {
     /// Beside other work.
     Trusted,
     /// With nothing beside it: a server died when it was last tried.
@@ -77,22 +77,22 @@ pub enum WorkEnd {
     Untried,
 }
 
-impl Suspicion {
+impl CrashHistory {
     /// How to do the work.
-    pub fn standing(self) -> Standing {
+    pub fn trust_level(self) -> TrustLevel {
         match self {
-            Suspicion { deaths: ..=0, .. } => Standing::Trusted,
-            Suspicion { deaths: ENOUGH_DEATHS.., .. } => Standing::Quarantined,
-            Suspicion { tries_alone: ENOUGH_TRIES_ALONE.., .. } => Standing::Quarantined,
-            _ => Standing::Suspected,
+            CrashHistory { deaths: ..=0, .. } => TrustLevel::Trusted,
+            CrashHistory { deaths: DEATHS_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
+            CrashHistory { tries_alone: TRIES_ALONE_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
+            _ => TrustLevel::Suspected,
         }
     }
 
     /// What is held against it after a try that no server died of.
-    pub fn after(self, end: WorkEnd) -> Suspicion {
-        match (self.standing(), end) {
-            (Standing::Trusted, _) | (_, WorkEnd::ReadThrough) => Suspicion::default(),
-            (_, WorkEnd::Failed) => Suspicion { tries_alone: self.tries_alone + 1, ..self },
+    pub fn after_attempt(self, end: WorkEnd) -> CrashHistory {
+        match (self.trust_level(), end) {
+            (TrustLevel::Trusted, _) | (_, WorkEnd::ReadThrough) => CrashHistory::default(),
+            (_, WorkEnd::Failed) => CrashHistory { tries_alone: self.tries_alone + 1, ..self },
             (_, WorkEnd::Untried) => self,
         }
     }
@@ -100,7 +100,7 @@ impl Suspicion {
     /// Why work is quarantined, for people; `doing` says what work.
     pub fn reason(self, doing: &str) -> String {
         match self.deaths {
-            ENOUGH_DEATHS.. => {
+            DEATHS_TO_QUARANTINE.. => {
                 format!("the server died twice while {doing}, the second time with nothing beside it")
             }
             _ => format!(
@@ -122,7 +122,7 @@ pub struct Quarantine {
 
 /// Work on a repository that can be quarantined by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum QuarantinableWork {
     /// Syncing it.
     Sync,
     /// Planning its pull requests, all of them: whoever opens one can open another.
@@ -157,20 +157,20 @@ impl Quarantines {
     }
 
     /// The one of some work.
-    pub fn of(&self, work: Work) -> Option<&Quarantine> {
+    pub fn of(&self, work: QuarantinableWork) -> Option<&Quarantine> {
         match work {
-            Work::Sync => self.sync.as_ref(),
-            Work::PullRequests => self.pull_requests.as_ref(),
-            Work::Requests => self.requests.as_ref(),
+            QuarantinableWork::Sync => self.sync.as_ref(),
+            QuarantinableWork::PullRequests => self.pull_requests.as_ref(),
+            QuarantinableWork::Requests => self.requests.as_ref(),
         }
     }
 
     /// The same and one more.
-    pub fn with(mut self, work: Work, quarantine: Quarantine) -> Quarantines {
+    pub fn with(mut self, work: QuarantinableWork, quarantine: Quarantine) -> Quarantines {
         let place = match work {
-            Work::Sync => &mut self.sync,
-            Work::PullRequests => &mut self.pull_requests,
-            Work::Requests => &mut self.requests,
+            QuarantinableWork::Sync => &mut self.sync,
+            QuarantinableWork::PullRequests => &mut self.pull_requests,
+            QuarantinableWork::Requests => &mut self.requests,
         };
         *place = Some(quarantine);
         self
@@ -181,40 +181,40 @@ impl Quarantines {
 mod tests {
     use super::*;
 
-    fn suspicion(deaths: i64, tries_alone: i64) -> Suspicion {
-        Suspicion { deaths, tries_alone }
+    fn suspicion(deaths: i64, tries_alone: i64) -> CrashHistory {
+        CrashHistory { deaths, tries_alone }
     }
 
     #[test]
     fn one_death_makes_a_suspect_and_two_are_enough() {
-        assert_eq!([-1, 0].map(|deaths| suspicion(deaths, 9).standing()), [Standing::Trusted; 2]);
-        assert_eq!(suspicion(1, 0).standing(), Standing::Suspected);
-        assert_eq!([2, 3, i64::MAX].map(|it| suspicion(it, 0).standing()), [Standing::Quarantined; 3]);
+        assert_eq!([-1, 0].map(|deaths| suspicion(deaths, 9).trust_level()), [TrustLevel::Trusted; 2]);
+        assert_eq!(suspicion(1, 0).trust_level(), TrustLevel::Suspected);
+        assert_eq!([2, 3, i64::MAX].map(|it| suspicion(it, 0).trust_level()), [TrustLevel::Quarantined; 3]);
         assert!(suspicion(2, 0).reason("syncing it").contains("died twice while syncing it"));
     }
 
     #[test]
     fn a_suspect_keeps_others_waiting_twice_and_no_more() {
-        let first = suspicion(1, 0).after(WorkEnd::Failed);
-        assert_eq!(first.standing(), Standing::Suspected);
-        assert_eq!(first.after(WorkEnd::Untried), first, "what was not tried counts neither way");
-        let second = first.after(WorkEnd::Failed);
-        assert_eq!(second.standing(), Standing::Quarantined);
+        let first = suspicion(1, 0).after_attempt(WorkEnd::Failed);
+        assert_eq!(first.trust_level(), TrustLevel::Suspected);
+        assert_eq!(first.after_attempt(WorkEnd::Untried), first, "what was not tried counts neither way");
+        let second = first.after_attempt(WorkEnd::Failed);
+        assert_eq!(second.trust_level(), TrustLevel::Quarantined);
         assert!(second.reason("syncing it").contains("2 tries with nothing beside it came to no end"));
     }
 
     #[test]
     fn what_was_read_through_is_innocent_and_failures_of_the_trusted_are_nothing() {
-        assert_eq!(suspicion(1, 1).after(WorkEnd::ReadThrough), Suspicion::default());
+        assert_eq!(suspicion(1, 1).after_attempt(WorkEnd::ReadThrough), CrashHistory::default());
         for end in [WorkEnd::ReadThrough, WorkEnd::Failed, WorkEnd::Untried] {
-            assert_eq!(Suspicion::default().after(end), Suspicion::default());
+            assert_eq!(CrashHistory::default().after_attempt(end), CrashHistory::default());
         }
     }
 
     #[test]
     fn what_is_stored_reads_back_and_nothing_is_nothing() {
         let held = Quarantine { reason: "it died".to_owned(), since_ms: 7 };
-        for work in [Work::Sync, Work::PullRequests, Work::Requests] {
+        for work in [QuarantinableWork::Sync, QuarantinableWork::PullRequests, QuarantinableWork::Requests] {
             let stored = Quarantines::default().with(work, held.clone());
             let text = serde_json::to_string(&stored).unwrap();
             assert_eq!(serde_json::from_str::<Quarantines>(&text).unwrap(), stored);

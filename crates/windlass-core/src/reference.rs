@@ -1,13 +1,19 @@
-//! The generated reference: one page for fleet.yaml, one for policies, one for the codes. Golden-tested, so it is never out of date.
+//! The generated reference: one page for fleet.yaml, one for policies, one for the codes, one for states. Golden-tested, so it
+//! is never out of date.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::code::{Code, Severity};
+use crate::code::{Code, ProblemSeverity};
 use crate::explain::{choices, default_text};
 use crate::gate::Policy;
 use crate::manifest::FleetFile;
 use crate::shape::{FieldDescription, Record, RecordDescription};
+use crate::states::Spelled;
+use crate::{
+    access, audit, code, content, delivery, diff, event, forge, gate, plan, preview, proposal, repository,
+    run,
+};
 
 /// Every section and field of fleet.yaml.
 pub fn fleet_page() -> String {
@@ -79,11 +85,119 @@ pub fn codes_page() -> String {
     let mut page = String::from(
         "# Problem codes\n\nGenerated; `windlass explain CODE` prints the same. Codes never change their meaning.\n",
     );
-    for (severity, title) in [(Severity::Error, "Errors"), (Severity::Warning, "Warnings")] {
+    for (severity, title) in [(ProblemSeverity::Error, "Errors"), (ProblemSeverity::Warning, "Warnings")] {
         let _ = write!(page, "\n## {title}\n\n| Code | Meaning |\n|---|---|\n");
         for code in Code::ALL.iter().filter(|code| code.severity() == severity) {
             let _ = writeln!(page, "| `{code}` | {} |", cell(code.explanation()));
         }
     }
     page
+}
+
+/// A set of words, as the reference tells it.
+struct WordSet {
+    name: &'static str,
+    about: &'static str,
+    words: Vec<(&'static str, &'static str)>,
+}
+
+fn word_set<T: Spelled>() -> WordSet {
+    let words = T::WORDS.iter().map(|word| (word.spelling(), word.meaning())).collect();
+    WordSet { name: T::NAME, about: T::ABOUT, words }
+}
+
+/// A section of the reference of states: its title, and the sets of words in it.
+type StatesSection = (&'static str, &'static [fn() -> WordSet]);
+
+/// Where people meet the words, and which sets these are.
+const STATES: &[StatesSection] = &[
+    (
+        "Proposals",
+        &[
+            word_set::<proposal::Status>,
+            word_set::<diff::Action>,
+            word_set::<diff::Cause>,
+            word_set::<gate::ConsentState>,
+            word_set::<gate::ContributorRole>,
+            word_set::<plan::SetKind>,
+            word_set::<content::FileChange>,
+        ],
+    ),
+    (
+        "Sync runs",
+        &[
+            word_set::<run::RunStatus>,
+            word_set::<run::Stage>,
+            word_set::<run::Trigger>,
+            word_set::<run::Movement>,
+            word_set::<code::ProblemSeverity>,
+        ],
+    ),
+    (
+        "Repositories",
+        &[
+            word_set::<repository::RepositoryStatus>,
+            word_set::<repository::LastStatus>,
+            word_set::<forge::ForgeKind>,
+            word_set::<forge::WebhookSender>,
+        ],
+    ),
+    (
+        "Previews",
+        &[
+            word_set::<preview::PreviewSource>,
+            word_set::<preview::PreviewOutcome>,
+            word_set::<plan::PolicyOutlook>,
+        ],
+    ),
+    (
+        "Events, notifications and the audit log",
+        &[
+            word_set::<event::EventKind>,
+            word_set::<event::Severity>,
+            word_set::<delivery::DeliveryState>,
+            word_set::<audit::Outcome>,
+        ],
+    ),
+    ("People and tokens", &[word_set::<access::Role>, word_set::<access::Permission>]),
+];
+
+/// Every state, cause and reason that the API tells.
+pub fn states_page() -> String {
+    let mut page = String::from(
+        "# States\n\nGenerated from the tables that the API, the command line and the web app are made of. A word never changes \
+         its meaning;\nlater versions may add words.\n",
+    );
+    for (title, sets) in STATES {
+        let _ = write!(page, "\n## {title}\n");
+        for set in sets.iter().map(|set| set()) {
+            let _ = write!(page, "\n### {}\n\n{}\n\n| Word | Meaning |\n|---|---|\n", set.name, set.about);
+            for (word, meaning) in set.words {
+                let _ = writeln!(page, "| `{word}` | {} |", cell(meaning));
+            }
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_set_has_a_name_of_its_own_and_every_word_a_spelling_and_a_meaning() {
+        let sets: Vec<WordSet> = STATES.iter().flat_map(|(_, sets)| sets.iter()).map(|set| set()).collect();
+        let names: BTreeSet<&str> = sets.iter().map(|set| set.name).collect();
+        assert_eq!(names.len(), sets.len());
+        for set in sets {
+            let spellings: BTreeSet<&str> = set.words.iter().map(|(word, _)| *word).collect();
+            assert_eq!(spellings.len(), set.words.len(), "{}", set.name);
+            assert!(!set.about.is_empty(), "{}", set.name);
+            for (word, meaning) in set.words {
+                assert!(!word.is_empty() && !meaning.is_empty(), "{} {word}", set.name);
+            }
+        }
+    }
 }

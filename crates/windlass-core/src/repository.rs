@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::forge::ForgeKind;
 use crate::gate::{AutoApply, FailedSync, RepositoryIdentity, RepositorySettings};
 use crate::quarantine::Quarantines;
+use crate::run_status::RunStatus;
+use crate::states::{self, Spelled, states};
 use crate::time::Timestamp;
 
 /// A registered repository: what someone configured, and how its last runs went.
@@ -43,8 +46,8 @@ pub struct Repository {
     pub last_run_id: Option<String>,
     /// When the last run ended.
     pub last_run_at: Option<Timestamp>,
-    /// How the last run ended: a run status, or `pending` before the first.
-    pub last_status: String,
+    /// How the last run ended.
+    pub last_status: LastStatus,
     /// Why the last run failed.
     pub last_error: Option<String>,
     /// The last run that could compare.
@@ -76,7 +79,7 @@ pub struct Repository {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgeSettings {
     /// Which API it has.
-    pub kind: String,
+    pub kind: ForgeKind,
     /// Where that is, if not where the repository's address leads.
     pub api_url: Option<String>,
     /// `owner/name` there, if not what the repository's address says.
@@ -90,6 +93,85 @@ pub struct ForgeSettings {
     /// Whether pull requests from other repositories are planned, too.
     #[serde(default)]
     pub previews_of_forks: bool,
+}
+
+states! {
+    /// How a repository is.
+    RepositoryStatus {
+        /// The last run could compare it.
+        Ok "ok" "OK",
+        /// Its first run has not ended.
+        Syncing "syncing" "Syncing",
+        /// The last run failed.
+        Failed "failed" "Failed",
+        /// It is not synced on its own.
+        Disabled "disabled" "Disabled",
+        /// It is not synced any more, because the server died of it twice, until someone releases it.
+        Quarantined "quarantined" "Quarantined",
+    }
+}
+
+/// How the last run of a repository ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LastStatus {
+    /// None ended yet.
+    Pending,
+    /// As this.
+    Ended(RunStatus),
+}
+
+impl LastStatus {
+    /// The spelling in the API and the database.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            LastStatus::Pending => "pending",
+            LastStatus::Ended(status) => status.slug(),
+        }
+    }
+
+    /// The one of this spelling.
+    pub fn from_slug(slug: &str) -> Option<LastStatus> {
+        states::read(slug).ok()
+    }
+}
+
+/// The words of runs, and one for before the first.
+impl Spelled for LastStatus {
+    const NAME: &'static str = "LastStatus";
+    const ABOUT: &'static str = "How the last run of a repository ended.";
+    const WORDS: &'static [LastStatus] = &[
+        LastStatus::Pending,
+        LastStatus::Ended(RunStatus::InProgress),
+        LastStatus::Ended(RunStatus::Success),
+        LastStatus::Ended(RunStatus::DiffReady),
+        LastStatus::Ended(RunStatus::Partial),
+        LastStatus::Ended(RunStatus::Failed),
+        LastStatus::Ended(RunStatus::Applied),
+        LastStatus::Ended(RunStatus::AppliedManually),
+    ];
+
+    fn spelling(self) -> &'static str {
+        self.slug()
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            LastStatus::Pending => "None ended yet.",
+            LastStatus::Ended(status) => status.meaning(),
+        }
+    }
+}
+
+impl Serialize for LastStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.slug())
+    }
+}
+
+impl<'de> Deserialize<'de> for LastStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LastStatus, D::Error> {
+        states::deserialize(deserializer)
+    }
 }
 
 /// How often a repository is synced if nobody says.
@@ -115,7 +197,7 @@ impl Repository {
             next_sync_at: now,
             last_run_id: None,
             last_run_at: None,
-            last_status: "pending".to_owned(),
+            last_status: LastStatus::Pending,
             last_error: None,
             good_run_id: None,
             good_commit: None,
@@ -128,6 +210,17 @@ impl Repository {
             left_by: None,
             quarantines: Quarantines::default(),
             confirmed_failure: None,
+        }
+    }
+
+    /// How it is, in a word.
+    pub fn status(&self) -> RepositoryStatus {
+        match (self.enabled, self.last_status) {
+            _ if self.quarantines.sync.is_some() => RepositoryStatus::Quarantined,
+            (false, _) => RepositoryStatus::Disabled,
+            (_, LastStatus::Pending) => RepositoryStatus::Syncing,
+            (_, LastStatus::Ended(RunStatus::Failed)) => RepositoryStatus::Failed,
+            (_, LastStatus::Ended(_)) => RepositoryStatus::Ok,
         }
     }
 
@@ -158,17 +251,18 @@ impl Repository {
     }
 
     /// Whether two versions of its settings read the same commits in the same way.
-    pub fn reads_the_same(&self, other: &Repository) -> bool {
+    pub fn has_same_source(&self, other: &Repository) -> bool {
         fn source(it: &Repository) -> (&str, &str, &str, Option<&str>) {
             (&it.repo_url, &it.branch, &it.path_prefix, it.signers.as_deref())
         }
         source(self) == source(other)
     }
 
-    /// Why it could not be read when it was last tried; nothing if it could, or if someone confirmed that this run's failure
-    /// is no reason to wait.
+    /// Why it could not be read when it was last tried; nothing if it could, or if someone confirmed that this run's
+    /// failure is no reason to wait.
     pub fn failed_sync(&self) -> Option<FailedSync> {
-        let reason = self.last_error.as_ref().filter(|_| self.last_status == "failed")?;
+        let reason =
+            self.last_error.as_ref().filter(|_| self.last_status == LastStatus::Ended(RunStatus::Failed))?;
         let is_confirmed = self.last_run_id.is_some() && self.confirmed_failure == self.last_run_id;
         (!is_confirmed).then(|| FailedSync { repository: self.name.clone(), reason: reason.clone() })
     }
@@ -189,7 +283,7 @@ pub(crate) mod tests {
         let fine = repository("core");
         assert_eq!(fine.failed_sync(), None);
         let failed = Repository {
-            last_status: "failed".to_owned(),
+            last_status: LastStatus::Ended(RunStatus::Failed),
             last_error: Some("no such branch".to_owned()),
             last_run_id: Some("7".to_owned()),
             ..fine
@@ -208,13 +302,13 @@ pub(crate) mod tests {
     fn what_is_read_depends_on_the_source_and_on_whose_signatures_are_demanded() {
         let one = repository("core");
         let same = Repository { name: "renamed".to_owned(), auto_apply: true, ..one.clone() };
-        assert!(one.reads_the_same(&same));
+        assert!(one.has_same_source(&same));
         let others = [
             Repository { repo_url: "https://git.example.com/other".to_owned(), ..one.clone() },
             Repository { branch: "next".to_owned(), ..one.clone() },
             Repository { path_prefix: "fleet".to_owned(), ..one.clone() },
             Repository { signers: Some("ada@example.com ssh-ed25519 AAAA".to_owned()), ..one.clone() },
         ];
-        assert!(others.iter().all(|other| !one.reads_the_same(other)));
+        assert!(others.iter().all(|other| !one.has_same_source(other)));
     }
 }

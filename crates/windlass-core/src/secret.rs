@@ -11,7 +11,8 @@ use crate::diagnostic::{Code, Finding};
 /// What is printed instead of a secret.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Whether a text stands for a value that was not shown: [`HIDDEN`] itself, or a URL in which it stands for the secret part.
+/// Whether a text stands for a value that was not shown: [`HIDDEN`] itself, or a URL in which it stands for the secret
+/// part.
 pub fn is_mask(text: &str) -> bool {
     text == HIDDEN
         || text.match_indices(HIDDEN).any(|(start, mask)| {
@@ -28,7 +29,7 @@ pub fn mask_finding(span: Range<usize>) -> Finding {
 }
 
 /// Whether a key of this name usually holds a secret: `db_password` does, `password_file` does not.
-pub fn looks_secret(key: &str) -> bool {
+pub fn is_secret_key_name(key: &str) -> bool {
     let (before_last, last) = last_words(key);
     let is_one_of = |word: &str, known: &[&str]| known.iter().any(|known| is_word(word, known));
     is_one_of(last, SECRET_WORDS) || (is_word(last, "key") && is_one_of(before_last, SECRET_KEY_WORDS))
@@ -207,7 +208,7 @@ fn continues_secret(above: &str, line: &str) -> bool {
             let is_open_quote =
                 |quote: char| value.starts_with(quote) && value.matches(quote).count() % 2 == 1;
             let is_owner = is_above || !has_key || (is_next && (is_open_quote('"') || is_open_quote('\'')));
-            if is_owner && looks_secret(key) {
+            if is_owner && is_secret_key_name(key) {
                 return true;
             }
             has_key = true;
@@ -266,7 +267,7 @@ fn mask_line(line: &str) -> String {
         let (before, after) = rest.split_at(colon + 1);
         masked.push_str(before);
         let end = value_end(after);
-        if looks_secret(key_before(&before[..colon]))
+        if is_secret_key_name(key_before(&before[..colon]))
             && is_literal(after[..end].trim_matches(['"', '\'', ' ']))
         {
             masked.push_str(&stars(&after[..end]));
@@ -324,7 +325,7 @@ mod tests {
         for key in
             ["password", "db_password", "apiToken", "API_KEY", "ssh-key", "clientSecret", "wireguard_psk"]
         {
-            assert!(looks_secret(key), "{key}");
+            assert!(is_secret_key_name(key), "{key}");
         }
         for key in [
             "password_file",
@@ -335,7 +336,7 @@ mod tests {
             "vault_credential_path",
             "tokens_per_s",
         ] {
-            assert!(!looks_secret(key), "{key}");
+            assert!(!is_secret_key_name(key), "{key}");
         }
     }
 

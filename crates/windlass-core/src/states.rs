@@ -1,8 +1,89 @@
-//! States that are stored and told by a word each.
+//! Closed sets of words: states, causes, reasons. Each set is one table, `states!`, and everything that spells or explains
+//! a word is made from it: the database, the API and its schema, the CLI, the web app and the generated reference.
 
-/// An enum whose variants have one spelling everywhere; with a second literal each, also one label for people.
+use std::fmt;
+
+use serde::de::{self, Deserializer, Visitor};
+
+/// A closed set of words, as its table declares it.
+pub trait Spelled: Copy + PartialEq + 'static {
+    /// What the set is called in the API's schema and in the reference.
+    const NAME: &'static str;
+    /// What the set is about.
+    const ABOUT: &'static str;
+    /// Every word.
+    const WORDS: &'static [Self];
+
+    /// The spelling in the API and the database.
+    fn spelling(self) -> &'static str;
+
+    /// What the word means.
+    fn meaning(self) -> &'static str;
+}
+
+/// A word that is not in the set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is unknown; known are {known}")]
+pub struct UnknownWord {
+    /// The word, cut if it is long.
+    pub word: String,
+    /// The words of the set, for people.
+    pub known: String,
+}
+
+/// A word longer than this is cut where it is told.
+const MAX_TOLD: usize = 80;
+
+/// Reads a word of a set.
+pub fn read<T: Spelled>(word: &str) -> Result<T, UnknownWord> {
+    let found = T::WORDS.iter().copied().find(|known| known.spelling() == word);
+    found.ok_or_else(|| UnknownWord { word: word.chars().take(MAX_TOLD).collect(), known: list::<T>() })
+}
+
+/// Every word of a set, for people: `` `a`, `b` or `c` ``.
+pub fn list<T: Spelled>() -> String {
+    let words: Vec<String> = T::WORDS.iter().map(|word| format!("`{}`", word.spelling())).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// Reads a word of a set from a document.
+pub(crate) fn deserialize<'de, T: Spelled, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Word<T>(std::marker::PhantomData<T>);
+
+    impl<T: Spelled> Visitor<'_> for Word<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "one of {}", list::<T>())
+        }
+
+        // What was sent by mistake may be a secret, so the error does not repeat it.
+        fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
+            read(word).map_err(|unknown| E::custom(format!("it is not one of {}", unknown.known)))
+        }
+    }
+
+    deserializer.deserialize_str(Word(std::marker::PhantomData))
+}
+
+/// Declares a closed set of words: an enum whose variants have one spelling and one meaning everywhere; with a second literal
+/// each, also one label for people.
+///
+/// ```text
+/// states! {
+///     /// Where a proposal is in its life.
+///     Status as ProposalStatus {                // `as`: what schemas call it, where the Rust name alone says too little
+///         /// Someone has to decide.
+///         PendingApproval "pending_approval" "Awaiting approval",
+///     }
+/// }
+/// ```
 macro_rules! states {
-    ($(#[doc = $about:literal])* $name:ident {
+    ($(#[doc = $about:literal])* $name:ident $(as $schema:ident)? {
         $($(#[doc = $doc:literal])* $variant:ident $slug:literal,)*
     }) => {
         $(#[doc = $about])*
@@ -26,9 +107,31 @@ macro_rules! states {
             }
         }
 
+        impl $crate::states::Spelled for $name {
+            const NAME: &'static str = $crate::states::states!(@name $name $($schema)?);
+            const ABOUT: &'static str = concat!($($about),*).trim_ascii();
+            const WORDS: &'static [$name] = $name::ALL;
+
+            fn spelling(self) -> &'static str {
+                self.slug()
+            }
+
+            fn meaning(self) -> &'static str {
+                match self { $($name::$variant => concat!($($doc),*).trim_ascii()),* }
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.slug())
+                f.pad(self.slug())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::states::UnknownWord;
+
+            fn from_str(word: &str) -> Result<$name, Self::Err> {
+                $crate::states::read(word)
             }
         }
 
@@ -37,14 +140,20 @@ macro_rules! states {
                 serializer.serialize_str(self.slug())
             }
         }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                $crate::states::deserialize(deserializer)
+            }
+        }
     };
 
-    ($(#[doc = $about:literal])* $name:ident {
+    ($(#[doc = $about:literal])* $name:ident $(as $schema:ident)? {
         $($(#[doc = $doc:literal])* $variant:ident $slug:literal $label:literal,)*
     }) => {
-        states! {
+        $crate::states::states! {
             $(#[doc = $about])*
-            $name {
+            $name $(as $schema)? {
                 $($(#[doc = $doc])* $variant $slug,)*
             }
         }
@@ -56,6 +165,47 @@ macro_rules! states {
             }
         }
     };
+
+    (@name $name:ident $schema:ident) => { stringify!($schema) };
+    (@name $name:ident) => { stringify!($name) };
 }
 
 pub(crate) use states;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::Status;
+    use crate::run::Stage;
+
+    #[test]
+    fn a_table_is_the_one_place_of_spelling_meaning_and_label() {
+        assert_eq!((Status::NAME, Status::ABOUT), ("ProposalStatus", "Where a proposal is in its life."));
+        assert_eq!(Stage::NAME, "Stage");
+        let pending = Status::PendingApproval;
+        assert_eq!(
+            (pending.meaning(), pending.label()),
+            ("Offered; someone has to decide.", "Awaiting approval")
+        );
+        for status in Status::WORDS {
+            assert_eq!(read::<Status>(status.spelling()), Ok(*status));
+            assert_eq!(status.to_string().parse(), Ok(*status));
+            let json = serde_json::to_value(status).expect("a text");
+            assert_eq!(json, status.slug());
+            assert_eq!(serde_json::from_value::<Status>(json).ok(), Some(*status));
+        }
+        assert_eq!(format!("[{:8}]", Stage::Queued), "[queued  ]");
+    }
+
+    #[test]
+    fn an_unknown_word_is_refused_with_the_known_ones() {
+        let known = "known are `queued`, `fetching`, `comparing` or `finished`";
+        let error = "idle".parse::<Stage>().expect_err("no such stage");
+        assert_eq!(error.to_string(), format!("\"idle\" is unknown; {known}"));
+        let error = serde_json::from_str::<Stage>("\"idle\"").expect_err("no such stage").to_string();
+        assert!(error.contains("it is not one of `queued`") && !error.contains("idle"), "{error}");
+        let error = serde_json::from_str::<Stage>("7").expect_err("no word");
+        assert!(error.to_string().contains("one of `queued`"), "{error}");
+        assert_eq!(read::<Stage>(&"x".repeat(500)).expect_err("no such stage").word.len(), MAX_TOLD);
+    }
+}

@@ -23,19 +23,19 @@ impl Timestamp {
     }
 
     /// The moment so much later.
-    pub fn after(self, duration: Duration) -> Timestamp {
+    pub fn plus(self, duration: Duration) -> Timestamp {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.0.saturating_add(millis))
     }
 
     /// The moment so much earlier.
-    pub fn before(self, duration: Duration) -> Timestamp {
+    pub fn minus(self, duration: Duration) -> Timestamp {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.0.saturating_sub(millis))
     }
 
     /// How much later this is than `earlier`; nothing if it is not.
-    pub fn since(self, earlier: Timestamp) -> Duration {
+    pub fn elapsed_since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
@@ -94,9 +94,9 @@ mod tests {
     #[test]
     fn no_arithmetic_leaves_the_calendar() {
         let last = Timestamp::from_millis(i64::MAX);
-        assert_eq!(last.after(Duration::MAX), last);
+        assert_eq!(last.plus(Duration::MAX), last);
         let _ = last.to_string();
-        assert_eq!(last.since(last.after(Duration::from_secs(1))), Duration::ZERO);
-        let _ = Timestamp::from_millis(i64::MIN).before(Duration::MAX).to_string();
+        assert_eq!(last.elapsed_since(last.plus(Duration::from_secs(1))), Duration::ZERO);
+        let _ = Timestamp::from_millis(i64::MIN).minus(Duration::MAX).to_string();
     }
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use windlass_core::adopt::{AdoptError, Edited, adopt};
-use windlass_core::manifest::{Context, Fleet, Memo, SourceFile};
+use windlass_core::adopt::{AdoptError, EditedFile, adopt};
+use windlass_core::manifest::{Fleet, ReadCache, ReadContext, SourceFile};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_testkit::model::Model;
 
 type Wanted = Vec<(ResourceKey, Option<Arc<Spec>>)>;
 
 fn read(files: &[SourceFile]) -> Fleet {
-    Memo::default().read_once(files, &Context::offline())
+    ReadCache::default().read_once(files, &ReadContext::offline())
 }
 
 fn read_text(text: &str) -> Fleet {
@@ -36,8 +36,8 @@ fn differences(declared: &Fleet, accepted: &Fleet) -> Wanted {
     wanted
 }
 
-fn adopt_all(declared: &Fleet, accepted: &Fleet) -> Result<Vec<Edited>, AdoptError> {
-    adopt(declared, &differences(declared, accepted), &Context::offline())
+fn adopt_all(declared: &Fleet, accepted: &Fleet) -> Result<Vec<EditedFile>, AdoptError> {
+    adopt(declared, &differences(declared, accepted), &ReadContext::offline())
 }
 
 const HEAD: &str = "version: 1\naccount: acme\n";
@@ -339,7 +339,7 @@ fn an_anchor_that_others_use_needs_a_hand() {
     let accepted =
         read_text(&format!("{HEAD}clusters: {{a: {{labels: {{x: z}}}}, b: {{labels: {{x: y}}}}}}\n"));
     let error = adopt_all(&fleet, &accepted).unwrap_err();
-    let AdoptError::NeedsHand { key, suggestion, .. } = error else { panic!("{error}") };
+    let AdoptError::NeedsManualEdit { key, suggestion, .. } = error else { panic!("{error}") };
     assert_eq!(key, ResourceKey::new(Kind::Cluster, "a"));
     assert_eq!(suggestion, "clusters:\n  - name: a\n    labels: {x: z}\n");
 }
@@ -350,7 +350,7 @@ fn a_peer_of_a_network_that_is_not_declared_here_needs_a_hand() {
     let accepted = read_text(&format!("{HEAD}sdwan: {{networks: [{{name: n, peers: [{{host: a}}]}}]}}\n"));
     let mut wanted = differences(&fleet, &accepted);
     wanted.retain(|(key, _)| key.kind == Kind::Peer);
-    let error = adopt(&fleet, &wanted, &Context::offline()).unwrap_err();
+    let error = adopt(&fleet, &wanted, &ReadContext::offline()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "peer n/a must be changed by hand: network n is not declared in these files"
@@ -360,7 +360,7 @@ fn a_peer_of_a_network_that_is_not_declared_here_needs_a_hand() {
 #[test]
 fn a_fleet_with_errors_is_not_edited() {
     let fleet = read(&[SourceFile::new("fleet.yaml", b"version: 2\n".to_vec())]);
-    assert_eq!(adopt(&fleet, &[], &Context::offline()), Err(AdoptError::Broken));
+    assert_eq!(adopt(&fleet, &[], &ReadContext::offline()), Err(AdoptError::Broken));
 }
 
 fn tape() -> impl Strategy<Value = Vec<u8>> {
@@ -372,7 +372,7 @@ fn spread() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// The files with these edits.
-fn edited_files(files: &[SourceFile], edited: &[Edited]) -> Vec<SourceFile> {
+fn edited_files(files: &[SourceFile], edited: &[EditedFile]) -> Vec<SourceFile> {
     let text =
         |file: &SourceFile| edited.iter().find(|edited| edited.path == file.path).map(|it| it.after.clone());
     let apply = |file: &SourceFile| match text(file) {
@@ -444,7 +444,7 @@ proptest! {
         });
         prop_assume!(!wanted.is_empty());
         let chosen = wanted.swap_remove(choice % wanted.len());
-        match adopt(&fleet, std::slice::from_ref(&chosen), &Context::offline()) {
+        match adopt(&fleet, std::slice::from_ref(&chosen), &ReadContext::offline()) {
             Ok(edited) => {
                 prop_assert_eq!(edited.len(), 1);
                 let kept = edited[0].after.lines().filter(|line| edited[0].before.contains(line)).count();

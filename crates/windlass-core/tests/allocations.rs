@@ -10,7 +10,7 @@ use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::{Allocation, allocate};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::{Decoder, TextValue as _};
-use windlass_core::value::{Address, Cidr};
+use windlass_core::value::{Cidr, IpAddress};
 use windlass_core::yaml;
 
 fn add(accepted: &mut Accepted, kind: Kind, name: &str, text: &str) {
@@ -41,7 +41,7 @@ fn cidr(text: &str) -> Cidr {
 }
 
 /// Every address of a network, none twice.
-fn addresses(accepted: &Accepted, allocation: &Allocation, network: &str) -> BTreeSet<Address> {
+fn addresses(accepted: &Accepted, allocation: &Allocation, network: &str) -> BTreeSet<IpAddress> {
     let mut found = BTreeSet::new();
     for (kind, name, _) in
         accepted.resources.iter().filter(|(_, name, _)| name.starts_with(&format!("{network}/")))

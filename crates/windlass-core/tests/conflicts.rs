@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
-use windlass_core::conflict::{Claim, Claimant, Holdings, OpenProposal, claims_of};
+use windlass_core::conflict::{AddressClaim, Claimant, HoldingProposal, Holdings, claims_of};
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Cause, compare};
-use windlass_core::manifest::{Context, Memo, SourceFile};
-use windlass_core::plan::{self, Confirmation, Step};
+use windlass_core::manifest::{ReadCache, ReadContext, SourceFile};
+use windlass_core::plan::{self, MassDestroyConfirmation, PlanStep};
 use windlass_core::resource::ResourceKey;
 
 /// A fleet of networks, some with addresses, virtual IPs and clusters. Few names and few addresses, so that two fleets
@@ -62,7 +62,7 @@ impl Wishes {
         let text =
             text.strip_suffix("clusters:\n").map_or(text.clone(), |rest| format!("{rest}clusters: []\n"));
         let files = [SourceFile::new("fleet.yaml", text.clone().into_bytes())];
-        let fleet = Memo::default().read_once(&files, &Context::offline());
+        let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
         assert!(!fleet.has_errors(), "{text}\n{:?}", fleet.diagnostics);
         fleet.desired
     }
@@ -76,7 +76,7 @@ fn owner(repository: &str) -> Owner {
 #[derive(Default)]
 struct Account {
     accepted: Accepted,
-    open: Vec<(OpenProposal, Step)>,
+    open: Vec<(HoldingProposal, PlanStep)>,
     opened: usize,
 }
 
@@ -98,7 +98,7 @@ impl Account {
     fn sync(&mut self, repository: &str, desired: &Desired) -> Vec<ResourceKey> {
         self.open.retain(|(proposal, _)| proposal.repository_id != repository);
         let comparison = compare(desired, &self.accepted, &owner(repository));
-        let plan = plan::build(desired, comparison, Confirmation::MassDestroy);
+        let plan = plan::build(desired, comparison, MassDestroyConfirmation::MassDestroy);
         let mut blocked = Vec::new();
         for step in plan.steps {
             let id = format!("{:06}", self.opened);
@@ -107,7 +107,7 @@ impl Account {
             if !self.holdings().conflicts(&step.change, claimant).is_empty() {
                 blocked.push(step.change.key.clone());
             }
-            let proposal = OpenProposal {
+            let proposal = HoldingProposal {
                 id,
                 repository_id: repository.to_owned(),
                 repository_name: repository.to_owned(),
@@ -142,8 +142,8 @@ impl Account {
     }
 
     /// Ranges that two accepted resources of different repositories both have.
-    fn clashes(&self) -> Vec<(Claim, Claim)> {
-        let mut held: Vec<(Claim, &Owner)> = Vec::new();
+    fn clashes(&self) -> Vec<(AddressClaim, AddressClaim)> {
+        let mut held: Vec<(AddressClaim, &Owner)> = Vec::new();
         for (kind, name, accepted) in self.accepted.resources.iter() {
             let key = ResourceKey::new(kind, name);
             held.extend(claims_of(&key, &accepted.spec).into_iter().map(|claim| (claim, &accepted.owner)));
@@ -196,7 +196,7 @@ proptest! {
         let blocked = account.sync("core", &other);
         for (kind, name, declared) in other.resources.iter() {
             let key = ResourceKey::new(kind, name);
-            let overlaps = |claim: &Claim| {
+            let overlaps = |claim: &AddressClaim| {
                 one.resources.iter().any(|(kind, name, declared)| {
                     let held = ResourceKey::new(kind, name);
                     claims_of(&held, &declared.spec).iter().any(|held| {

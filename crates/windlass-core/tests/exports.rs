@@ -4,14 +4,14 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windlass_core::desired::Desired;
-use windlass_core::export::{Form, HiddenValues, fleet_files, fleet_yaml};
-use windlass_core::manifest::{Context, Fleet, Memo, SourceFile};
+use windlass_core::export::{HiddenValues, SectionForm, fleet_files, fleet_yaml};
+use windlass_core::manifest::{Fleet, ReadCache, ReadContext, SourceFile};
 use windlass_core::resource::Spec;
 use windlass_core::yaml;
 use windlass_testkit::model::Model;
 
 fn read(files: &[SourceFile]) -> Fleet {
-    Memo::default().read_once(files, &Context::offline())
+    ReadCache::default().read_once(files, &ReadContext::offline())
 }
 
 fn resources(desired: &Desired) -> impl Iterator<Item = (&str, &Spec)> {
@@ -21,7 +21,7 @@ fn resources(desired: &Desired) -> impl Iterator<Item = (&str, &Spec)> {
 fn check(fleet: &Fleet) {
     assert!(!fleet.has_errors(), "{:#?}", fleet.diagnostics);
     let desired = &fleet.desired;
-    for form in [Form::List, Form::Map] {
+    for form in [SectionForm::List, SectionForm::Map] {
         let export = fleet_yaml(&desired.account, resources(desired), form, HiddenValues::Shown);
         assert_eq!(export.left_out, []);
         let again = read(&[SourceFile::new("fleet.yaml", export.text.clone().into_bytes())]);
@@ -69,7 +69,7 @@ fn an_account_of_more_than_a_file_becomes_several() {
         ));
     }
     let fleet = read(&[SourceFile::new("fleet.yaml", text.into())]);
-    let exported = fleet_files("acme", resources(&fleet.desired), Form::List, HiddenValues::Shown);
+    let exported = fleet_files("acme", resources(&fleet.desired), SectionForm::List, HiddenValues::Shown);
     assert_eq!(exported.left_out, []);
     assert!(exported.files.len() > 2);
     assert!(exported.files.iter().all(|file| file.text.len() <= yaml::MAX_FILE_BYTES));

@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::code::Code;
-use windlass_core::manifest::{Context, FileManifest, Memo, Role, SourceFile, read_file};
+use windlass_core::manifest::{FileManifest, FileRole, ReadCache, ReadContext, SourceFile, read_file};
 
 fn read(text: &str) -> FileManifest {
-    read_file("fleet.yaml", text.as_bytes(), Role::Root)
+    read_file("fleet.yaml", text.as_bytes(), FileRole::Root)
 }
 
 fn first_code(text: &str) -> Code {
@@ -58,11 +58,11 @@ fn what_aliases_repeat_counts_as_often_as_it_is_read() {
         SourceFile::new(format!("{nth}.yaml"), text.into_bytes())
     };
     let codes = |files: Vec<SourceFile>| {
-        let fleet = Memo::default().read_once(&files, &Context::offline());
+        let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
         fleet.diagnostics.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
     };
     // A file of some kilobytes becomes a million values: many of them are more than a fleet may have.
-    let one = read_file("fleet.yaml", &file(0, 990).bytes, Role::Root);
+    let one = read_file("fleet.yaml", &file(0, 990).bytes, FileRole::Root);
     assert!(one.values > 990_000, "{}", one.values);
     assert!(codes((0..5).map(|nth| file(nth, 990)).collect()).contains(&Code::ResourcesTooMany));
     assert_eq!(codes((0..5).map(|nth| file(nth, 1)).collect()), []);
@@ -117,7 +117,8 @@ fn duplicates_by_the_thousand_are_found_and_placed() {
     let file = std::sync::Arc::new(read(&format!(
         "{HEAD}templates: {{t: {{node_platform: debian-12-amd64}}}}\nnodes:\n{nodes}"
     )));
-    let fleet = windlass_core::manifest::assemble(vec![file], &windlass_core::manifest::Context::offline());
+    let fleet =
+        windlass_core::manifest::assemble(vec![file], &windlass_core::manifest::ReadContext::offline());
     assert_eq!(fleet.diagnostics.len(), 8999);
     assert_eq!((fleet.diagnostics[8998].line, fleet.diagnostics[8998].column), (9004, 14));
 }
@@ -133,7 +134,7 @@ fn a_fleet_cannot_ask_for_more_patterns_than_files() {
 #[test]
 fn odd_encodings_are_told_where_they_are() {
     let place = |bytes: &[u8]| {
-        let file = read_file("fleet.yaml", bytes, Role::Root);
+        let file = read_file("fleet.yaml", bytes, FileRole::Root);
         let first = &file.diagnostics[0];
         (first.code, first.line, first.column)
     };

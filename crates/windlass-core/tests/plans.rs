@@ -5,14 +5,14 @@ use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::code::Code;
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Action, Cause, compare};
-use windlass_core::manifest::{Context, Memo, SourceFile};
-use windlass_core::plan::{self, Confirmation, Plan, Standing, StoredPlan, members_of};
+use windlass_core::manifest::{ReadCache, ReadContext, SourceFile};
+use windlass_core::plan::{self, MassDestroyConfirmation, Plan, ProposalHistory, StoredPlan, members_of};
 use windlass_core::resource::{Kind, ResourceKey};
 
 fn desired(body: &str) -> Desired {
     let text = format!("version: 1\naccount: acme\n{body}");
     let files = [SourceFile::new("fleet.yaml", text.into_bytes())];
-    let fleet = Memo::default().read_once(&files, &Context::offline());
+    let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
     assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
     fleet.desired
 }
@@ -22,9 +22,9 @@ fn repository(name: &str) -> Owner {
 }
 
 fn plan_from(before: &str, after: &str) -> Plan {
-    let accepted = Accepted::after(&desired(before), &repository("ours"));
+    let accepted = Accepted::from_desired(&desired(before), &repository("ours"));
     let after = desired(after);
-    plan::build(&after, compare(&after, &accepted, &repository("ours")), Confirmation::Missing)
+    plan::build(&after, compare(&after, &accepted, &repository("ours")), MassDestroyConfirmation::Missing)
 }
 
 fn steps(plan: &Plan) -> Vec<String> {
@@ -56,18 +56,20 @@ fn an_update_tells_fields_with_their_defaults() {
 
 #[test]
 fn two_repositories_share_an_account_without_fighting() {
-    let accepted = Accepted::after(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
+    let accepted = Accepted::from_desired(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: ours}]");
-    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
+    let plan =
+        plan::build(&ours, compare(&ours, &accepted, &repository("ours")), MassDestroyConfirmation::Missing);
     assert_eq!(steps(&plan), ["create cluster ours"]);
     assert_eq!(plan.problems, []);
 }
 
 #[test]
 fn what_another_repository_owns_is_an_error_that_names_it() {
-    let accepted = Accepted::after(&desired("clusters: [{name: shared}]"), &repository("theirs"));
+    let accepted = Accepted::from_desired(&desired("clusters: [{name: shared}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: shared, labels: {a: b}}, {name: ours}]");
-    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
+    let plan =
+        plan::build(&ours, compare(&ours, &accepted, &repository("ours")), MassDestroyConfirmation::Missing);
     assert_eq!(steps(&plan), ["create cluster ours", "update cluster shared"]);
     assert_eq!(plan.steps[1].change.cause, Cause::Contested);
     assert_eq!(plan.problems.len(), 1);
@@ -77,10 +79,13 @@ fn what_another_repository_owns_is_an_error_that_names_it() {
 
 #[test]
 fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
-    let accepted =
-        Accepted::after(&desired("clusters: [{name: same}, {name: other}, {name: alone}]"), &Owner::Nobody);
+    let accepted = Accepted::from_desired(
+        &desired("clusters: [{name: same}, {name: other}, {name: alone}]"),
+        &Owner::Nobody,
+    );
     let ours = desired("clusters: [{name: same}, {name: other, labels: {a: b}}]");
-    let plan = plan::build(&ours, compare(&ours, &accepted, &repository("ours")), Confirmation::Missing);
+    let plan =
+        plan::build(&ours, compare(&ours, &accepted, &repository("ours")), MassDestroyConfirmation::Missing);
     assert_eq!(steps(&plan), ["update cluster other", "update cluster same"]);
     assert!(plan.steps.iter().all(|step| step.change.cause == Cause::Adopted));
     assert_eq!(plan.steps[0].reason(), "adopts a resource nobody owned, and changes labels.a");
@@ -90,30 +95,33 @@ fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
 #[test]
 fn an_emptied_file_is_stopped_until_someone_confirms() {
     let before = desired(&clusters(0..11));
-    let accepted = Accepted::after(&before, &repository("ours"));
+    let accepted = Accepted::from_desired(&before, &repository("ours"));
     let empty = desired("");
     let plan =
         |confirmation| plan::build(&empty, compare(&empty, &accepted, &repository("ours")), confirmation);
-    let stopped = plan(Confirmation::Missing).stopped.unwrap();
+    let stopped = plan(MassDestroyConfirmation::Missing).stopped.unwrap();
     assert_eq!((stopped.destroys, stopped.owned), (11, 11));
-    assert_eq!(plan(Confirmation::MassDestroy).stopped, None);
-    let other = plan(Confirmation::OtherCommit("c0ffee".to_owned())).stopped.unwrap();
+    assert_eq!(plan(MassDestroyConfirmation::MassDestroy).stopped, None);
+    let other = plan(MassDestroyConfirmation::OtherCommit("c0ffee".to_owned())).stopped.unwrap();
     let told = other.diagnostic().message;
     assert!(told.contains("it was confirmed for the commit c0ffee, and this is another one"), "{told}");
 }
 
 #[test]
 fn a_confirmation_lasts_for_what_was_confirmed_and_for_nothing_more() {
-    let accepted = Accepted::after(&desired(&clusters(0..20)), &repository("ours"));
+    let accepted = Accepted::from_desired(&desired(&clusters(0..20)), &repository("ours"));
     let keys = |range: std::ops::Range<usize>| {
         range.map(|number| ResourceKey::new(Kind::Cluster, format!("c-{number:03}"))).collect()
     };
     let left = desired(&clusters(0..2));
     let plan =
         |confirmation| plan::build(&left, compare(&left, &accepted, &repository("ours")), confirmation);
-    assert_eq!(plan(Confirmation::Earlier(keys(0..20))).stopped, None);
-    assert_eq!(plan(Confirmation::Earlier(keys(2..20))).stopped, None);
-    assert_eq!(plan(Confirmation::Earlier(keys(3..20))).stopped.map(|stopped| stopped.destroys), Some(18));
+    assert_eq!(plan(MassDestroyConfirmation::Earlier(keys(0..20))).stopped, None);
+    assert_eq!(plan(MassDestroyConfirmation::Earlier(keys(2..20))).stopped, None);
+    assert_eq!(
+        plan(MassDestroyConfirmation::Earlier(keys(3..20))).stopped.map(|stopped| stopped.destroys),
+        Some(18)
+    );
 }
 
 #[test]
@@ -187,10 +195,11 @@ fn a_hundred_changes_come_in_four_batches_and_rejected_ones_do_not_starve_the_re
     let plan = plan_from("", &clusters(0..100));
     let mut open: Vec<usize> = Vec::new();
     for expected_remaining in [75, 50, 25, 0] {
-        let standing =
-            |position: usize| if open.contains(&position) { Standing::Open } else { Standing::Fresh };
+        let standing = |position: usize| {
+            if open.contains(&position) { ProposalHistory::Open } else { ProposalHistory::New }
+        };
         let positions: Vec<ResourceKey> = plan.steps.iter().map(|step| step.change.key.clone()).collect();
-        let batch = plan::take(&plan.steps, 25, |step| {
+        let batch = plan::next_batch(&plan.steps, 25, |step| {
             standing(positions.iter().position(|key| *key == step.change.key).unwrap())
         });
         assert_eq!((batch.taken.len(), batch.remaining), (25, expected_remaining));
@@ -198,14 +207,14 @@ fn a_hundred_changes_come_in_four_batches_and_rejected_ones_do_not_starve_the_re
         open.extend(batch.taken);
     }
     let rejected = |name: &str| name < "c-025";
-    let batch = plan::take(&plan.steps, 25, |step| match rejected(&step.change.key.name) {
-        true => Standing::Rejected,
-        false => Standing::Fresh,
+    let batch = plan::next_batch(&plan.steps, 25, |step| match rejected(&step.change.key.name) {
+        true => ProposalHistory::Rejected,
+        false => ProposalHistory::New,
     });
     assert_eq!(batch.taken, (25..50).collect::<Vec<_>>());
-    let last = plan::take(&plan.steps, 1000, |step| match rejected(&step.change.key.name) {
-        true => Standing::Rejected,
-        false => Standing::Open,
+    let last = plan::next_batch(&plan.steps, 1000, |step| match rejected(&step.change.key.name) {
+        true => ProposalHistory::Rejected,
+        false => ProposalHistory::Open,
     });
     assert_eq!((last.taken.len(), last.remaining), (25, 0));
 }
@@ -235,8 +244,11 @@ fn digests_are_what_they_were() {
     let node = fleet.resources.get(Kind::Node, "n").unwrap();
     assert_eq!(node.spec.canonical_bytes(), br#"{"labels":{"tier":"edge"},"template":"t"}"#);
     assert_eq!(node.digest.short(), "7a7cc97a65ad");
-    let plan =
-        plan::build(&fleet, compare(&fleet, &Accepted::default(), &repository("r")), Confirmation::Missing);
+    let plan = plan::build(
+        &fleet,
+        compare(&fleet, &Accepted::default(), &repository("r")),
+        MassDestroyConfirmation::Missing,
+    );
     assert_eq!(
         (fleet.digest().short(), plan.digest().short()),
         ("dbccc2eeb049".to_owned(), "093f6bdd2e05".to_owned())

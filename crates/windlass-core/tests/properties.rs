@@ -4,16 +4,16 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windlass_core::accepted::{Accepted, Owner};
-use windlass_core::code::Severity;
+use windlass_core::code::ProblemSeverity;
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::has_errors;
 use windlass_core::diff::{Action, Cause, compare};
-use windlass_core::manifest::{Context, Fleet, Memo, Role, read_file};
-use windlass_core::plan::{self, Confirmation, Plan};
+use windlass_core::manifest::{FileRole, Fleet, ReadCache, ReadContext, read_file};
+use windlass_core::plan::{self, MassDestroyConfirmation, Plan};
 use windlass_core::resource::{Kind, Spec};
 use windlass_core::shape::Defaults;
+use windlass_testkit::apply_plan;
 use windlass_testkit::model::Model;
-use windlass_testkit::pretend;
 
 fn tape() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..160)
@@ -25,7 +25,7 @@ fn spread() -> impl Strategy<Value = Vec<u8>> {
 
 fn read(tape: &[u8], spread: &[u8]) -> Fleet {
     let files = Model::from_tape(tape).files(spread);
-    Memo::default().read_once(&files, &Context::offline())
+    ReadCache::default().read_once(&files, &ReadContext::offline())
 }
 
 fn ours() -> Owner {
@@ -33,7 +33,7 @@ fn ours() -> Owner {
 }
 
 fn plan_to(desired: &Desired, accepted: &Accepted) -> Plan {
-    plan::build(desired, compare(desired, accepted, &ours()), Confirmation::MassDestroy)
+    plan::build(desired, compare(desired, accepted, &ours()), MassDestroyConfirmation::MassDestroy)
 }
 
 proptest! {
@@ -48,12 +48,12 @@ proptest! {
     #[test]
     fn a_plan_that_was_applied_leaves_nothing_to_plan(before in tape(), after in tape(), spread in spread()) {
         let (before, after) = (read(&before, &spread), read(&after, &spread));
-        let accepted = Accepted::after(&before.desired, &ours());
+        let accepted = Accepted::from_desired(&before.desired, &ours());
         let plan = plan_to(&after.desired, &accepted);
-        let errors = plan.problems.iter().filter(|remark| remark.code.severity() == Severity::Error).count();
+        let errors = plan.problems.iter().filter(|remark| remark.code.severity() == ProblemSeverity::Error).count();
         prop_assert_eq!(errors, 0, "{:?}", &plan.problems);
         // Applying checks on each step that what it refers to is there and that nothing refers to what goes.
-        let applied = pretend::apply(&accepted, &plan, &ours());
+        let applied = apply_plan::apply(&accepted, &plan, &ours());
         prop_assert!(applied.is_ok(), "{:?}", applied);
         let again = plan_to(&after.desired, &applied.unwrap());
         prop_assert_eq!(again.steps, vec![]);
@@ -62,7 +62,7 @@ proptest! {
     #[test]
     fn the_order_respects_every_reference(before in tape(), after in tape()) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
-        let plan = plan_to(&after.desired, &Accepted::after(&before.desired, &ours()));
+        let plan = plan_to(&after.desired, &Accepted::from_desired(&before.desired, &ours()));
         let position = |kind: Kind, name: &str| {
             plan.steps.iter().position(|step| step.change.key.kind == kind && step.change.key.name == name)
         };
@@ -102,7 +102,7 @@ proptest! {
     fn nothing_of_others_is_touched(before in tape(), after in tape(), owners in vec(0..3_u8, 64)) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
         let theirs = Owner::Repository("theirs".to_owned());
-        let mut accepted = Accepted::after(&before.desired, &ours());
+        let mut accepted = Accepted::from_desired(&before.desired, &ours());
         let keys: Vec<_> = before.desired.resources.iter().map(|(kind, name, _)| (kind, name.to_owned())).collect();
         for ((kind, name), owner) in keys.iter().zip(owners) {
             let mut resource = accepted.resources.remove(*kind, name).unwrap();
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn a_spec_survives_being_stored(tape in tape(), texts in spread()) {
         let files = Model::from_tape(&tape).with_hostile_texts(&texts).files(&[]);
-        let fleet = Memo::default().read_once(&files, &Context::offline());
+        let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
         prop_assert!(!has_errors(&fleet.diagnostics), "{:?}", fleet.diagnostics);
         for (kind, name, declared) in fleet.desired.resources.iter() {
             let filled = declared.spec.to_json(Defaults::Fill).to_string();
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn protected_resources_are_never_destroyed(before in tape(), after in tape()) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
-        let plan = plan_to(&after.desired, &Accepted::after(&before.desired, &ours()));
+        let plan = plan_to(&after.desired, &Accepted::from_desired(&before.desired, &ours()));
         for step in plan.steps.iter().filter(|step| step.change.action() == Action::Destroy) {
             prop_assert!(!step.change.before.as_ref().unwrap().is_protected());
         }
@@ -152,14 +152,14 @@ proptest! {
 
     #[test]
     fn reading_never_panics_on_bytes(bytes in vec(any::<u8>(), 0..400)) {
-        let _ = read_file("fleet.yaml", &bytes, Role::Root);
+        let _ = read_file("fleet.yaml", &bytes, FileRole::Root);
     }
 
     #[test]
     fn reading_never_panics_on_text_that_is_nearly_yaml(
         text in "([ \\-\\[\\]{}:,#&*!|>'\"%@`?~\n\ta-z0-9é]|nodes:|templates:|\n  |: |- |<<: |\\*a|&a ){0,60}",
     ) {
-        let _ = read_file("fleet.yaml", text.as_bytes(), Role::Root);
+        let _ = read_file("fleet.yaml", text.as_bytes(), FileRole::Root);
     }
 
     #[test]
@@ -167,7 +167,7 @@ proptest! {
         let mut bytes = Model::from_tape(&tape).files(&[]).remove(0).bytes;
         let position = at.index(bytes.len());
         bytes[position] = byte;
-        let file = std::sync::Arc::new(read_file("fleet.yaml", &bytes, Role::Root));
-        let _ = windlass_core::manifest::assemble(vec![file], &Context::offline());
+        let file = std::sync::Arc::new(read_file("fleet.yaml", &bytes, FileRole::Root));
+        let _ = windlass_core::manifest::assemble(vec![file], &ReadContext::offline());
     }
 }

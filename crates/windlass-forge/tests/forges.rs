@@ -7,28 +7,28 @@ use serde_json::json;
 use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{
-    Access, ApiAddress, Comment, CommitStatus, Forge, ForgeError, ForgeKind, Lasting, NewRepository, Plain,
-    Project, Put, StatusState, Visibility, marked, marker,
+    ApiAddress, CommentChange, CommitStatus, Forge, ForgeError, ForgeKind, NewRepository, PlainHttp, Project,
+    PullRequestComment, RepositoryAccess, Retryability, StatusState, Visibility, marked, marker,
 };
-use windlass_outbound::Guard;
-use windlass_testkit::servers::{Flavour, PretendForge, TlsFront};
+use windlass_outbound::AddressGuard;
+use windlass_testkit::servers::{FakeForge, ForgeFlavour, TlsFront};
 
 const COMMIT: &str = "8c0ffee08c0ffee08c0ffee08c0ffee08c0ffee0";
-const FLAVOURS: [Flavour; 3] = [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab];
+const FLAVOURS: [ForgeFlavour; 3] = [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab];
 
 /// Pretended forges are on this machine.
-fn guard() -> Guard {
-    Guard::new(AddressRules::default().with_loopback())
+fn guard() -> AddressGuard {
+    AddressGuard::new(AddressRules::default().with_loopback())
 }
 
-fn forge_with(pretend: &PretendForge, token: &str) -> Forge {
+fn forge_with(pretend: &FakeForge, token: &str) -> Forge {
     let kind = ForgeKind::from_slug(pretend.kind()).unwrap();
-    let address = ApiAddress::read(&pretend.url(), kind, Plain::Allowed).unwrap();
+    let address = ApiAddress::read(&pretend.url(), kind, PlainHttp::Allowed).unwrap();
     Forge::new(&address, Redacted::new(token.to_owned()), None, &guard()).unwrap()
 }
 
-fn forge(pretend: &PretendForge) -> Forge {
-    forge_with(pretend, PretendForge::TOKEN)
+fn forge(pretend: &FakeForge) -> Forge {
+    forge_with(pretend, FakeForge::TOKEN)
 }
 
 fn project() -> Project {
@@ -47,96 +47,99 @@ async fn set(forge: &Forge) -> Result<(), ForgeError> {
 #[tokio::test]
 async fn a_commit_status_reaches_each_forge_in_its_own_words() {
     for flavour in FLAVOURS {
-        let pretend = PretendForge::start(flavour);
+        let pretend = FakeForge::start(flavour);
         let forge = forge(&pretend);
         set(&forge).await.unwrap();
         // GitLab refuses to make pending what is pending; that is no failure.
         set(&forge).await.unwrap();
         forge.set_status(&project(), COMMIT, &status(StatusState::Failure)).await.unwrap();
         let (path, failed, name, authorization) = match flavour {
-            Flavour::GitHub => ("/api/v3/repos/acme/fleet", "failure", "context", "Bearer"),
-            Flavour::Gitea => ("/api/v1/repos/acme/fleet", "failure", "context", "token"),
-            Flavour::GitLab => ("/api/v4/projects/acme%2Ffleet", "failed", "name", "Bearer"),
+            ForgeFlavour::GitHub => ("/api/v3/repos/acme/fleet", "failure", "context", "Bearer"),
+            ForgeFlavour::Gitea => ("/api/v1/repos/acme/fleet", "failure", "context", "token"),
+            ForgeFlavour::GitLab => ("/api/v4/projects/acme%2Ffleet", "failed", "name", "Bearer"),
         };
         let requests = pretend.requests();
         let last = requests.last().unwrap();
         assert_eq!((last.method.as_str(), &last.path), ("POST", &format!("{path}/statuses/{COMMIT}")));
-        assert_eq!(last.header("authorization"), format!("{authorization} {}", PretendForge::TOKEN));
+        assert_eq!(last.header("authorization"), format!("{authorization} {}", FakeForge::TOKEN));
         assert!(last.header("user-agent").starts_with("windlass/"), "{last:?}");
         assert_eq!(last.header("content-type"), "application/json");
         let wanted =
             json!({"state": failed, name: "windlass/fleet", "description": "3 changes wait for approval"});
         assert_eq!(last.body, wanted);
         let accepts = last.header("accept");
-        assert_eq!(accepts == "application/vnd.github+json", flavour == Flavour::GitHub, "{accepts}");
+        assert_eq!(accepts == "application/vnd.github+json", flavour == ForgeFlavour::GitHub, "{accepts}");
     }
 }
 
 #[tokio::test]
 async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses() {
     for flavour in FLAVOURS {
-        let pretend = PretendForge::start(flavour);
+        let pretend = FakeForge::start(flavour);
         let (forge, marker) = (forge(&pretend), marker("repository-1"));
         // Others write markers too, and there is more to read than a page.
         pretend.write_comment(7, 66, &marked(&marker, "planted"));
         for number in 0..120 {
             pretend.write_comment(7, 66, &format!("comment {number}"));
         }
-        pretend.write_comment(8, PretendForge::USER_ID, &marked(&marker, "of another pull request"));
+        pretend.write_comment(8, FakeForge::USER_ID, &marked(&marker, "of another pull request"));
         let put = async |text: &str| {
             let text = marked(&marker, text);
-            forge.put_comment(&project(), Comment { number: 7, marker: &marker, text: &text }).await.unwrap()
+            forge
+                .put_comment(&project(), PullRequestComment { number: 7, marker: &marker, text: &text })
+                .await
+                .unwrap()
         };
-        assert_eq!(put("plan one").await, Put::Written);
-        assert_eq!(put("plan one").await, Put::Unchanged);
-        assert_eq!(put("plan two").await, Put::Changed);
+        assert_eq!(put("plan one").await, CommentChange::Written);
+        assert_eq!(put("plan one").await, CommentChange::Unchanged);
+        assert_eq!(put("plan two").await, CommentChange::Changed);
         let comments = pretend.comments();
         assert_eq!(comments.len(), 123, "{flavour:?}");
         let ours = comments.last().unwrap();
         assert_eq!(
             (ours.author, ours.body.as_str()),
-            (PretendForge::USER_ID, "<!-- windlass:repository-1 -->\nplan two")
+            (FakeForge::USER_ID, "<!-- windlass:repository-1 -->\nplan two")
         );
         assert!(comments[0].body.ends_with("planted"));
         pretend.remove_comments();
-        assert_eq!(put("plan three").await, Put::Written, "someone removed it");
+        assert_eq!(put("plan three").await, CommentChange::Written, "someone removed it");
     }
 }
 
 #[tokio::test]
 async fn each_failure_has_its_own_name_and_a_remedy_and_repeats_no_token() {
-    let pretend = PretendForge::start(Flavour::GitHub);
+    let pretend = FakeForge::start(ForgeFlavour::GitHub);
     let forge = forge(&pretend);
-    let echo = json!({"message": format!("no {}\n\u{202e}{}", PretendForge::TOKEN, "x".repeat(999))});
+    let echo = json!({"message": format!("no {}\n\u{202e}{}", FakeForge::TOKEN, "x".repeat(999))});
     for (answer, headers, code, lasting) in [
-        (401, vec![], "forge-token", Lasting::UntilChanged),
-        (403, vec![], "forge-forbidden", Lasting::UntilChanged),
-        (403, vec![("x-ratelimit-remaining", "0")], "forge-busy", Lasting::Passing),
-        (404, vec![], "forge-missing", Lasting::UntilChanged),
-        (409, vec![], "forge-exists", Lasting::UntilChanged),
-        (422, vec![], "forge-refused", Lasting::UntilChanged),
-        (429, vec![("retry-after", "7")], "forge-busy", Lasting::Passing),
-        (500, vec![], "forge-answer", Lasting::Passing),
-        (503, vec![("retry-after", "7")], "forge-busy", Lasting::Passing),
+        (401, vec![], "forge-token", Retryability::Permanent),
+        (403, vec![], "forge-forbidden", Retryability::Permanent),
+        (403, vec![("x-ratelimit-remaining", "0")], "forge-busy", Retryability::Transient),
+        (404, vec![], "forge-missing", Retryability::Permanent),
+        (409, vec![], "forge-exists", Retryability::Permanent),
+        (422, vec![], "forge-refused", Retryability::Permanent),
+        (429, vec![("retry-after", "7")], "forge-busy", Retryability::Transient),
+        (500, vec![], "forge-answer", Retryability::Transient),
+        (503, vec![("retry-after", "7")], "forge-busy", Retryability::Transient),
     ] {
         pretend.prepare(answer, &headers, echo.clone());
         let error = set(&forge).await.unwrap_err();
-        assert_eq!((error.code(), error.lasting()), (code, lasting), "{answer}: {error}");
+        assert_eq!((error.code(), error.retryability()), (code, lasting), "{answer}: {error}");
         let waits = headers.first().is_some_and(|(name, _)| *name == "retry-after");
         assert_eq!(error.retry_after(), waits.then_some(Duration::from_secs(7)), "{answer}");
         let told = format!("{error} {error:?} {}", error.help());
-        assert!(!told.contains(PretendForge::TOKEN) && !told.contains('\u{202e}'), "{told}");
+        assert!(!told.contains(FakeForge::TOKEN) && !told.contains('\u{202e}'), "{told}");
         assert!(!error.help().is_empty() && told.len() < 900, "{told}");
     }
     set(&forge).await.unwrap();
     let wrong = forge_with(&pretend, "another-token");
     assert_eq!(set(&wrong).await.unwrap_err().code(), "forge-token");
     let kind = ForgeKind::GitHub;
-    let nobody = ApiAddress::read("http://127.0.0.1:9/", kind, Plain::Allowed).unwrap();
+    let nobody = ApiAddress::read("http://127.0.0.1:9/", kind, PlainHttp::Allowed).unwrap();
     let nobody = Forge::new(&nobody, Redacted::new("t".to_owned()), None, &guard()).unwrap();
     assert_eq!(set(&nobody).await.unwrap_err().code(), "forge-unreachable");
     for token in ["", "two words", "line\nbreak"] {
-        let address = ApiAddress::read(&pretend.url(), kind, Plain::Allowed).unwrap();
+        let address = ApiAddress::read(&pretend.url(), kind, PlainHttp::Allowed).unwrap();
         let made = Forge::new(&address, Redacted::new(token.to_owned()), None, &guard());
         assert_eq!(made.unwrap_err(), ForgeError::TokenShape, "{token:?}");
     }
@@ -144,7 +147,7 @@ async fn each_failure_has_its_own_name_and_a_remedy_and_repeats_no_token() {
 
 #[tokio::test]
 async fn a_redirect_is_followed_on_the_same_server_and_nowhere_else() {
-    let (pretend, other) = (PretendForge::start(Flavour::Gitea), PretendForge::start(Flavour::Gitea));
+    let (pretend, other) = (FakeForge::start(ForgeFlavour::Gitea), FakeForge::start(ForgeFlavour::Gitea));
     let forge = forge(&pretend);
     let elsewhere = format!("{}/api/v1/repos/acme/fleet/statuses/{COMMIT}", other.url());
     for status in [301, 302, 307, 308] {
@@ -165,7 +168,7 @@ async fn a_redirect_is_followed_on_the_same_server_and_nowhere_else() {
 
 #[tokio::test]
 async fn a_repository_is_made_for_oneself_an_organisation_or_as_an_administrator() {
-    let pretend = PretendForge::start(Flavour::Gitea);
+    let pretend = FakeForge::start(ForgeFlavour::Gitea);
     let forge = forge(&pretend);
     let create = async |name: &str| {
         let project = Project::parse(name).unwrap();
@@ -193,12 +196,12 @@ async fn a_repository_is_made_for_oneself_an_organisation_or_as_an_administrator
 #[tokio::test]
 async fn a_test_tells_whose_token_it_is_and_what_it_may() {
     for flavour in FLAVOURS {
-        let pretend = PretendForge::start(flavour);
+        let pretend = FakeForge::start(flavour);
         let forge = forge(&pretend);
         let reach = forge.test(&project()).await.unwrap();
-        assert_eq!((reach.login.as_str(), reach.access), (PretendForge::LOGIN, Access::Write));
+        assert_eq!((reach.login.as_str(), reach.access), (FakeForge::LOGIN, RepositoryAccess::Write));
         pretend.let_only_read();
-        assert_eq!(forge.test(&project()).await.unwrap().access, Access::Read);
+        assert_eq!(forge.test(&project()).await.unwrap().access, RepositoryAccess::Read);
         let absent = forge.test(&Project::parse("acme/absent").unwrap()).await.unwrap_err();
         assert_eq!(absent.code(), "forge-missing");
         let written = pretend.requests().iter().any(|request| request.method != "GET");
@@ -208,10 +211,10 @@ async fn a_test_tells_whose_token_it_is_and_what_it_may() {
 
 #[tokio::test]
 async fn a_forge_with_a_private_authority_is_trusted_if_that_is_given() {
-    let pretend = PretendForge::start(Flavour::GitLab);
+    let pretend = FakeForge::start(ForgeFlavour::GitLab);
     let Some(front) = TlsFront::start(&pretend.url()) else { return };
-    let address = ApiAddress::read(&front.url(), ForgeKind::GitLab, Plain::Refused).unwrap();
-    let token = || Redacted::new(PretendForge::TOKEN.to_owned());
+    let address = ApiAddress::read(&front.url(), ForgeKind::GitLab, PlainHttp::Refused).unwrap();
+    let token = || Redacted::new(FakeForge::TOKEN.to_owned());
     let stranger = Forge::new(&address, token(), None, &guard()).unwrap();
     assert_eq!(set(&stranger).await.unwrap_err().code(), "forge-tls");
     assert!(pretend.requests().is_empty());

@@ -4,13 +4,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windlass_core::shape::nearest;
 
-use crate::refusal::{Refusal, refusal};
+use crate::refusal::{CallError, refusal};
 
 /// Arguments as what they mean. `schema` says which there are.
 pub(crate) fn read<A: DeserializeOwned>(
     given: &Map<String, Value>,
     schema: &Map<String, Value>,
-) -> Result<A, Refusal> {
+) -> Result<A, CallError> {
     let known = || schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
     if let Some(unknown) = given.keys().find(|key| !known().any(|word| word == *key)) {
         let help = match nearest(unknown, known().map(String::as_str)) {

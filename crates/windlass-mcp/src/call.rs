@@ -7,12 +7,12 @@ use serde_json::Value;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::ErrorBody;
 
-use crate::refusal::{Refusal, refusal};
-use crate::who::Who;
+use crate::caller::ToolCaller;
+use crate::refusal::{CallError, refusal};
 
 /// One call of the API.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ApiCallSpec {
     /// Which operation.
     pub operation: Operation,
     /// What fills the `{…}` of its path, in order.
@@ -28,21 +28,21 @@ pub struct Call {
 }
 
 /// Carries calls out for someone.
-pub trait Caller: Send + Sync + 'static {
+pub trait ApiCaller: Send + Sync + 'static {
     /// Who is asking.
-    fn who(&self) -> impl Future<Output = Result<Who, Refusal>> + Send;
+    fn who(&self) -> impl Future<Output = Result<ToolCaller, CallError>> + Send;
 
     /// Calls. An answer that is not JSON is a text.
-    fn call(&self, call: &Call) -> impl Future<Output = Result<Value, Refusal>> + Send;
+    fn call(&self, call: &ApiCallSpec) -> impl Future<Output = Result<Value, CallError>> + Send;
 
     /// Notes that a call was refused before it was made.
-    fn refused(&self, call: &Call, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
+    fn refused(&self, call: &ApiCallSpec, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
 }
 
-impl Call {
+impl ApiCallSpec {
     /// A call without anything but its operation.
-    pub(crate) fn new(operation: Operation) -> Call {
-        Call {
+    pub(crate) fn new(operation: Operation) -> ApiCallSpec {
+        ApiCallSpec {
             operation,
             parts: Vec::new(),
             query: Vec::new(),
@@ -53,7 +53,7 @@ impl Call {
     }
 
     /// A call about one thing, by id or name.
-    pub(crate) fn about(operation: Operation, id: &str) -> Result<Call, Refusal> {
+    pub(crate) fn about(operation: Operation, id: &str) -> Result<ApiCallSpec, CallError> {
         // Parts of a path that lead elsewhere: another route, with another permission.
         if matches!(id.trim(), "" | "." | "..") {
             return Err(refusal(
@@ -62,23 +62,27 @@ impl Call {
                 "give the id or name of what is meant",
             ));
         }
-        Ok(Call { parts: vec![id.to_owned()], ..Call::new(operation) })
+        Ok(ApiCallSpec { parts: vec![id.to_owned()], ..ApiCallSpec::new(operation) })
     }
 
     /// Adds something behind `?` if there is something.
-    pub(crate) fn query(mut self, name: &'static str, value: Option<&(impl ToString + ?Sized)>) -> Call {
+    pub(crate) fn query(
+        mut self,
+        name: &'static str,
+        value: Option<&(impl ToString + ?Sized)>,
+    ) -> ApiCallSpec {
         self.query.extend(value.map(|value| (name, value.to_string())));
         self
     }
 
     /// Says that what is asked for here decides something.
-    pub(crate) fn consent(mut self) -> Call {
+    pub(crate) fn consent(mut self) -> ApiCallSpec {
         self.is_consent = true;
         self
     }
 
     /// Sets the body.
-    pub(crate) fn body(mut self, body: &impl Serialize) -> Call {
+    pub(crate) fn body(mut self, body: &impl Serialize) -> ApiCallSpec {
         self.body = serde_json::to_value(body).ok();
         self
     }
@@ -109,7 +113,7 @@ mod tests {
 
     #[test]
     fn whatever_an_id_holds_it_stays_one_part_of_the_path() {
-        let path = |id| Call::about(Operation::RepositoryShow, id).map(|call| call.path_and_query());
+        let path = |id| ApiCallSpec::about(Operation::RepositoryShow, id).map(|call| call.path_and_query());
         let all = "/api/v1/system/gitops_repositories";
         assert_eq!(path("fleet").ok(), Some(format!("{all}/fleet")));
         assert_eq!(path("a/../b?c#d%2e").ok(), Some(format!("{all}/a%2F..%2Fb%3Fc%23d%252e")));

@@ -3,15 +3,15 @@
 use serde_json::{Map, Value, json};
 use windlass_core::shape::nearest;
 
-use crate::call::Caller;
-use crate::refusal::Refusal;
+use crate::call::ApiCaller;
+use crate::caller::{is_decision, is_ever_allowed, may_decide};
+use crate::refusal::CallError;
 use crate::table::{find, tools};
-use crate::tool::{Told, Tool};
-use crate::who::{can_ever, decides, may_decide};
+use crate::tool::{Tool, ToolReply};
 
 /// What came of using a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ToolResult {
     /// In one sentence.
     pub text: String,
     /// The whole of it: an object.
@@ -20,26 +20,26 @@ pub struct Outcome {
     pub is_error: bool,
 }
 
-impl From<Told> for Outcome {
-    fn from(told: Told) -> Outcome {
-        Outcome { text: told.text, value: told.value, is_error: false }
+impl From<ToolReply> for ToolResult {
+    fn from(told: ToolReply) -> ToolResult {
+        ToolResult { text: told.text, value: told.value, is_error: false }
     }
 }
 
-impl From<Refusal> for Outcome {
-    fn from(refusal: Refusal) -> Outcome {
+impl From<CallError> for ToolResult {
+    fn from(refusal: CallError) -> ToolResult {
         let help = if refusal.help.is_empty() { String::new() } else { format!(" — {}", refusal.help) };
         let text = format!("{}: {}{help}", refusal.code, refusal.message);
-        Outcome { text, value: json!({ "error": refusal }), is_error: true }
+        ToolResult { text, value: json!({ "error": refusal }), is_error: true }
     }
 }
 
 /// Uses the tool of this name; fails, with what to say, only if there is none.
-pub async fn perform(
-    caller: &impl Caller,
+pub async fn run_tool(
+    caller: &impl ApiCaller,
     name: &str,
     given: &Map<String, Value>,
-) -> Result<Outcome, String> {
+) -> Result<ToolResult, String> {
     let Some(tool) = find(name) else {
         let near = nearest(name, tools().iter().map(|tool| tool.name));
         let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -47,14 +47,18 @@ pub async fn perform(
         return Err(format!("there is no tool `{name}`{help}"));
     };
     let done = use_tool(caller, tool, given).await;
-    Ok(done.map_or_else(Outcome::from, Outcome::from))
+    Ok(done.map_or_else(ToolResult::from, ToolResult::from))
 }
 
-async fn use_tool(caller: &impl Caller, tool: &Tool, given: &Map<String, Value>) -> Result<Told, Refusal> {
+async fn use_tool(
+    caller: &impl ApiCaller,
+    tool: &Tool,
+    given: &Map<String, Value>,
+) -> Result<ToolReply, CallError> {
     let asked = tool.read(given)?;
     let mut answer = Value::Null;
     for call in asked.calls()? {
-        if (decides(call.operation) || call.is_consent)
+        if (is_decision(call.operation) || call.is_consent)
             && let Err(refusal) = may_decide(&caller.who().await?)
         {
             caller.refused(&call, &refusal).await;
@@ -66,11 +70,11 @@ async fn use_tool(caller: &impl Caller, tool: &Tool, given: &Map<String, Value>)
             Ok(answer) => answer,
         };
     }
-    Ok(asked.tell(answer))
+    Ok(asked.reply(answer))
 }
 
 /// The tools that someone can ever use.
-pub(crate) async fn offered(caller: &impl Caller) -> Result<Vec<&'static Tool>, Refusal> {
+pub(crate) async fn usable_tools(caller: &impl ApiCaller) -> Result<Vec<&'static Tool>, CallError> {
     let who = caller.who().await?;
-    Ok(tools().iter().filter(|tool| can_ever(&who, tool.operation)).collect())
+    Ok(tools().iter().filter(|tool| is_ever_allowed(&who, tool.operation)).collect())
 }

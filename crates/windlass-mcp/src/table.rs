@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 
 use crate::tool::{Effect, Tool};
@@ -143,7 +143,7 @@ fn fleet_rows() -> Vec<Tool> {
         Tool::row::<resources::CreateNode>(
             "system_create_node",
             Effect::Adds,
-            Operation::Resource(Noun::Node, Verb::Create),
+            Operation::Resource(Noun::Node, ResourceVerb::Create),
             "Creates a node directly instead of through git. The change passes the approval gate and may wait as a \
              proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
              `create_node` proposal as it is.",
@@ -151,7 +151,7 @@ fn fleet_rows() -> Vec<Tool> {
         Tool::row::<resources::CreateTemplate>(
             "system_create_template",
             Effect::Adds,
-            Operation::Resource(Noun::NodeTemplate, Verb::Create),
+            Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create),
             "Creates a template directly instead of through git. The change passes the approval gate and may wait as \
              a proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
              `create_template` proposal as it is.",
@@ -159,7 +159,7 @@ fn fleet_rows() -> Vec<Tool> {
         Tool::row::<resources::UpdateInstance>(
             "system_update_instance",
             Effect::Changes,
-            Operation::Resource(Noun::Instance, Verb::Patch),
+            Operation::Resource(Noun::Instance, ResourceVerb::Patch),
             "Changes fields of a machine directly instead of through git. The change passes the approval gate and may \
              wait as a proposal; it is audited and shows as drift. Takes the payload of an `update_node` proposal as \
              it is.",

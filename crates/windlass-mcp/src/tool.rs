@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windlass_api::endpoint::Operation;
 
-use crate::call::Call;
-use crate::refusal::Refusal;
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
 use crate::{arguments, schema};
 
 /// What using a tool does to the world, for clients that ask people before they let a program use one.
@@ -36,7 +36,7 @@ impl Effect {
 }
 
 /// From arguments to what they ask.
-type Read = fn(&Map<String, Value>) -> Result<Box<dyn Asked>, Refusal>;
+type Read = fn(&Map<String, Value>) -> Result<Box<dyn ToolRequest>, CallError>;
 
 /// A tool.
 pub struct Tool {
@@ -53,17 +53,17 @@ pub struct Tool {
 }
 
 /// What someone asks of a tool. Both steps are pure.
-pub(crate) trait Asked: Send + Sync {
+pub(crate) trait ToolRequest: Send + Sync {
     /// The calls it takes, in order. The answer of the last is told.
-    fn calls(&self) -> Result<Vec<Call>, Refusal>;
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError>;
 
     /// What to tell of the answer.
-    fn tell(&self, answer: Value) -> Told;
+    fn reply(&self, answer: Value) -> ToolReply;
 }
 
 /// What is told of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct ToolReply {
     /// In one sentence, for people and for programs that read no more.
     pub(crate) text: String,
     /// The whole of it: an object.
@@ -79,7 +79,7 @@ impl Tool {
         about: &'static str,
     ) -> Tool
     where
-        A: Asked + DeserializeOwned + JsonSchema + 'static,
+        A: ToolRequest + DeserializeOwned + JsonSchema + 'static,
     {
         Tool {
             name,
@@ -89,7 +89,7 @@ impl Tool {
             schema: schema_of::<A>,
             read: |given| {
                 let known = schema_of::<A>();
-                arguments::read::<A>(given, &known).map(|asked| Box::new(asked) as Box<dyn Asked>)
+                arguments::read::<A>(given, &known).map(|asked| Box::new(asked) as Box<dyn ToolRequest>)
             },
         }
     }
@@ -100,12 +100,12 @@ impl Tool {
     }
 
     /// The calls that it makes of these arguments.
-    pub fn calls(&self, given: &Map<String, Value>) -> Result<Vec<Call>, Refusal> {
+    pub fn calls(&self, given: &Map<String, Value>) -> Result<Vec<ApiCallSpec>, CallError> {
         self.read(given)?.calls()
     }
 
     /// What arguments ask of it.
-    pub(crate) fn read(&self, given: &Map<String, Value>) -> Result<Box<dyn Asked>, Refusal> {
+    pub(crate) fn read(&self, given: &Map<String, Value>) -> Result<Box<dyn ToolRequest>, CallError> {
         (self.read)(given)
     }
 }

@@ -4,15 +4,21 @@
 //! are hostile: no text of theirs is markup, a mention, a header or a link anywhere, and everything has a bounded length.
 //! Nothing here reads events, keeps deliveries or decides when to look: that is the server's loop.
 
-mod clean;
 mod matching;
 mod message;
-mod pace;
 mod render;
+mod sanitize;
+mod schedule;
 mod send;
 
-pub use matching::matches;
-pub use message::{Happening, Message, State};
-pub use pace::{Admission, GIVE_UP_AFTER, Pace, RATE, RATE_WINDOW, REPEATS_WITHIN, group_key, next_attempt};
+pub use matching::alert_matches;
+pub use message::{AlertEvent, MessageState, NotificationMessage};
 pub use render::{Mail, Payload, render, signature};
-pub use send::{Fields, Outcome, Plain, SendError, Sender, Target};
+pub use schedule::{
+    DEDUPLICATION_WINDOW, GIVE_UP_AFTER, MAX_MESSAGES_PER_WINDOW, ProviderRate, RATE_WINDOW, RateDecision,
+    group_key, next_attempt,
+};
+pub use send::{
+    CredentialFields, NotificationSender, OutgoingMessage, PlaintextPolicy, SendError, SendOutcome,
+    SendTarget,
+};

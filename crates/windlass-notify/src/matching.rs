@@ -3,13 +3,13 @@
 use windlass_core::resource::{AlertResource, AlertSpec};
 use windlass_core::value::Wildcard;
 
-use crate::message::Happening;
+use crate::message::AlertEvent;
 
 /// Longer messages are compared by their beginning: comparing has a bounded cost, whatever a message holds.
 const COMPARED: usize = 4096;
 
 /// Whether the alert tells this.
-pub fn matches(alert: &AlertSpec, happening: &Happening) -> bool {
+pub fn alert_matches(alert: &AlertSpec, happening: &AlertEvent) -> bool {
     let message = beginning(&happening.message);
     alert.enabled
         && happening.severity >= alert.severity
@@ -25,7 +25,7 @@ fn fits_any<'p>(mut patterns: impl ExactSizeIterator<Item = &'p Wildcard>, text:
     patterns.len() == 0 || text.is_some_and(|text| patterns.any(|pattern| pattern.matches(text)))
 }
 
-fn is_about(wanted: &AlertResource, happening: &Happening) -> bool {
+fn is_about(wanted: &AlertResource, happening: &AlertEvent) -> bool {
     happening.resource.as_ref().is_some_and(|(kind, name)| {
         wanted.kind.is_none_or(|wanted| wanted.slug() == kind)
             && wanted.name.as_ref().is_none_or(|pattern| pattern.matches(name))
@@ -51,8 +51,8 @@ mod tests {
         }
     }
 
-    fn happening() -> Happening {
-        Happening {
+    fn happening() -> AlertEvent {
+        AlertEvent {
             seq: 1,
             kind: "gitops.drift_detected".to_owned(),
             severity: AlertSeverity::High,
@@ -67,9 +67,9 @@ mod tests {
 
     #[test]
     fn what_an_alert_leaves_out_fits_everything() {
-        assert!(matches(&alert("{}"), &happening()));
-        let nowhere = Happening { resource: None, repository: None, ..happening() };
-        assert!(matches(&alert("{}"), &nowhere));
+        assert!(alert_matches(&alert("{}"), &happening()));
+        let nowhere = AlertEvent { resource: None, repository: None, ..happening() };
+        assert!(alert_matches(&alert("{}"), &nowhere));
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             r#"{"resources": [{"name": "*-01"}]}"#,
             r#"{"include": ["*edge*"], "exclude": ["*canary*"]}"#,
         ] {
-            assert!(matches(&alert(json), &happening()), "{json}");
+            assert!(alert_matches(&alert(json), &happening()), "{json}");
         }
         for json in [
             r#"{"events": ["resource.*"]}"#,
@@ -94,23 +94,23 @@ mod tests {
             r#"{"exclude": ["*eve*"]}"#,
             r#"{"enabled": false}"#,
         ] {
-            assert!(!matches(&alert(json), &happening()), "{json}");
+            assert!(!alert_matches(&alert(json), &happening()), "{json}");
         }
-        let nowhere = Happening { resource: None, repository: None, ..happening() };
+        let nowhere = AlertEvent { resource: None, repository: None, ..happening() };
         for json in [r#"{"repositories": ["*"]}"#, r#"{"resources": [{}]}"#] {
-            assert!(!matches(&alert(json), &nowhere), "{json}");
+            assert!(!alert_matches(&alert(json), &nowhere), "{json}");
         }
     }
 
     #[test]
     fn what_ends_something_says_what_it_ended() {
-        let over = Happening {
+        let over = AlertEvent {
             kind: "gitops.drift_resolved".to_owned(),
             severity: AlertSeverity::Low,
             ..happening()
         };
-        let ended = over.ended().unwrap();
+        let ended = over.resolves().unwrap();
         assert_eq!((ended.kind.as_str(), ended.severity), ("gitops.drift_detected", AlertSeverity::High));
-        assert_eq!(ended.ended(), None);
+        assert_eq!(ended.resolves(), None);
     }
 }

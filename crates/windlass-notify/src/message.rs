@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use windlass_core::resource::AlertSeverity;
 use windlass_core::time::Timestamp;
 
-use crate::clean::{SHORT, line};
+use crate::sanitize::{SHORT, line};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
+pub struct AlertEvent {
     /// Its number in the account.
     pub seq: i64,
     /// What kind, for example `gitops.sync_failed`.
@@ -32,7 +32,7 @@ pub struct Happening {
 /// Whether something began or ended, for receivers that keep what is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum MessageState {
     /// It happened.
     Firing,
     /// What was told before is over.
@@ -41,7 +41,7 @@ pub enum State {
 
 /// What is told. It is kept with its delivery, so that a later attempt tells the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct NotificationMessage {
     /// The account.
     pub account: String,
     /// The alert that tells it; none for a test.
@@ -53,7 +53,7 @@ pub struct Message {
     /// How much it matters: `low`, `medium`, `high` or `critical`.
     pub severity: String,
     /// Whether it began or ended.
-    pub state: State,
+    pub state: MessageState,
     /// The kind and name of the resource it is about.
     pub resource: Option<(String, String)>,
     /// The repository it is about.
@@ -71,27 +71,27 @@ pub struct Message {
 }
 
 /// Events that end what another told: the first ends the second.
-const ENDS: &[(&str, &str, AlertSeverity)] =
+const RESOLVING_EVENTS: &[(&str, &str, AlertSeverity)] =
     &[("gitops.drift_resolved", "gitops.drift_detected", AlertSeverity::High)];
 
-impl Happening {
+impl AlertEvent {
     /// What this one ends, as it was told when it began; none if it ends nothing.
-    pub fn ended(&self) -> Option<Happening> {
-        let (_, began, severity) = ENDS.iter().find(|(ends, ..)| *ends == self.kind)?;
-        Some(Happening { kind: (*began).to_owned(), severity: *severity, ..self.clone() })
+    pub fn resolves(&self) -> Option<AlertEvent> {
+        let (_, began, severity) = RESOLVING_EVENTS.iter().find(|(ends, ..)| *ends == self.kind)?;
+        Some(AlertEvent { kind: (*began).to_owned(), severity: *severity, ..self.clone() })
     }
 }
 
-impl Message {
+impl NotificationMessage {
     /// What an alert tells of something that happened.
     pub fn of(
         account: &str,
         alert: &str,
-        happening: &Happening,
-        state: State,
+        happening: &AlertEvent,
+        state: MessageState,
         link: Option<String>,
-    ) -> Message {
-        Message {
+    ) -> NotificationMessage {
+        NotificationMessage {
             account: account.to_owned(),
             alert: Some(alert.to_owned()),
             seq: Some(happening.seq),
@@ -109,28 +109,31 @@ impl Message {
     }
 
     /// What tells that more happened than could be told one by one.
-    pub fn digest(account: &str, count: usize, link: Option<String>, now: Timestamp) -> Message {
+    pub fn digest(account: &str, count: usize, link: Option<String>, now: Timestamp) -> NotificationMessage {
         let text = match count {
             1 => "1 more event was not told by itself, to keep this place readable".to_owned(),
             count => format!("{count} more events were not told one by one, to keep this place readable"),
         };
-        Message { link, ..Message::bare(account, "notification.digest", text, now) }
+        NotificationMessage { link, ..NotificationMessage::bare(account, "notification.digest", text, now) }
     }
 
     /// What shows that a provider can be reached.
-    pub fn test(account: &str, by: &str, now: Timestamp) -> Message {
+    pub fn test(account: &str, by: &str, now: Timestamp) -> NotificationMessage {
         let text = "this is a test; nothing happened".to_owned();
-        Message { source: by.to_owned(), ..Message::bare(account, "notification.test", text, now) }
+        NotificationMessage {
+            source: by.to_owned(),
+            ..NotificationMessage::bare(account, "notification.test", text, now)
+        }
     }
 
-    fn bare(account: &str, kind: &str, text: String, now: Timestamp) -> Message {
-        Message {
+    fn bare(account: &str, kind: &str, text: String, now: Timestamp) -> NotificationMessage {
+        NotificationMessage {
             account: account.to_owned(),
             alert: None,
             seq: None,
             kind: kind.to_owned(),
             severity: AlertSeverity::Low.word().to_owned(),
-            state: State::Firing,
+            state: MessageState::Firing,
             resource: None,
             repository: None,
             run_id: None,
@@ -146,8 +149,8 @@ impl Message {
         let kind = line(&self.kind, SHORT);
         let last = kind.rsplit('.').next().unwrap_or(&kind).replace('_', " ");
         match self.state {
-            State::Firing => last,
-            State::Resolved => format!("{last}: over"),
+            MessageState::Firing => last,
+            MessageState::Resolved => format!("{last}: over"),
         }
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use windlass_core::resource::{Kind, NotificationProviderSpec, Spec};
 use windlass_core::time::Timestamp;
-use windlass_notify::{Mail, Message, Payload, State, render};
+use windlass_notify::{Mail, MessageState, NotificationMessage, Payload, render};
 
 /// What attacks are made of.
 const PIECES: &[&str] = &[
@@ -56,9 +56,9 @@ fn providers() -> Vec<NotificationProviderSpec> {
     .into()
 }
 
-fn message(text: &str, state: State) -> Message {
+fn message(text: &str, state: MessageState) -> NotificationMessage {
     let text = || text.to_owned();
-    Message {
+    NotificationMessage {
         account: text(),
         alert: Some(text()),
         seq: Some(7),
@@ -75,14 +75,14 @@ fn message(text: &str, state: State) -> Message {
     }
 }
 
-fn json(provider: &NotificationProviderSpec, message: &Message) -> Value {
+fn json(provider: &NotificationProviderSpec, message: &NotificationMessage) -> Value {
     match render(provider, message, "d-1") {
         Payload::Json(body) => body,
         Payload::Mail(mail) => panic!("{mail:?}"),
     }
 }
 
-fn mail(message: &Message) -> Mail {
+fn mail(message: &NotificationMessage) -> Mail {
     match render(&providers()[5], message, "d-1") {
         Payload::Mail(mail) => mail,
         Payload::Json(body) => panic!("{body}"),
@@ -165,7 +165,7 @@ proptest! {
         pieces in prop::collection::vec(0..PIECES.len(), 1..12), often in 1..20_usize, over in any::<bool>(),
     ) {
         let text: String = pieces.iter().map(|piece| PIECES[*piece]).collect::<String>().repeat(often);
-        let message = message(&text, if over { State::Resolved } else { State::Firing });
+        let message = message(&text, if over { MessageState::Resolved } else { MessageState::Firing });
         let [slack, discord, teams, webhook, alertmanager, _] = providers().try_into().unwrap();
         for provider in [&slack, &discord, &teams, &webhook, &alertmanager] {
             check_json(&json(provider, &message));
@@ -173,14 +173,14 @@ proptest! {
         check_slack(&json(&slack, &message));
         check_discord(&json(&discord, &message));
         check_teams(&json(&teams, &message));
-        let plain = Message { state: message.state, ..self::message("plain", message.state) };
+        let plain = NotificationMessage { state: message.state, ..self::message("plain", message.state) };
         check_mail(&mail(&message), &mail(&plain));
     }
 }
 
 #[test]
 fn every_provider_says_what_happened_about_what_and_where_to_look() {
-    let message = message("edge", State::Firing);
+    let message = message("edge", MessageState::Firing);
     for provider in providers() {
         let whole = match render(&provider, &message, "d-1") {
             Payload::Json(body) => body.to_string(),
@@ -195,8 +195,8 @@ fn every_provider_says_what_happened_about_what_and_where_to_look() {
 #[test]
 fn what_is_over_ends_the_alert_with_the_same_labels() {
     let alertmanager = &providers()[4];
-    let began = json(alertmanager, &message("edge", State::Firing));
-    let ended = json(alertmanager, &message("edge", State::Resolved));
+    let began = json(alertmanager, &message("edge", MessageState::Firing));
+    let ended = json(alertmanager, &message("edge", MessageState::Resolved));
     assert_eq!(began[0]["labels"], ended[0]["labels"]);
     assert_eq!(began[0]["labels"]["alertname"], "windlass.gitops.edge");
     assert!(began[0].get("endsAt").is_none());
@@ -205,7 +205,7 @@ fn what_is_over_ends_the_alert_with_the_same_labels() {
 
 #[test]
 fn a_webhook_gets_everything_there_is_to_tell() {
-    let body = json(&providers()[3], &message("edge", State::Firing));
+    let body = json(&providers()[3], &message("edge", MessageState::Firing));
     assert_eq!(body["delivery_id"], "d-1");
     assert_eq!(body["event"]["seq"], 7);
     assert_eq!(body["event"]["resource"], serde_json::json!({"kind": "edge", "name": "edge"}));

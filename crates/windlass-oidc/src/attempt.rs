@@ -16,7 +16,7 @@ const AUDIENCE: &str = "windlass-sign-in";
 
 /// A sign-in that is under way.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct SignInAttempt {
     aud: String,
     exp: i64,
     issuer: String,
@@ -33,10 +33,10 @@ fn random_word() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }
 
-impl Attempt {
+impl SignInAttempt {
     /// A new one at this issuer.
-    pub(crate) fn new(issuer: &str, next: &str, account: Option<&str>, now: Timestamp) -> Attempt {
-        Attempt {
+    pub(crate) fn new(issuer: &str, next: &str, account: Option<&str>, now: Timestamp) -> SignInAttempt {
+        SignInAttempt {
             aud: AUDIENCE.to_owned(),
             exp: now.as_millis() / 1000 + i64::try_from(ATTEMPT_SECONDS).unwrap_or(i64::MAX),
             issuer: issuer.to_owned(),
@@ -65,12 +65,12 @@ impl Attempt {
     }
 
     /// The one in a cookie, if we put it there for this issuer and not too long ago.
-    pub(crate) fn open(value: &str, key: &[u8], issuer: &str) -> Option<Attempt> {
+    pub(crate) fn open(value: &str, key: &[u8], issuer: &str) -> Option<SignInAttempt> {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_audience(&[AUDIENCE]);
         validation.set_required_spec_claims(&["exp", "aud"]);
         validation.leeway = 0;
-        let attempt: Attempt =
+        let attempt: SignInAttempt =
             jsonwebtoken::decode(value, &DecodingKey::from_secret(key), &validation).ok()?.claims;
         (attempt.issuer == issuer).then_some(attempt)
     }
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn an_attempt_is_opened_only_with_its_key_and_at_its_issuer() {
-        let mut attempt = Attempt::new("https://id.example.com", "/app", None, now());
+        let mut attempt = SignInAttempt::new("https://id.example.com", "/app", None, now());
         let sealed = attempt.sealed(b"key");
-        let open = |value: &str, key: &[u8], issuer: &str| Attempt::open(value, key, issuer).is_some();
+        let open = |value: &str, key: &[u8], issuer: &str| SignInAttempt::open(value, key, issuer).is_some();
         assert!(open(&sealed, b"key", "https://id.example.com"));
         assert!(!open(&sealed, b"other", "https://id.example.com"));
         assert!(!open(&sealed, b"key", "https://other.example.com"));
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_challenge_is_the_one_of_the_standard() {
-        let mut attempt = Attempt::new("", "", None, Timestamp::from_millis(0));
+        let mut attempt = SignInAttempt::new("", "", None, Timestamp::from_millis(0));
         "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".clone_into(&mut attempt.verifier);
         assert_eq!(attempt.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     }

@@ -17,13 +17,13 @@ const MAX_SUBJECT: usize = 255;
 
 /// Someone whom the provider knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stranger {
+pub struct ProviderIdentity {
     /// Who they are at this issuer, for ever.
     pub subject: String,
     /// Their e-mail address, as the provider spells it.
     pub email: String,
     /// Whether the provider says that the address is theirs.
-    pub email_is: EmailIs,
+    pub email_is: EmailVerification,
     /// What they are called.
     pub name: String,
     /// Their groups, exactly as spelled.
@@ -32,7 +32,7 @@ pub struct Stranger {
 
 /// Whether an address is someone's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EmailIs {
+pub enum EmailVerification {
     /// The provider says that it is theirs.
     Verified,
     /// Nobody checked that it is theirs.
@@ -40,7 +40,7 @@ pub enum EmailIs {
 }
 
 /// Reads the claims of a verified token.
-pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<Stranger, OidcError> {
+pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<ProviderIdentity, OidcError> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str).unwrap_or_default();
     let subject = text("sub");
     let is_plain = |text: &str| !text.chars().any(char::is_control);
@@ -51,13 +51,13 @@ pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<St
     if email.is_empty() {
         return Err(OidcError::Nobody { claim: "email" });
     }
-    Ok(Stranger {
+    Ok(ProviderIdentity {
         subject: subject.to_owned(),
         email: email.to_owned(),
         // Literally true: a text that says so was typed by someone.
         email_is: match claims.get("email_verified") {
-            Some(Value::Bool(true)) => EmailIs::Verified,
-            _ => EmailIs::Claimed,
+            Some(Value::Bool(true)) => EmailVerification::Verified,
+            _ => EmailVerification::Claimed,
         },
         name: text("name").trim().chars().filter(|c| !c.is_control()).take(100).collect(),
         groups: read_groups(claims, groups_claim)?,
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn read_json(claims: Value) -> Result<Stranger, String> {
+    fn read_json(claims: Value) -> Result<ProviderIdentity, String> {
         let Value::Object(claims) = claims else { unreachable!("an object was written") };
         read(&claims, "groups").map_err(|error| error.to_string())
     }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn an_address_is_verified_only_if_that_is_literally_true() {
         for (said, expected) in [
-            (json!(true), EmailIs::Verified),
-            (json!("true"), EmailIs::Claimed),
-            (json!(1), EmailIs::Claimed),
-            (json!(false), EmailIs::Claimed),
-            (json!(null), EmailIs::Claimed),
+            (json!(true), EmailVerification::Verified),
+            (json!("true"), EmailVerification::Claimed),
+            (json!(1), EmailVerification::Claimed),
+            (json!(false), EmailVerification::Claimed),
+            (json!(null), EmailVerification::Claimed),
         ] {
             let read = read_json(json!({"sub": "1", "email": "a@b", "email_verified": said}));
             assert_eq!(read.expect("someone").email_is, expected, "{said}");

@@ -63,7 +63,7 @@ pub enum OidcError {
     },
     /// An address of the provider would be asked where others can listen.
     #[error("the provider's {what} is not at an https:// address")]
-    Plain {
+    InsecureAddress {
         /// What was asked of the provider.
         what: &'static str,
     },
@@ -124,7 +124,7 @@ pub enum Fault {
 }
 
 /// What a page says.
-pub struct Told {
+pub struct UserFacingError {
     /// Whose fault it is.
     pub fault: Fault,
     /// The word for it that programs look at.
@@ -141,7 +141,7 @@ const AGAIN: &str = "start again from this page";
 
 impl OidcError {
     /// The same for the person in front of the browser.
-    pub fn told(&self) -> Told {
+    pub fn user_facing(&self) -> UserFacingError {
         let (fault, code, message, help) = match self {
             OidcError::Unreachable { .. } | OidcError::Status { .. } => (
                 Fault::Provider,
@@ -149,7 +149,9 @@ impl OidcError {
                 "the provider of single sign-on does not answer",
                 "try again in a minute; whoever has a password can use it meanwhile",
             ),
-            OidcError::Unreadable { .. } | OidcError::OtherIssuer { .. } | OidcError::Plain { .. } => (
+            OidcError::Unreadable { .. }
+            | OidcError::OtherIssuer { .. }
+            | OidcError::InsecureAddress { .. } => (
                 Fault::Provider,
                 "sso-misconfigured",
                 "the provider of single sign-on does not say what it should",
@@ -195,7 +197,7 @@ impl OidcError {
                 ADMIN,
             ),
         };
-        Told { fault, code, message, help }
+        UserFacingError { fault, code, message, help }
     }
 }
 

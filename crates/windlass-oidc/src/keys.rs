@@ -10,31 +10,31 @@ use serde_json::Value;
 use url::Url;
 
 use crate::error::OidcError;
-use crate::wire::Wire;
+use crate::wire::ProviderClient;
 
 /// A provider takes keys back by no longer listing them.
-const GOOD_FOR: Duration = Duration::from_secs(3600);
+const KEYS_TTL: Duration = Duration::from_secs(3600);
 
 /// Keys that nobody knows are looked for no more often than this.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+const MIN_REFETCH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// More than any provider has; each is tried against a token that names none.
 const MAX_KEYS: usize = 64;
 
 /// The keys that sign ID tokens.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(Vec<Jwk>);
+pub(crate) struct JsonWebKeys(Vec<Jwk>);
 
-impl Keys {
+impl JsonWebKeys {
     /// Reads a key set. What is not a key for signing, or of a kind we do not know, is left out.
-    pub(crate) fn read(set: &Value) -> Option<Keys> {
+    pub(crate) fn read(set: &Value) -> Option<JsonWebKeys> {
         let listed = set.get("keys")?.as_array()?.iter().take(MAX_KEYS);
         let keys = listed.filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
         let signs = |key: &Jwk| {
             let purpose = key.common.public_key_use.as_ref();
             purpose.is_none_or(|purpose| *purpose == PublicKeyUse::Signature)
         };
-        Some(Keys(keys.filter(signs).collect()))
+        Some(JsonWebKeys(keys.filter(signs).collect()))
     }
 
     /// The keys that can have made a signature of this kind; of this name, if the token names one.
@@ -53,16 +53,20 @@ impl Keys {
 
 /// The keys as they were last fetched.
 #[derive(Debug, Default)]
-pub(crate) struct KeyRing {
-    known: Option<(Instant, Arc<Keys>)>,
+pub(crate) struct KeyCache {
+    known: Option<(Instant, Arc<JsonWebKeys>)>,
     looked_again: Option<Instant>,
 }
 
-impl KeyRing {
+impl KeyCache {
     /// The keys, fetched if they are not known or were fetched long ago.
-    pub(crate) async fn keys(&mut self, wire: &Wire, url: &Url) -> Result<Arc<Keys>, OidcError> {
+    pub(crate) async fn keys(
+        &mut self,
+        wire: &ProviderClient,
+        url: &Url,
+    ) -> Result<Arc<JsonWebKeys>, OidcError> {
         match &self.known {
-            Some((at, keys)) if at.elapsed() < GOOD_FOR => Ok(Arc::clone(keys)),
+            Some((at, keys)) if at.elapsed() < KEYS_TTL => Ok(Arc::clone(keys)),
             _ => self.fetch(wire, url).await,
         }
     }
@@ -70,20 +74,20 @@ impl KeyRing {
     /// The keys, fetched anew unless that was just tried.
     pub(crate) async fn fresh_keys(
         &mut self,
-        wire: &Wire,
+        wire: &ProviderClient,
         url: &Url,
-    ) -> Result<Option<Arc<Keys>>, OidcError> {
-        if self.looked_again.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+    ) -> Result<Option<Arc<JsonWebKeys>>, OidcError> {
+        if self.looked_again.is_some_and(|at| at.elapsed() < MIN_REFETCH_INTERVAL) {
             return Ok(None);
         }
         self.looked_again = Some(Instant::now());
         self.fetch(wire, url).await.map(Some)
     }
 
-    async fn fetch(&mut self, wire: &Wire, url: &Url) -> Result<Arc<Keys>, OidcError> {
+    async fn fetch(&mut self, wire: &ProviderClient, url: &Url) -> Result<Arc<JsonWebKeys>, OidcError> {
         let what = "key set";
         let set = wire.get(what, url).await?;
-        let keys = Arc::new(Keys::read(&set).ok_or(OidcError::Unreadable { what })?);
+        let keys = Arc::new(JsonWebKeys::read(&set).ok_or(OidcError::Unreadable { what })?);
         self.known = Some((Instant::now(), Arc::clone(&keys)));
         Ok(keys)
     }

@@ -1,7 +1,7 @@
 //! Single sign-on with OpenID Connect: the authorization code flow with PKCE.
 //!
-//! What happens here ends with a [`Stranger`]: someone of whom the provider has proved who they are. Who that is to us,
-//! and what they may do, is decided in `auth::sso`. Nothing that a provider says is shown to anyone as it says it.
+//! What happens here ends with a [`ProviderIdentity`]: someone of whom the provider has proved who they are. Who that is to
+//! us, and what they may do, is decided in `auth::sso`. Nothing that a provider says is shown to anyone as it says it.
 
 pub mod attempt;
 pub mod claims;
@@ -12,17 +12,17 @@ pub mod settings;
 pub mod token;
 pub mod wire;
 
-use crate::attempt::Attempt;
-use crate::claims::Stranger;
+use crate::attempt::SignInAttempt;
+use crate::claims::ProviderIdentity;
 use crate::error::{OidcError, TokenFault, code_word};
-use crate::keys::KeyRing;
-use crate::provider::{NamesItself, Provider, SecretIn};
+use crate::keys::KeyCache;
+use crate::provider::{ClientAuthMethod, IssuerInResponse, Provider};
 
 use crate::settings::OidcSettings;
 use crate::settings::OidcSettingsError;
-use crate::settings::Way;
-use crate::token::Expected;
-use crate::wire::Wire;
+use crate::settings::ProviderLocation;
+use crate::token::ExpectedClaims;
+use crate::wire::ProviderClient;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,17 +37,17 @@ use windlass_core::time::Timestamp;
 pub(crate) const CALLBACK: &str = "/app/sign-in/oidc/callback";
 
 /// What a provider says about itself is asked for no more often than this.
-const KNOWN_FOR: Duration = Duration::from_secs(3600);
+const DISCOVERY_TTL: Duration = Duration::from_secs(3600);
 
 /// After a failure it is left alone for so long.
-const LEFT_ALONE: Duration = Duration::from_secs(2);
+const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
 /// A code is a word; longer ones are an attack.
 const MAX_CODE: usize = 4096;
 
 /// What a group gives: a role in an account, by its id.
 #[derive(Clone, Debug)]
-pub struct Granted {
+pub struct GroupGrant {
     /// The group at the provider.
     pub group: String,
     /// What it gives.
@@ -58,17 +58,17 @@ pub struct Granted {
 
 /// What came with a browser that comes back from the provider.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct CallbackQuery {
     state: Option<String>,
     code: Option<String>,
     iss: Option<String>,
     error: Option<String>,
 }
 
-impl Answer {
+impl CallbackQuery {
     /// Reads what stands behind `?`. None if something stands there twice.
-    pub fn read(query: &str) -> Option<Answer> {
-        let mut answer = Answer::default();
+    pub fn read(query: &str) -> Option<CallbackQuery> {
+        let mut answer = CallbackQuery::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             let place = match name.as_ref() {
                 "state" => &mut answer.state,
@@ -85,32 +85,32 @@ impl Answer {
     }
 }
 
-type Found = Result<Arc<Provider>, OidcError>;
+type DiscoveredProvider = Result<Arc<Provider>, OidcError>;
 
 /// The provider as it was last found.
-type Known = Option<(Instant, Found)>;
+type CachedProvider = Option<(Instant, DiscoveredProvider)>;
 
 /// A provider of identities.
 #[derive(Debug)]
 pub struct Oidc {
     settings: OidcSettings,
-    grants: Vec<Granted>,
+    grants: Vec<GroupGrant>,
     redirect_uri: String,
-    way: Way,
-    wire: Wire,
-    known: Mutex<Known>,
-    keys: Mutex<KeyRing>,
+    way: ProviderLocation,
+    wire: ProviderClient,
+    known: Mutex<CachedProvider>,
+    keys: Mutex<KeyCache>,
 }
 
 impl Oidc {
     /// Prepares to ask. `origin` is where browsers reach this server.
     pub fn new(
         settings: OidcSettings,
-        grants: Vec<Granted>,
+        grants: Vec<GroupGrant>,
         origin: &str,
     ) -> Result<Oidc, OidcSettingsError> {
         let way = settings.check()?;
-        let wire = Wire::new(&settings, way)?;
+        let wire = ProviderClient::new(&settings, way)?;
         let redirect_uri = format!("{origin}{CALLBACK}");
         let (known, keys) = (Mutex::default(), Mutex::default());
         Ok(Oidc { settings, grants, redirect_uri, way, wire, known, keys })
@@ -122,7 +122,7 @@ impl Oidc {
     }
 
     /// What its groups give.
-    pub fn grants(&self) -> &[Granted] {
+    pub fn grants(&self) -> &[GroupGrant] {
         &self.grants
     }
 
@@ -135,7 +135,7 @@ impl Oidc {
         now: Timestamp,
     ) -> Result<(Url, String), OidcError> {
         let provider = self.provider().await?;
-        let attempt = Attempt::new(&self.settings.issuer, next, account, now);
+        let attempt = SignInAttempt::new(&self.settings.issuer, next, account, now);
         let mut url = provider.authorization.clone();
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -154,13 +154,17 @@ impl Oidc {
         &self,
         cookie: Option<&str>,
         mut keys: impl Iterator<Item = &'k [u8]>,
-    ) -> Result<Attempt, OidcError> {
-        let open = |value| keys.find_map(|key| Attempt::open(value, key, &self.settings.issuer));
+    ) -> Result<SignInAttempt, OidcError> {
+        let open = |value| keys.find_map(|key| SignInAttempt::open(value, key, &self.settings.issuer));
         cookie.and_then(open).ok_or(OidcError::NotUnderWay)
     }
 
     /// Ends a sign-in: who is it?
-    pub async fn finish(&self, attempt: &Attempt, answer: &Answer) -> Result<Stranger, OidcError> {
+    pub async fn finish(
+        &self,
+        attempt: &SignInAttempt,
+        answer: &CallbackQuery,
+    ) -> Result<ProviderIdentity, OidcError> {
         if !attempt.is_answered_by(answer.state.as_deref().unwrap_or_default()) {
             return Err(OidcError::State);
         }
@@ -171,7 +175,7 @@ impl Oidc {
             return Err(OidcError::Denied { code: code_word(error) });
         }
         let provider = self.provider().await?;
-        if provider.names_itself == NamesItself::Always && answer.iss.is_none() {
+        if provider.names_itself == IssuerInResponse::Always && answer.iss.is_none() {
             return Err(OidcError::AnswerIssuer);
         }
         let code = answer.code.as_deref().filter(|code| !code.is_empty() && code.len() <= MAX_CODE);
@@ -182,10 +186,10 @@ impl Oidc {
     }
 
     /// The provider, found if it is not known or was found long ago. One at a time asks it.
-    async fn provider(&self) -> Found {
+    async fn provider(&self) -> DiscoveredProvider {
         let mut known = self.known.lock().await;
         if let Some((at, found)) = &*known {
-            let good_for = if found.is_ok() { KNOWN_FOR } else { LEFT_ALONE };
+            let good_for = if found.is_ok() { DISCOVERY_TTL } else { RETRY_AFTER_FAILURE };
             if at.elapsed() < good_for {
                 return found.clone();
             }
@@ -195,7 +199,7 @@ impl Oidc {
         found
     }
 
-    async fn find(&self) -> Found {
+    async fn find(&self) -> DiscoveredProvider {
         let url = provider::document_of(&self.settings.issuer)?;
         let document = self.wire.get("discovery document", &url).await?;
         provider::read(document, &self.settings.issuer, self.way).map(Arc::new)
@@ -215,11 +219,11 @@ impl Oidc {
         let mut login = None;
         match (&secret, provider.secret_in) {
             (None, _) => fields.push(("client_id", id)),
-            (Some(secret), SecretIn::Form) => {
+            (Some(secret), ClientAuthMethod::Form) => {
                 fields.extend([("client_id", id), ("client_secret", secret.expose().as_str())]);
             }
             // The standard has both escaped before they are joined.
-            (Some(secret), SecretIn::Header) => login = Some((escaped(id), escaped(secret.expose()))),
+            (Some(secret), ClientAuthMethod::Header) => login = Some((escaped(id), escaped(secret.expose()))),
         }
         let login = login.as_ref().map(|(name, password)| (name.as_str(), password.as_str()));
         let form = Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -244,7 +248,8 @@ impl Oidc {
         token: &str,
         nonce: &str,
     ) -> Result<serde_json::Map<String, Value>, OidcError> {
-        let expected = Expected { issuer: &self.settings.issuer, client_id: &self.settings.client_id, nonce };
+        let expected =
+            ExpectedClaims { issuer: &self.settings.issuer, client_id: &self.settings.client_id, nonce };
         let mut ring = self.keys.lock().await;
         let keys = ring.keys(&self.wire, &provider.jwks).await?;
         match token::verify(token, &keys, expected) {

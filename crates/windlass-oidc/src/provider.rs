@@ -5,7 +5,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::error::OidcError;
-use crate::settings::{Way, way_to};
+use crate::settings::{ProviderLocation, provider_location};
 
 /// The discovery document's name, in messages.
 const DISCOVERY: &str = "discovery document";
@@ -16,26 +16,26 @@ pub(crate) struct Provider {
     pub(crate) authorization: Url,
     pub(crate) token: Url,
     pub(crate) jwks: Url,
-    pub(crate) secret_in: SecretIn,
-    pub(crate) names_itself: NamesItself,
+    pub(crate) secret_in: ClientAuthMethod,
+    pub(crate) names_itself: IssuerInResponse,
 }
 
 /// Where the client's secret goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SecretIn {
+pub(crate) enum ClientAuthMethod {
     Header,
     Form,
 }
 
 /// Whether the provider says who it is when a browser comes back from it (RFC 9207).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NamesItself {
+pub(crate) enum IssuerInResponse {
     Always,
     Perhaps,
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct DiscoveryDocument {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -53,18 +53,19 @@ pub(crate) fn document_of(issuer: &str) -> Result<Url, OidcError> {
 }
 
 /// Reads the document of this issuer, and of no other.
-pub(crate) fn read(document: Value, issuer: &str, way: Way) -> Result<Provider, OidcError> {
+pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Result<Provider, OidcError> {
     let unreadable = |_| OidcError::Unreadable { what: DISCOVERY };
-    let document: Document = serde_json::from_value(document).map_err(unreadable)?;
+    let document: DiscoveryDocument = serde_json::from_value(document).map_err(unreadable)?;
     if document.issuer != issuer {
         return Err(OidcError::OtherIssuer { said: document.issuer.chars().take(200).collect() });
     }
     let address = |what: &'static str, text: &str| {
         let url = Url::parse(text).map_err(|_| OidcError::Unreadable { what: DISCOVERY })?;
-        match (way_to(&url), way) {
-            (Some(Way::Network), _) | (Some(Way::ThisMachine), Way::ThisMachine) => Ok(url),
+        match (provider_location(&url), way) {
+            (Some(ProviderLocation::Network), _)
+            | (Some(ProviderLocation::ThisMachine), ProviderLocation::ThisMachine) => Ok(url),
             // A provider elsewhere has no business here, and none where others listen.
-            _ => Err(OidcError::Plain { what }),
+            _ => Err(OidcError::InsecureAddress { what }),
         }
     };
     let methods = &document.token_endpoint_auth_methods_supported;
@@ -74,12 +75,12 @@ pub(crate) fn read(document: Value, issuer: &str, way: Way) -> Result<Provider, 
         token: address("token endpoint", &document.token_endpoint)?,
         jwks: address("key set", &document.jwks_uri)?,
         secret_in: match offers("client_secret_post") && !offers("client_secret_basic") {
-            true => SecretIn::Form,
-            false => SecretIn::Header,
+            true => ClientAuthMethod::Form,
+            false => ClientAuthMethod::Header,
         },
         names_itself: match document.authorization_response_iss_parameter_supported {
-            true => NamesItself::Always,
-            false => NamesItself::Perhaps,
+            true => IssuerInResponse::Always,
+            false => IssuerInResponse::Perhaps,
         },
     })
 }
@@ -106,19 +107,22 @@ mod tests {
         let read_with = |key: &str, value: &str| {
             let mut document = document();
             document[key] = value.into();
-            read(document, ISSUER, Way::Network)
+            read(document, ISSUER, ProviderLocation::Network)
         };
-        assert!(read(document(), ISSUER, Way::Network).is_ok());
+        assert!(read(document(), ISSUER, ProviderLocation::Network).is_ok());
         for other in ["https://id.example.com/", "https://evil.example.com", ""] {
             assert!(matches!(read_with("issuer", other), Err(OidcError::OtherIssuer { .. })), "{other}");
         }
         for key in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
             for bad in ["http://id.example.com/x", "http://127.0.0.1/x", "https://127.0.0.1/x", "file:///x"] {
-                assert!(matches!(read_with(key, bad), Err(OidcError::Plain { .. })), "{key}: {bad}");
+                assert!(
+                    matches!(read_with(key, bad), Err(OidcError::InsecureAddress { .. })),
+                    "{key}: {bad}"
+                );
             }
             let mut document = document();
             document.as_object_mut().expect("an object").remove(key);
-            assert!(read(document, ISSUER, Way::Network).is_err(), "{key}");
+            assert!(read(document, ISSUER, ProviderLocation::Network).is_err(), "{key}");
         }
     }
 

@@ -27,16 +27,16 @@ pub struct OidcSettings {
     /// Scopes to ask for besides `openid`, `profile` and `email`.
     pub scopes: Vec<String>,
     /// What groups give.
-    pub grants: Vec<Grant>,
+    pub grants: Vec<GroupGrantSetting>,
     /// Who may still use a password.
-    pub passwords: Passwords,
+    pub passwords: PasswordPolicy,
     /// The only authorities to trust, as PEM, instead of the system's.
     pub ca_pem: Option<String>,
 }
 
 /// Who may sign in with a password.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Passwords {
+pub enum PasswordPolicy {
     /// Everyone who has one.
     #[default]
     Everyone,
@@ -46,7 +46,7 @@ pub enum Passwords {
 
 /// What members of a group may do in an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct GroupGrantSetting {
     /// The group, exactly as the provider spells it.
     pub group: String,
     /// The role it gives.
@@ -55,11 +55,11 @@ pub struct Grant {
     pub account: Option<String>,
 }
 
-impl FromStr for Grant {
+impl FromStr for GroupGrantSetting {
     type Err = String;
 
     /// Reads `GROUP=ROLE[@ACCOUNT]`. A group may contain `=`: the last one counts.
-    fn from_str(text: &str) -> Result<Grant, String> {
+    fn from_str(text: &str) -> Result<GroupGrantSetting, String> {
         let wrong = || format!("`{text}` is not GROUP=ROLE or GROUP=ROLE@ACCOUNT");
         let (group, rest) = text.rsplit_once('=').ok_or_else(wrong)?;
         let (role, account) = match rest.split_once('@') {
@@ -73,7 +73,7 @@ impl FromStr for Grant {
         let role = Role::from_slug(role.trim()).ok_or_else(|| {
             format!("`{}` is no role: write viewer, operator, approver or admin", role.trim())
         })?;
-        Ok(Grant { group: group.to_owned(), role, account })
+        Ok(GroupGrantSetting { group: group.to_owned(), role, account })
     }
 }
 
@@ -121,21 +121,21 @@ pub enum OidcSettingsError {
 
 /// How far away a provider is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ProviderLocation {
     ThisMachine,
     Network,
 }
 
 /// How to get to an address: over https, or over http on this machine. None for every other.
-pub(crate) fn way_to(url: &Url) -> Option<Way> {
+pub(crate) fn provider_location(url: &Url) -> Option<ProviderLocation> {
     let is_here = match url.host()? {
         Host::Ipv4(ip) => ip.is_loopback(),
         Host::Ipv6(ip) => ip.is_loopback(),
         Host::Domain(name) => name == "localhost",
     };
     match (url.scheme(), is_here) {
-        ("https" | "http", true) => Some(Way::ThisMachine),
-        ("https", false) => Some(Way::Network),
+        ("https" | "http", true) => Some(ProviderLocation::ThisMachine),
+        ("https", false) => Some(ProviderLocation::Network),
         _ => None,
     }
 }
@@ -151,19 +151,19 @@ impl OidcSettings {
             groups_claim: "groups".to_owned(),
             scopes: Vec::new(),
             grants: Vec::new(),
-            passwords: Passwords::Everyone,
+            passwords: PasswordPolicy::Everyone,
             ca_pem: None,
         }
     }
 
     /// Everything that can be checked without asking anyone.
-    pub(crate) fn check(&self) -> Result<Way, OidcSettingsError> {
+    pub(crate) fn check(&self) -> Result<ProviderLocation, OidcSettingsError> {
         let url = Url::parse(&self.issuer).map_err(|_| OidcSettingsError::Issuer)?;
         let is_bare = url.username().is_empty() && url.password().is_none();
         if !is_bare || url.query().is_some() || url.fragment().is_some() || url.host().is_none() {
             return Err(OidcSettingsError::Issuer);
         }
-        let way = match (way_to(&url), url.scheme()) {
+        let way = match (provider_location(&url), url.scheme()) {
             (Some(way), _) => way,
             (None, "http") => return Err(OidcSettingsError::Plain),
             (None, _) => return Err(OidcSettingsError::Issuer),
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_grant_names_a_group_a_role_and_perhaps_an_account() {
         let grant = |group: &str, role, account: Option<&str>| {
-            Ok(Grant { group: group.to_owned(), role, account: account.map(str::to_owned) })
+            Ok(GroupGrantSetting { group: group.to_owned(), role, account: account.map(str::to_owned) })
         };
         for (text, expected) in [
             ("ops=admin", grant("ops", Role::Admin, None)),
@@ -220,10 +220,10 @@ mod tests {
             ("cn=ops,dc=example=operator", grant("cn=ops,dc=example", Role::Operator, None)),
             ("ops@example.com=approver", grant("ops@example.com", Role::Approver, None)),
         ] {
-            assert_eq!(text.parse::<Grant>(), expected, "{text}");
+            assert_eq!(text.parse::<GroupGrantSetting>(), expected, "{text}");
         }
         for text in ["", "ops", "ops=", "=admin", "ops=root", "ops=admin@", "ops=Admin"] {
-            assert!(text.parse::<Grant>().is_err(), "{text}");
+            assert!(text.parse::<GroupGrantSetting>().is_err(), "{text}");
         }
     }
 

@@ -1,4 +1,5 @@
-//! Checking ID tokens: who signed them, who made them, for whom, for which sign-in, and when. Pure but for the clock.
+//! Checking ID tokens: who signed them, who made them, for whom, for which sign-in, and when. Pure, but that the
+//! library below asks the system what time it is.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Validation};
@@ -6,10 +7,10 @@ use serde_json::{Map, Value};
 use subtle::ConstantTimeEq as _;
 
 use crate::error::TokenFault;
-use crate::keys::Keys;
+use crate::keys::JsonWebKeys;
 
 /// Signatures that only the provider can make. Never `none`, and never one that is made with a secret we both know.
-const TRUSTED: [Algorithm; 9] = [
+const ALLOWED_ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
     Algorithm::RS384,
     Algorithm::RS512,
@@ -26,7 +27,7 @@ const SKEW: u64 = 60;
 
 /// What a token must say.
 #[derive(Clone, Copy)]
-pub(crate) struct Expected<'e> {
+pub(crate) struct ExpectedClaims<'e> {
     pub(crate) issuer: &'e str,
     pub(crate) client_id: &'e str,
     pub(crate) nonce: &'e str,
@@ -35,12 +36,12 @@ pub(crate) struct Expected<'e> {
 /// What a token says, if it is what was expected.
 pub(crate) fn verify(
     token: &str,
-    keys: &Keys,
-    expected: Expected<'_>,
+    keys: &JsonWebKeys,
+    expected: ExpectedClaims<'_>,
 ) -> Result<Map<String, Value>, TokenFault> {
     let header = jsonwebtoken::decode_header(token).map_err(|_| TokenFault::Algorithm)?;
     // What the sender calls critical and we do not know must not be passed over.
-    if !TRUSTED.contains(&header.alg) || header.crit.is_some() {
+    if !ALLOWED_ALGORITHMS.contains(&header.alg) || header.crit.is_some() {
         return Err(TokenFault::Algorithm);
     }
     let mut validation = Validation::new(header.alg);
@@ -73,7 +74,7 @@ fn fault_of(kind: &ErrorKind) -> TokenFault {
 }
 
 /// What the signature's library does not look at.
-fn check_claims(claims: &Map<String, Value>, expected: Expected<'_>) -> Result<(), TokenFault> {
+fn check_claims(claims: &Map<String, Value>, expected: ExpectedClaims<'_>) -> Result<(), TokenFault> {
     let nonce = claims.get("nonce").and_then(Value::as_str).ok_or(TokenFault::Nonce)?;
     if expected.nonce.is_empty() || !bool::from(nonce.as_bytes().ct_eq(expected.nonce.as_bytes())) {
         return Err(TokenFault::Nonce);
@@ -98,8 +99,8 @@ mod tests {
 
     use super::*;
 
-    const EXPECTED: Expected<'_> =
-        Expected { issuer: "https://id.example.com", client_id: "windlass", nonce: "nonce-1" };
+    const EXPECTED: ExpectedClaims<'_> =
+        ExpectedClaims { issuer: "https://id.example.com", client_id: "windlass", nonce: "nonce-1" };
 
     fn claims(changed: &[(&str, Value)]) -> Map<String, Value> {
         let later = jsonwebtoken::get_current_timestamp() + 600;
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn a_secret_that_both_know_signs_nothing_even_if_it_is_listed_as_a_key() {
         let listed = json!({"keys": [{"kty": "oct", "kid": "k", "alg": "HS256", "k": "c2VjcmV0"}]});
-        let keys = Keys::read(&listed).expect("a key set");
+        let keys = JsonWebKeys::read(&listed).expect("a key set");
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some("k".to_owned());
         let token = jsonwebtoken::encode(&header, &claims(&[]), &EncodingKey::from_secret(b"secret"));

@@ -7,10 +7,12 @@ use reqwest::Method;
 use serde_json::Value;
 use url::Url;
 use windlass_core::address_guard::AddressRules;
-use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, ResolveError, TlsTrust, refusal_of};
+use windlass_outbound::{
+    AddressGuard, Http, HttpClientError, HttpOptions, Proxies, ResolveError, TlsTrust, refusal_of,
+};
 
 use crate::error::OidcError;
-use crate::settings::{OidcSettings, OidcSettingsError, Way};
+use crate::settings::{OidcSettings, OidcSettingsError, ProviderLocation};
 
 /// Larger than any discovery document, key set or answer with tokens.
 const MAX_BYTES: usize = 512 * 1024;
@@ -20,30 +22,33 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The way to one provider.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct ProviderClient {
     http: Http,
 }
 
 /// What the provider answered.
-pub(crate) struct Answer {
+pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     pub(crate) json: Option<Value>,
 }
 
-impl Wire {
-    pub(crate) fn new(settings: &OidcSettings, way: Way) -> Result<Wire, OidcSettingsError> {
+impl ProviderClient {
+    pub(crate) fn new(
+        settings: &OidcSettings,
+        way: ProviderLocation,
+    ) -> Result<ProviderClient, OidcSettingsError> {
         let options = HttpOptions {
-            connect_within: PATIENCE / 2,
-            within: Some(PATIENCE),
+            connect_timeout: PATIENCE / 2,
+            timeout: Some(PATIENCE),
             trust: settings.ca_pem.as_deref().map_or(TlsTrust::System, TlsTrust::Only),
-            proxies: if way == Way::ThisMachine { Proxies::Never } else { Proxies::Environment },
+            proxies: if way == ProviderLocation::ThisMachine { Proxies::Never } else { Proxies::Environment },
             port: None,
         };
         let http = Http::new(&guard_of(settings), options).map_err(|error| match error {
-            ClientError::Authority => OidcSettingsError::Authority,
-            ClientError::Tls { .. } => OidcSettingsError::Client,
+            HttpClientError::Authority => OidcSettingsError::Authority,
+            HttpClientError::Tls { .. } => OidcSettingsError::Client,
         })?;
-        Ok(Wire { http })
+        Ok(ProviderClient { http })
     }
 
     /// A document of the provider's.
@@ -64,7 +69,7 @@ impl Wire {
         url: &Url,
         form: String,
         login: Option<(&str, &str)>,
-    ) -> Result<Answer, OidcError> {
+    ) -> Result<ProviderResponse, OidcError> {
         let mut request = self
             .request(what, Method::POST, url)?
             .header("content-type", "application/x-www-form-urlencoded")
@@ -85,7 +90,11 @@ impl Wire {
         Ok(self.http.request(method, url.clone()).map_err(refused)?.header("accept", "application/json"))
     }
 
-    async fn send(&self, what: &'static str, request: reqwest::RequestBuilder) -> Result<Answer, OidcError> {
+    async fn send(
+        &self,
+        what: &'static str,
+        request: reqwest::RequestBuilder,
+    ) -> Result<ProviderResponse, OidcError> {
         let unreached = |error: reqwest::Error| OidcError::Unreachable { what, reason: reason(&error) };
         let mut response = request.send().await.map_err(unreached)?;
         let status = response.status().as_u16();
@@ -96,16 +105,16 @@ impl Wire {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, json: serde_json::from_slice(&body).ok() })
+        Ok(ProviderResponse { status, json: serde_json::from_slice(&body).ok() })
     }
 }
 
 /// The operator named the issuer, so it may be on this machine. Its discovery document names other addresses, and those
 /// may not.
-fn guard_of(settings: &OidcSettings) -> Guard {
+fn guard_of(settings: &OidcSettings) -> AddressGuard {
     let issuer = Url::parse(&settings.issuer).ok();
     let host = issuer.as_ref().and_then(Url::host_str).unwrap_or_default();
-    Guard::new(AddressRules::default().naming(host, None))
+    AddressGuard::new(AddressRules::default().for_operator_host(host, None))
 }
 
 /// The innermost cause, without the address that was asked.
@@ -129,7 +138,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::settings::Passwords;
+    use crate::settings::PasswordPolicy;
 
     fn settings(issuer: &str) -> OidcSettings {
         OidcSettings {
@@ -140,7 +149,7 @@ mod tests {
             groups_claim: "groups".to_owned(),
             scopes: Vec::new(),
             grants: Vec::new(),
-            passwords: Passwords::Everyone,
+            passwords: PasswordPolicy::Everyone,
             ca_pem: None,
         }
     }
@@ -150,7 +159,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let wire = Wire::new(&settings("https://id.example.com"), Way::Network).unwrap();
+        let wire =
+            ProviderClient::new(&settings("https://id.example.com"), ProviderLocation::Network).unwrap();
         for host in ["127.0.0.1", "localhost", "2130706433", "169.254.169.254", "[fd00:ec2::254]"] {
             let url = Url::parse(&format!("https://{host}:{port}/keys")).unwrap();
             let told = wire.get("key set", &url).await.unwrap_err().to_string();

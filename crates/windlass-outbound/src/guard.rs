@@ -51,26 +51,26 @@ pub type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
 /// Resolves names and refuses those with an address that the rules refuse.
 #[derive(Clone)]
-pub struct Guard {
+pub struct AddressGuard {
     rules: Arc<AddressRules>,
     lookup: Lookup,
 }
 
-impl std::fmt::Debug for Guard {
+impl std::fmt::Debug for AddressGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Guard").field(&self.rules).finish()
     }
 }
 
-impl Guard {
+impl AddressGuard {
     /// A guard with the system's resolver.
-    pub fn new(rules: AddressRules) -> Guard {
-        Guard::with_lookup(rules, Arc::new(system_lookup))
+    pub fn new(rules: AddressRules) -> AddressGuard {
+        AddressGuard::with_lookup(rules, Arc::new(system_lookup))
     }
 
     /// A guard that resolves names in another way.
-    pub fn with_lookup(rules: AddressRules, lookup: Lookup) -> Guard {
-        Guard { rules: Arc::new(rules), lookup }
+    pub fn with_lookup(rules: AddressRules, lookup: Lookup) -> AddressGuard {
+        AddressGuard { rules: Arc::new(rules), lookup }
     }
 
     /// The rules.
@@ -79,8 +79,8 @@ impl Guard {
     }
 
     /// The same resolver with other rules.
-    pub fn with_rules(&self, rules: AddressRules) -> Guard {
-        Guard::with_lookup(rules, Arc::clone(&self.lookup))
+    pub fn with_rules(&self, rules: AddressRules) -> AddressGuard {
+        AddressGuard::with_lookup(rules, Arc::clone(&self.lookup))
     }
 
     /// Every address of a host, none of which is refused. Blocks while the name is resolved.
@@ -92,7 +92,7 @@ impl Guard {
     /// The same on a thread that may block.
     pub async fn resolve_async(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
         let (guard, name) = (self.clone(), host.to_owned());
-        let resolved = on_a_thread(move || guard.resolve(&name, port)).await;
+        let resolved = run_lookup(move || guard.resolve(&name, port)).await;
         resolved.unwrap_or_else(|| Err(ResolveError::NotFound { host: host.to_owned() }))
     }
 
@@ -119,12 +119,12 @@ impl Guard {
 /// threads that passwords and git need, too.
 const LOOKUPS: usize = 64;
 
-static ROOM: Semaphore = Semaphore::const_new(LOOKUPS);
+static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(LOOKUPS);
 
 /// Looks something up on a thread that may block. It keeps its room until it ends, also if nobody waits for it any more.
 /// Nothing if the thread died.
-pub(crate) async fn on_a_thread<T: Send + 'static>(lookup: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let room = ROOM.acquire().await.ok()?;
+pub(crate) async fn run_lookup<T: Send + 'static>(lookup: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let room = LOOKUP_PERMITS.acquire().await.ok()?;
     let task = tokio::task::spawn_blocking(move || {
         let _room = room;
         lookup()
@@ -169,8 +169,10 @@ mod tests {
                 Ok(vec![IpAddr::from([192, 0, 2, 1])])
             }
         };
-        let guard =
-            Guard::with_lookup(AddressRules::new(Vec::new(), PrivateAddresses::default()), Arc::new(lookup));
+        let guard = AddressGuard::with_lookup(
+            AddressRules::new(Vec::new(), PrivateAddresses::default()),
+            Arc::new(lookup),
+        );
         let asked: Vec<_> = (0..LOOKUPS + 20)
             .map(|number| {
                 let guard = guard.clone();
@@ -180,7 +182,7 @@ mod tests {
         while running.load(Ordering::SeqCst) < LOOKUPS {
             tokio::task::yield_now().await;
         }
-        assert_eq!(ROOM.available_permits(), 0);
+        assert_eq!(LOOKUP_PERMITS.available_permits(), 0);
         assert_eq!(running.load(Ordering::SeqCst), LOOKUPS);
         drop(finish);
         for asked in asked {
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn numbers_that_the_system_takes_for_an_address_are_refused_like_the_address() {
-        let guard = Guard::new(AddressRules::default());
+        let guard = AddressGuard::new(AddressRules::default());
         for host in [
             "localhost",
             "LOCALHOST",
@@ -223,10 +225,10 @@ mod tests {
     fn a_name_with_one_refused_address_is_refused() {
         let lookup: Lookup =
             Arc::new(|_| Ok(vec!["203.0.113.7".parse().unwrap(), "127.0.0.1".parse().unwrap()]));
-        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        let guard = AddressGuard::with_lookup(AddressRules::default(), lookup);
         assert_eq!(guard.resolve("both.example", 443).unwrap_err().code(), "address-refused");
         let nothing: Lookup = Arc::new(|_| Ok(Vec::new()));
-        let guard = Guard::with_lookup(AddressRules::default(), nothing);
+        let guard = AddressGuard::with_lookup(AddressRules::default(), nothing);
         assert_eq!(guard.resolve("none.example", 443).unwrap_err().code(), "dns");
     }
 
@@ -237,7 +239,7 @@ mod tests {
             let is_first = asked.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(vec![if is_first { "203.0.113.7".parse().unwrap() } else { "127.0.0.1".parse().unwrap() }])
         });
-        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        let guard = AddressGuard::with_lookup(AddressRules::default(), lookup);
         assert_eq!(guard.resolve("rebinding.example", 443).unwrap()[0].to_string(), "203.0.113.7:443");
         assert_eq!(guard.resolve("rebinding.example", 443).unwrap_err().code(), "address-refused");
     }
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn what_the_operator_allows_is_resolved() {
         let allowed = vec![AllowedAddress::parse("localhost:3000").unwrap()];
-        let guard = Guard::new(AddressRules::new(allowed, PrivateAddresses::Allowed));
+        let guard = AddressGuard::new(AddressRules::new(allowed, PrivateAddresses::Allowed));
         assert!(!guard.resolve("localhost", 3000).unwrap().is_empty());
         assert_eq!(guard.resolve("localhost", 3001).unwrap_err().code(), "address-refused");
         assert_eq!(guard.resolve("127.0.0.1", 3000).unwrap_err().code(), "address-refused");

@@ -10,7 +10,7 @@ use reqwest::{Client, ClientBuilder, Method, RequestBuilder, redirect};
 use tokio_rustls::rustls::Error as TlsError;
 use url::{Host, Url};
 
-use crate::guard::{Guard, ResolveError, on_a_thread};
+use crate::guard::{AddressGuard, ResolveError, run_lookup};
 
 /// Which authorities may vouch for a server.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +36,9 @@ pub enum Proxies {
 #[derive(Clone, Copy, Debug)]
 pub struct HttpOptions<'o> {
     /// How long a server may take to accept a connection.
-    pub connect_within: Duration,
+    pub connect_timeout: Duration,
     /// How long a whole request may take; none where the caller watches the time.
-    pub within: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Who may vouch for servers.
     pub trust: TlsTrust<'o>,
     /// Whether to go through a proxy.
@@ -49,7 +49,7 @@ pub struct HttpOptions<'o> {
 
 /// Why there is no client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientError {
+pub enum HttpClientError {
     /// The additional authority cannot be read.
     #[error("the certificate authority is not a certificate in PEM")]
     Authority,
@@ -65,12 +65,12 @@ pub enum ClientError {
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client,
-    guard: Guard,
+    guard: AddressGuard,
 }
 
 impl Http {
     /// A client under the guard's rules.
-    pub fn new(guard: &Guard, options: HttpOptions<'_>) -> Result<Http, ClientError> {
+    pub fn new(guard: &AddressGuard, options: HttpOptions<'_>) -> Result<Http, HttpClientError> {
         let mut builder = Client::builder()
             .redirect(redirect::Policy::none())
             .referer(false)
@@ -78,14 +78,14 @@ impl Http {
             .no_brotli()
             .no_zstd()
             .no_deflate()
-            .connect_timeout(options.connect_within)
+            .connect_timeout(options.connect_timeout)
             .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(GuardedNames {
                 guard: guard.clone(),
                 port: options.port,
                 proxies: proxy_hosts(options.proxies),
             });
-        if let Some(within) = options.within {
+        if let Some(within) = options.timeout {
             builder = builder.timeout(within);
         }
         if options.proxies == Proxies::Never {
@@ -93,7 +93,7 @@ impl Http {
         }
         let client = trusting(builder, options.trust)?
             .build()
-            .map_err(|error| ClientError::Tls { reason: deepest(&error).to_string() })?;
+            .map_err(|error| HttpClientError::Tls { reason: root_cause(&error).to_string() })?;
         Ok(Http { client, guard: guard.clone() })
     }
 
@@ -116,10 +116,10 @@ impl Http {
     }
 }
 
-fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder, ClientError> {
+fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder, HttpClientError> {
     let read = |pem: &str| match reqwest::Certificate::from_pem_bundle(pem.as_bytes()) {
         Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(ClientError::Authority),
+        _ => Err(HttpClientError::Authority),
     };
     Ok(match trust {
         TlsTrust::System => builder,
@@ -130,7 +130,7 @@ fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder
 
 /// Resolves names for the client in the moment of connecting.
 struct GuardedNames {
-    guard: Guard,
+    guard: AddressGuard,
     port: Option<u16>,
     /// Hosts of proxies, which the operator named.
     proxies: Vec<String>,
@@ -140,12 +140,12 @@ impl Resolve for GuardedNames {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
         let (guard, port) = match self.proxies.contains(&host.to_ascii_lowercase()) {
-            true => (self.guard.with_rules(self.guard.rules().naming(&host, None)), None),
+            true => (self.guard.with_rules(self.guard.rules().for_operator_host(&host, None)), None),
             false => (self.guard.clone(), self.port),
         };
         Box::pin(async move {
             let name = host.clone();
-            let found = on_a_thread(move || guard.addresses(&name, port)).await;
+            let found = run_lookup(move || guard.addresses(&name, port)).await;
             let found = found.unwrap_or(Err(ResolveError::NotFound { host }))?;
             let addresses: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
             Ok(Box::new(addresses.into_iter()) as Addrs)
@@ -181,8 +181,8 @@ pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
     None
 }
 
-/// Why the certificate that a server showed is not accepted; nothing if another thing went wrong. Told by its type and never
-/// by words: an address, which whoever registers it chooses, can hold any word.
+/// Why the certificate that a server showed is not accepted; nothing if another thing went wrong. Told by its type and
+/// never by words: an address, which whoever registers it chooses, can hold any word.
 pub fn refused_certificate(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -217,7 +217,7 @@ pub fn causes_of(error: &reqwest::Error) -> String {
 }
 
 /// The innermost cause.
-fn deepest(error: &reqwest::Error) -> &dyn Error {
+fn root_cause(error: &reqwest::Error) -> &dyn Error {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
@@ -239,8 +239,8 @@ mod tests {
 
     fn options() -> HttpOptions<'static> {
         HttpOptions {
-            connect_within: Duration::from_secs(5),
-            within: Some(Duration::from_secs(5)),
+            connect_timeout: Duration::from_secs(5),
+            timeout: Some(Duration::from_secs(5)),
             trust: TlsTrust::System,
             proxies: Proxies::Never,
             port: None,
@@ -262,7 +262,7 @@ mod tests {
     #[tokio::test]
     async fn no_spelling_of_this_machine_is_connected_to() {
         let (listener, port) = listener();
-        let http = Http::new(&Guard::new(AddressRules::default()), options()).unwrap();
+        let http = Http::new(&AddressGuard::new(AddressRules::default()), options()).unwrap();
         for host in [
             "127.0.0.1",
             "127.1",
@@ -291,8 +291,8 @@ mod tests {
     #[tokio::test]
     async fn a_word_in_an_address_is_not_taken_for_a_certificate() {
         let (listener, port) = listener();
-        let rules = AddressRules::default().naming("127.0.0.1", Some(port));
-        let http = Http::new(&Guard::new(rules), options()).unwrap();
+        let rules = AddressRules::default().for_operator_host("127.0.0.1", Some(port));
+        let http = Http::new(&AddressGuard::new(rules), options()).unwrap();
         let url = Url::parse(&format!("https://127.0.0.1:{port}/certificate.git")).unwrap();
         let send = || http.request(Method::GET, url.clone()).unwrap().send();
         let answer = async {
@@ -314,8 +314,8 @@ mod tests {
     #[tokio::test]
     async fn what_comes_compressed_is_not_unpacked() {
         let (listener, port) = listener();
-        let rules = AddressRules::default().naming("127.0.0.1", Some(port));
-        let http = Http::new(&Guard::new(rules), options()).unwrap();
+        let rules = AddressRules::default().for_operator_host("127.0.0.1", Some(port));
+        let http = Http::new(&AddressGuard::new(rules), options()).unwrap();
         // Ten bytes that claim to be compressed: whoever unpacked them would complain.
         let answer = async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
@@ -340,7 +340,7 @@ mod tests {
             counted.fetch_add(1, Ordering::SeqCst);
             Ok(vec!["127.0.0.1".parse().unwrap()])
         });
-        let guard = Guard::with_lookup(AddressRules::default(), lookup);
+        let guard = AddressGuard::with_lookup(AddressRules::default(), lookup);
         let http = Http::new(&guard, options()).unwrap();
         let url = Url::parse(&format!("http://rebinding.example:{port}/")).unwrap();
         let error = http.request(Method::GET, url.clone()).unwrap().send().await.unwrap_err();
@@ -348,8 +348,10 @@ mod tests {
         assert!(!was_connected(&listener));
         assert_eq!(asked.load(Ordering::SeqCst), 1, "a name is resolved once and checked then");
 
-        let named =
-            Http::new(&guard.with_rules(guard.rules().naming("rebinding.example", Some(port))), options());
+        let named = Http::new(
+            &guard.with_rules(guard.rules().for_operator_host("rebinding.example", Some(port))),
+            options(),
+        );
         let sent = tokio::time::timeout(
             Duration::from_millis(500),
             named.unwrap().request(Method::GET, url).unwrap().send(),

@@ -8,7 +8,7 @@
 mod guard;
 mod http;
 
-pub use guard::{Guard, Lookup, ResolveError};
+pub use guard::{AddressGuard, Lookup, ResolveError};
 pub use http::{
-    ClientError, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+    Http, HttpClientError, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
 };

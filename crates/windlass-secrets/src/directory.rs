@@ -11,25 +11,25 @@ use std::path::{Path, PathBuf};
 use windlass_core::redacted::Redacted;
 
 use crate::error::SecretError;
-use crate::kept::{ACCOUNT, Fields};
+use crate::kept::{ACCOUNT, CredentialFields};
 
 /// Larger than any key.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// A directory of credentials.
 #[derive(Clone, Debug)]
-pub struct Directory {
+pub struct CredentialDirectory {
     root: PathBuf,
 }
 
-impl Directory {
+impl CredentialDirectory {
     /// The credentials below this directory. `{account}` in it stands for the account's name.
-    pub fn new(root: impl Into<PathBuf>) -> Directory {
-        Directory { root: root.into() }
+    pub fn new(root: impl Into<PathBuf>) -> CredentialDirectory {
+        CredentialDirectory { root: root.into() }
     }
 
     /// What is kept at a path, for an account.
-    pub fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
+    pub fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         let root = self.root_of(account).filter(|_| path.split('/').all(is_part));
         let root = root.ok_or_else(|| SecretError::BadPath { path: path.to_owned() })?;
         let at = root.join(path);
@@ -72,8 +72,8 @@ fn is_part(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0'])
 }
 
-fn read_files(directory: &Path) -> std::io::Result<Fields> {
-    let mut fields = Fields::new();
+fn read_files(directory: &Path) -> std::io::Result<CredentialFields> {
+    let mut fields = CredentialFields::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let Some(name) = entry.file_name().to_str().filter(|name| !name.starts_with('.')).map(str::to_owned)
@@ -100,7 +100,7 @@ pub(crate) fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
     Ok(Redacted::new(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-fn read_json(text: &str) -> Option<Fields> {
+fn read_json(text: &str) -> Option<CredentialFields> {
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
     let entries = value.as_object()?.iter().map(|(key, value)| {
         Some((key.clone(), Redacted::new(value.as_str()?.trim_end_matches(['\r', '\n']).to_owned())))
@@ -125,7 +125,7 @@ mod tests {
         write(&root.path().join("git/https/username"), "ada\n", 0o600);
         write(&root.path().join("git/https/password"), "hunter2\n", 0o600);
         write(&root.path().join("secret/data/key.json"), r#"{"ssh_key": "-----BEGIN\n"}"#, 0o640);
-        let directory = Directory::new(root.path());
+        let directory = CredentialDirectory::new(root.path());
         let fields = directory.read("acme", "git/https").unwrap();
         assert_eq!(fields["username"].expose(), "ada");
         assert_eq!(fields["password"].expose(), "hunter2");
@@ -137,7 +137,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("acme/git.json"), r#"{"password": "a"}"#, 0o600);
         write(&root.path().join("other/git.json"), r#"{"password": "b"}"#, 0o600);
-        let directory = Directory::new(root.path().join(ACCOUNT));
+        let directory = CredentialDirectory::new(root.path().join(ACCOUNT));
         assert_eq!(directory.read("acme", "git").unwrap()["password"].expose(), "a");
         assert_eq!(directory.read("other", "git").unwrap()["password"].expose(), "b");
         assert_eq!(directory.read("acme", "other/git").unwrap_err().code(), "credential-missing");
@@ -157,7 +157,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("open.json"), r#"{"password": "hunter2"}"#, 0o644);
         write(&root.path().join("list.json"), r#"["hunter2"]"#, 0o600);
-        let directory = Directory::new(root.path());
+        let directory = CredentialDirectory::new(root.path());
         for (path, code) in [
             ("absent", "credential-missing"),
             ("../etc/passwd", "credential-path"),

@@ -8,4 +8,4 @@ use windlass_core::redacted::Redacted;
 pub const ACCOUNT: &str = "{account}";
 
 /// What is kept at a path: fields and their secrets.
-pub type Fields = BTreeMap<String, Redacted<String>>;
+pub type CredentialFields = BTreeMap<String, Redacted<String>>;

@@ -1,6 +1,6 @@
 //! Where credentials come from.
 //!
-//! A repository names its credential by a path; what is kept there comes out as a [`Fields`], or as the precise
+//! A repository names its credential by a path; what is kept there comes out as a [`CredentialFields`], or as the precise
 //! reason why not. There is no fallback: a credential that cannot be had is an error, never an anonymous try.
 
 mod directory;
@@ -9,63 +9,63 @@ mod kept;
 mod vault;
 mod vault_error;
 
-pub use directory::Directory;
+pub use directory::CredentialDirectory;
 pub use error::SecretError;
-pub use kept::{ACCOUNT, Fields};
-pub use vault::{Listing, Login, Vault, VaultSettings};
+pub use kept::{ACCOUNT, CredentialFields};
+pub use vault::{CredentialListing, Vault, VaultLogin, VaultSettings};
 pub use vault_error::{SettingsError, VaultError};
 
 /// Where credentials are kept.
 #[derive(Clone, Debug)]
-pub enum Credentials {
+pub enum CredentialStore {
     /// Nowhere: only what needs none can be reached.
     Nowhere,
     /// In files below a directory, as Kubernetes and systemd mount secrets.
-    Directory(Directory),
+    Directory(CredentialDirectory),
     /// In Vault or OpenBao.
     Vault(Vault),
 }
 
-impl Credentials {
+impl CredentialStore {
     /// What is kept at a path, for an account.
-    pub async fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
+    pub async fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         match self {
-            Credentials::Nowhere => Err(SecretError::NotConfigured { path: path.to_owned() }),
-            Credentials::Directory(directory) => directory.read(account, path),
-            Credentials::Vault(vault) => vault.read(account, path).await,
+            CredentialStore::Nowhere => Err(SecretError::NotConfigured { path: path.to_owned() }),
+            CredentialStore::Directory(directory) => directory.read(account, path),
+            CredentialStore::Vault(vault) => vault.read(account, path).await,
         }
     }
 
     /// The paths of an account's credentials in Vault.
-    pub async fn list(&self, account: &str) -> Result<Listing, SecretError> {
+    pub async fn list(&self, account: &str) -> Result<CredentialListing, SecretError> {
         match self {
-            Credentials::Nowhere | Credentials::Directory(_) => Err(SecretError::NotVault),
-            Credentials::Vault(vault) => vault.list(account).await,
+            CredentialStore::Nowhere | CredentialStore::Directory(_) => Err(SecretError::NotVault),
+            CredentialStore::Vault(vault) => vault.list(account).await,
         }
     }
 
     /// Whether each account has credentials of its own, so that a path means another one in each.
     pub fn is_split_by_account(&self) -> bool {
         match self {
-            Credentials::Nowhere => true,
-            Credentials::Directory(directory) => directory.is_split_by_account(),
-            Credentials::Vault(vault) => vault.is_split_by_account(),
+            CredentialStore::Nowhere => true,
+            CredentialStore::Directory(directory) => directory.is_split_by_account(),
+            CredentialStore::Vault(vault) => vault.is_split_by_account(),
         }
     }
 
     /// Keeps alive what must not run out. To be called every minute or so.
     pub async fn keep_alive(&self) -> Result<(), SecretError> {
         match self {
-            Credentials::Nowhere | Credentials::Directory(_) => Ok(()),
-            Credentials::Vault(vault) => Ok(vault.keep_alive().await?),
+            CredentialStore::Nowhere | CredentialStore::Directory(_) => Ok(()),
+            CredentialStore::Vault(vault) => Ok(vault.keep_alive().await?),
         }
     }
 
     /// Why no credential at all could be had when it was last tried.
-    pub fn trouble(&self) -> Option<SecretError> {
+    pub fn last_problem(&self) -> Option<SecretError> {
         match self {
-            Credentials::Nowhere | Credentials::Directory(_) => None,
-            Credentials::Vault(vault) => vault.trouble().map(SecretError::Vault),
+            CredentialStore::Nowhere | CredentialStore::Directory(_) => None,
+            CredentialStore::Vault(vault) => vault.trouble().map(SecretError::Vault),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use windlass_core::redacted::Redacted;
-use windlass_secrets::{Fields, Login, SecretError, Vault, VaultSettings};
+use windlass_secrets::{CredentialFields, SecretError, Vault, VaultLogin, VaultSettings};
 use windlass_testkit::servers::{TlsFront, VaultServer};
 
 const PASSWORD: &str = "planted-password-8W";
@@ -24,7 +24,7 @@ fn server() -> Option<VaultServer> {
 }
 
 fn with_token(server: &VaultServer, token: &str) -> VaultSettings {
-    VaultSettings::new(server.url(), Login::Token(Redacted::new(token.to_owned())))
+    VaultSettings::new(server.url(), VaultLogin::Token(Redacted::new(token.to_owned())))
 }
 
 fn vault(server: &VaultServer) -> Vault {
@@ -38,7 +38,7 @@ fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-async fn read(vault: &Vault, path: &str) -> Result<Fields, SecretError> {
+async fn read(vault: &Vault, path: &str) -> Result<CredentialFields, SecretError> {
     vault.read("acme", path).await
 }
 
@@ -124,7 +124,7 @@ async fn a_token_file_is_read_anew_and_must_be_private() {
     let directory = tempfile::tempdir().unwrap();
     let first = server.token("reader");
     let file = write(directory.path(), "token", &format!("{first}\n"));
-    let vault = Vault::new(VaultSettings::new(server.url(), Login::TokenFile(file.clone()))).unwrap();
+    let vault = Vault::new(VaultSettings::new(server.url(), VaultLogin::TokenFile(file.clone()))).unwrap();
     read(&vault, PATH).await.unwrap();
     server.revoke(&first);
     assert_eq!(code(&vault, PATH).await, "vault-token");
@@ -164,7 +164,7 @@ async fn an_app_role_logs_in_once_renews_and_logs_in_again_when_its_token_is_gon
     let (role_id, secret_id) = server.app_role("windlass", "reader");
     let directory = tempfile::tempdir().unwrap();
     let secret_id_file = write(directory.path(), "secret-id", &secret_id);
-    let login = Login::AppRole { mount: "approle".to_owned(), role_id, secret_id_file };
+    let login = VaultLogin::AppRole { mount: "approle".to_owned(), role_id, secret_id_file };
     let vault = Vault::new(VaultSettings::new(server.url(), login.clone())).unwrap();
     for _ in 0..3 {
         read(&vault, PATH).await.unwrap();
@@ -217,7 +217,7 @@ async fn what_cannot_be_renewed_is_replaced_in_time_or_told_of() {
     server.ask("POST", "auth/approle/role/poor", &json!({"token_no_default_policy": true}));
     let directory = tempfile::tempdir().unwrap();
     let secret_id_file = write(directory.path(), "secret-id", &secret_id);
-    let login = Login::AppRole { mount: "approle".to_owned(), role_id, secret_id_file };
+    let login = VaultLogin::AppRole { mount: "approle".to_owned(), role_id, secret_id_file };
     let vault = Vault::new(VaultSettings::new(server.url(), login)).unwrap();
     vault.keep_alive().await.unwrap();
     let first = server.tokens().remove(0);
@@ -269,7 +269,7 @@ async fn a_namespace_is_worked_in_or_refused() {
 async fn only_a_certificate_of_the_given_authority_is_trusted() {
     let Some(server) = server() else { return };
     let Some(front) = TlsFront::start(&server.url()) else { return };
-    let login = Login::Token(Redacted::new(server.token("reader")));
+    let login = VaultLogin::Token(Redacted::new(server.token("reader")));
     let mut settings = VaultSettings::new(front.url(), login);
     assert_eq!(code(&Vault::new(settings.clone()).unwrap(), PATH).await, "vault-tls");
     settings.ca_pem = Some(fs::read_to_string(front.ca_file()).unwrap());
@@ -284,7 +284,7 @@ async fn only_a_certificate_of_the_given_authority_is_trusted() {
 async fn one_who_never_answers_is_not_waited_for() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
-    let mut settings = VaultSettings::new(address, Login::Token(Redacted::new("planted".to_owned())));
+    let mut settings = VaultSettings::new(address, VaultLogin::Token(Redacted::new("planted".to_owned())));
     settings.timeout = Duration::from_millis(50);
     assert_eq!(code(&Vault::new(settings).unwrap(), PATH).await, "vault-timeout");
 }
@@ -327,7 +327,7 @@ async fn odd_answers_have_their_own_reasons_and_no_redirect_is_followed() {
         (large, well, "vault-too-large"),
     ] {
         let address = pretend(answer, health).await;
-        let settings = VaultSettings::new(address, Login::Token(Redacted::new("planted".to_owned())));
+        let settings = VaultSettings::new(address, VaultLogin::Token(Redacted::new("planted".to_owned())));
         assert_eq!(code(&Vault::new(settings).unwrap(), PATH).await, expected);
     }
     let asked = tokio::time::timeout(Duration::ZERO, elsewhere.accept()).await;

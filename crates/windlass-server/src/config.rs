@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass_control::config::ControlConfig;
 use windlass_control::keys::KeySource;
-use windlass_core::inbound::forwarded::TrustedProxies;
+use windlass_core::inbound::forwarded::{HttpScheme, TrustedProxies};
 use windlass_oidc::settings::OidcSettings;
 use windlass_store::Address;
 
@@ -32,7 +32,7 @@ pub struct Config {
     pub max_connections: Option<usize>,
     /// How long clients may take.
     pub timeouts: Timeouts,
-    /// Other names by which MCP clients may reach it, beside those that are known: see `mcp::place`.
+    /// Other names by which MCP clients may reach it, beside those that are known: see `mcp::host_names`.
     pub mcp_hosts: Vec<String>,
     /// Through which provider people sign in, if through any.
     pub oidc: Option<OidcSettings>,
@@ -46,13 +46,13 @@ pub struct Config {
 
 impl Config {
     /// How the server itself is spoken to.
-    pub fn scheme(&self) -> &'static str {
-        if self.tls.is_some() { "https" } else { "http" }
+    pub(crate) fn scheme(&self) -> HttpScheme {
+        if self.tls.is_some() { HttpScheme::Https } else { HttpScheme::Http }
     }
 
     /// Where browsers and forges reach a server that listens at an address.
     pub fn origin_at(&self, address: SocketAddr) -> String {
-        self.control.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))
+        self.control.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme().word()))
     }
 
     /// A server with its data in this directory and everything else as it is by default.

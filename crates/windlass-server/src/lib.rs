@@ -18,7 +18,7 @@ pub use config::Config;
 pub use connections::Timeouts;
 pub use connections::tls::{TlsError, TlsFiles};
 pub use ipnet::IpNet as TrustedNetwork;
-pub use start::{Running, StartError, make_private, open_lock, start};
+pub use start::{RunningServer, StartError, make_private, open_lock, start};
 #[cfg(feature = "otlp")]
 pub use telemetry::{Telemetry, TelemetryError};
 pub use windlass_control::archive::error::ArchiveError;
@@ -27,12 +27,12 @@ pub use windlass_control::archive::{
     ArchiveChain, ArchiveReport, ArchiveRequest, ServerPlace, archive_audit,
 };
 pub use windlass_control::ask::first_start::{FirstLogin, FirstStartError};
-pub use windlass_control::ask::recover::{Recovery, RecoveryError, TokenFate, recover_admin};
+pub use windlass_control::ask::recover::{Recovery, RecoveryError, TokenHandling, recover_admin};
 pub use windlass_control::checkpoint::sign::check_checkpoints;
 pub use windlass_control::checkpoint::trust::{CheckpointFault, first_fault};
 pub use windlass_control::config::checkpoints::{CheckpointSettings, CheckpointWebhook, WebhookAddressError};
 pub use windlass_control::config::gitea::{Gitea, GiteaError};
-pub use windlass_control::config::{ControlConfig, Rhythm, credentials_in, credentials_in_vault};
+pub use windlass_control::config::{ControlConfig, Intervals, credentials_in, credentials_in_vault};
 pub use windlass_control::crash::{
     CRASH_POINTS, NOTIFY_CRASH_POINTS, PLAN_CRASH_POINTS, PREVIEW_CRASH_POINTS, REQUEST_CRASH_POINTS,
 };
@@ -41,7 +41,7 @@ pub use windlass_control::keys::change::{RotatedKey, check_key, fingerprint_of, 
 pub use windlass_control::keys::error::KeyError;
 pub use windlass_control::metrics::metrics_page;
 pub use windlass_core::inbound::forwarded::{TrustedProxies, read_network};
-pub use windlass_notify::Plain;
-pub use windlass_oidc::settings::{Grant, OidcSettings, OidcSettingsError, Passwords};
-pub use windlass_secrets::{Credentials, Login, SettingsError, VaultSettings};
-pub use windlass_source::Insecure;
+pub use windlass_notify::PlaintextPolicy;
+pub use windlass_oidc::settings::{GroupGrantSetting, OidcSettings, OidcSettingsError, PasswordPolicy};
+pub use windlass_secrets::{CredentialStore, SettingsError, VaultLogin, VaultSettings};
+pub use windlass_source::InsecureUrls;

@@ -6,8 +6,8 @@ use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
-use windlass_api::endpoint::{Operation, Verb, endpoints};
-use windlass_control::ask::resource::change::Extent;
+use windlass_api::endpoint::{Operation, ResourceVerb, endpoints};
+use windlass_control::ask::resource::change::UpdateExtent;
 
 use crate::http::patience::PATIENCE;
 use crate::http::{
@@ -33,12 +33,12 @@ pub(crate) fn router(server: &Server) -> Router {
     let api = router
         .route_layer(from_fn_with_state(server.clone(), idempotency::remember))
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
-        .fallback(health::nowhere)
+        .fallback(health::route_not_found)
         .method_not_allowed_fallback(health::wrong_method)
         .layer(CatchPanicLayer::custom(guard::panicked))
-        .layer(from_fn(guard::word_errors));
+        .layer(from_fn(guard::render_errors));
     // Tools call the very routes that everyone calls, with all that surrounds them.
-    let surround = from_fn_with_state(server.clone(), guard::surround);
+    let surround = from_fn_with_state(server.clone(), guard::trace_and_log);
     let inside = api.clone().layer(surround.clone()).with_state(server.clone());
     api.merge(web::routes::router(server))
         .merge(mcp::router(server, inside))
@@ -128,16 +128,16 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::CheckpointList => get(checkpoints::list),
         Operation::CheckpointCreate => post(checkpoints::create),
         Operation::Resource(noun, verb) => match verb {
-            Verb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
-            Verb::Create => post(move |s, w, t, b| resource_changes::create(noun, s, w, t, b)),
-            Verb::Show => get(move |s, w, p| resources::show(noun, s, w, p)),
-            Verb::Patch => {
-                patch(move |s, w, p, t, b| resource_changes::change(noun, Extent::Fields, s, w, p, t, b))
+            ResourceVerb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
+            ResourceVerb::Create => post(move |s, w, t, b| resource_changes::create(noun, s, w, t, b)),
+            ResourceVerb::Show => get(move |s, w, p| resources::show(noun, s, w, p)),
+            ResourceVerb::Patch => patch(move |s, w, p, t, b| {
+                resource_changes::change(noun, UpdateExtent::Fields, s, w, p, t, b)
+            }),
+            ResourceVerb::Replace => {
+                put(move |s, w, p, t, b| resource_changes::change(noun, UpdateExtent::Whole, s, w, p, t, b))
             }
-            Verb::Replace => {
-                put(move |s, w, p, t, b| resource_changes::change(noun, Extent::Whole, s, w, p, t, b))
-            }
-            Verb::Delete => delete(move |s, w, p, t| resource_changes::remove(noun, s, w, p, t)),
+            ResourceVerb::Delete => delete(move |s, w, p, t| resource_changes::remove(noun, s, w, p, t)),
         },
     }
 }

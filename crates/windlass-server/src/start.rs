@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 use windlass_control::ask::first_start::{FirstLogin, FirstStartError, first_start};
 use windlass_control::ask::{credential_binding, policy};
 use windlass_control::clock::now;
-use windlass_control::control::{Control, Parts};
+use windlass_control::control::{Control, ControlParts};
 use windlass_control::keys::admit::take_keys;
 use windlass_control::keys::error::KeyError;
 use windlass_control::keys::signed_heads::SignedHeads;
 use windlass_control::{loops, metrics};
 use windlass_oidc::settings::OidcSettingsError;
-use windlass_oidc::{Granted, Oidc};
+use windlass_oidc::{GroupGrant, Oidc};
 use windlass_store::{Store, StoreError};
 
 use crate::config::Config;
@@ -27,7 +27,7 @@ use crate::routes;
 use crate::state::Server;
 
 /// How long a data directory that is in use is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum StartError {
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     server: Server,
     address: SocketAddr,
     first_login: Option<FirstLogin>,
@@ -85,13 +85,13 @@ pub struct Running {
 }
 
 /// Starts a server.
-pub async fn start(config: Config) -> Result<Running, StartError> {
+pub async fn start(config: Config) -> Result<RunningServer, StartError> {
     let directory = config.control.data_dir.clone();
     let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
     make_private(&config.control.data_dir).map_err(unusable)?;
     let tls = config.tls.clone().map(TlsKeys::load).transpose()?.map(Arc::new);
     let is_embedded = matches!(config.database, windlass_store::Address::Sqlite(_));
-    let lock = if is_embedded { Some(lock(&config.control.data_dir)?) } else { None };
+    let lock = if is_embedded { Some(lock(&config.control.data_dir).await?) } else { None };
     let store = Store::open(&config.database).await?;
     if lock.is_some() {
         // Nobody else can hold one: whoever did is dead.
@@ -108,10 +108,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let address =
         listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
     let oidc = single_sign_on(&store, &config, address).await?;
-    metrics::gather_numbers();
-    let guard = windlass_outbound::Guard::new(config.control.address_rules());
-    let sender = windlass_notify::Sender::new(config.control.insecure_notifications, &guard)?;
-    let control = Control::new(config.control.clone(), Parts { store, keys, signed_heads, sender });
+    metrics::start_metrics();
+    let guard = windlass_outbound::AddressGuard::new(config.control.address_rules());
+    let sender = windlass_notify::NotificationSender::new(config.control.insecure_notifications, &guard)?;
+    let control = Control::new(config.control.clone(), ControlParts { store, keys, signed_heads, sender });
     let mut loops = loops::start(&control);
     let server = Server::new(config, control, oidc);
     if let Some(keys) = &tls {
@@ -125,7 +125,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         stopping: server.watch_stopping(),
     };
     let http = tokio::spawn(listen(listener, options, router, tls));
-    Ok(Running { server, address, first_login, loops, http, _lock: lock })
+    Ok(RunningServer { server, address, first_login, loops, http, _lock: lock })
 }
 
 /// A directory that only its owner can look into.
@@ -151,15 +151,15 @@ pub fn open_lock(directory: &Path) -> std::io::Result<File> {
 
 /// Keeps a second server away from the same embedded database. A server that is just ending, or a program that it started
 /// a moment ago, may hold the lock a little longer, so that it is tried for a while.
-fn lock(directory: &Path) -> Result<File, StartError> {
+async fn lock(directory: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDirectory { path: directory.to_path_buf(), source };
     let file = open_lock(directory).map_err(unusable)?;
     let begun = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => {
-                std::thread::sleep(LOCK_PATIENCE / 20);
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+                tokio::time::sleep(LOCK_TIMEOUT / 20).await;
             }
             Err(TryLockError::WouldBlock) => {
                 return Err(StartError::InUse { path: directory.to_path_buf() });
@@ -187,12 +187,12 @@ async fn single_sign_on(
         let name = grant.account.as_ref().unwrap_or(&config.first_account);
         let (group, account) = (grant.group.clone(), name.clone());
         let found = reading.account(name).await?.ok_or(OidcSettingsError::Account { group, account })?;
-        grants.push(Granted { group: grant.group.clone(), role: grant.role, account_id: found.id });
+        grants.push(GroupGrant { group: grant.group.clone(), role: grant.role, account_id: found.id });
     }
     Ok(Some(Oidc::new(settings.clone(), grants, &origin)?))
 }
 
-impl Running {
+impl RunningServer {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -200,7 +200,7 @@ impl Running {
 
     /// How it is reached there: `http://…` or `https://…`.
     pub fn origin(&self) -> String {
-        format!("{}://{}", self.server.config().scheme(), self.address)
+        format!("{}://{}", self.server.config().scheme().word(), self.address)
     }
 
     /// The login to print, at the first start.

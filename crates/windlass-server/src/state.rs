@@ -11,8 +11,8 @@ use windlass_oidc::Oidc;
 
 use crate::config::Config;
 use crate::connections::{Connections, limits_of_process};
-use crate::limits::password_turns::PasswordTurns;
-use crate::limits::stream_places::StreamPlaces;
+use crate::limits::password_permits::PasswordPermits;
+use crate::limits::stream_slots::EventStreamSlots;
 
 /// A running server.
 #[derive(Clone, Debug)]
@@ -24,10 +24,10 @@ pub(crate) struct Server {
 #[derive(Debug)]
 struct Inner {
     config: Config,
-    password_turns: PasswordTurns,
+    password_turns: PasswordPermits,
     connections: Arc<Connections>,
     untrusted_proxy_told: AtomicBool,
-    stream_places: StreamPlaces,
+    stream_places: EventStreamSlots,
     oidc: Option<Oidc>,
 }
 
@@ -44,10 +44,10 @@ impl Server {
     pub(crate) fn new(config: Config, control: Control, oidc: Option<Oidc>) -> Server {
         let limits = config.max_connections.map_or_else(limits_of_process, ConnectionLimits::of_total);
         let inner = Inner {
-            password_turns: PasswordTurns::default(),
+            password_turns: PasswordPermits::default(),
             connections: Arc::new(Connections::new(limits, config.timeouts)),
             untrusted_proxy_told: AtomicBool::new(false),
-            stream_places: StreamPlaces::new(limits.total / 2),
+            stream_places: EventStreamSlots::new(limits.total / 2),
             oidc,
             config,
         };
@@ -75,12 +75,12 @@ impl Server {
     }
 
     /// Room for streams of events.
-    pub(crate) fn stream_places(&self) -> &StreamPlaces {
+    pub(crate) fn stream_places(&self) -> &EventStreamSlots {
         &self.inner.stream_places
     }
 
     /// Turns to have a password verified.
-    pub(crate) fn password_turns(&self) -> &PasswordTurns {
+    pub(crate) fn password_turns(&self) -> &PasswordPermits {
         &self.inner.password_turns
     }
 

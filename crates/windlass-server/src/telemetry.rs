@@ -1,8 +1,8 @@
 //! Traces for a collector: OTLP over HTTP, where one was named. Without one nothing here runs, and a span costs a glance at
 //! a level.
 //!
-//! Only spans of the target `windlass_control::spans::SPANS` are sent. Their fields are ids, routes, counts and words of our own: never what was
-//! asked, answered, typed or read.
+//! Only spans of the target `windlass_control::spans::SPANS` are sent. Their fields are ids, routes, counts and words of
+//! our own: never what was asked, answered, typed or read.
 
 #[cfg(feature = "otlp")]
 pub use exporting::{Telemetry, TelemetryError};
@@ -65,7 +65,7 @@ mod exporting {
     use tracing_subscriber::registry::LookupSpan;
     use url::Url;
     use windlass_core::address_guard::AddressRules;
-    use windlass_outbound::Guard;
+    use windlass_outbound::AddressGuard;
     use windlass_outbound::Http;
     use windlass_outbound::HttpOptions;
     use windlass_outbound::Proxies;
@@ -103,15 +103,16 @@ mod exporting {
             }
             let failed = |error: &dyn std::error::Error| TelemetryError::Exporter(error.to_string());
             let options = HttpOptions {
-                connect_within: PATIENCE,
-                within: Some(PATIENCE),
+                connect_timeout: PATIENCE,
+                timeout: Some(PATIENCE),
                 trust: TlsTrust::System,
                 proxies: Proxies::Environment,
                 port: None,
             };
             // The operator named this host, so it may be on this machine.
-            let rules = AddressRules::default().naming(url.host_str().unwrap_or_default(), None);
-            let http = Http::new(&Guard::new(rules), options).map_err(|error| failed(&error))?.into_client();
+            let rules = AddressRules::default().for_operator_host(url.host_str().unwrap_or_default(), None);
+            let http =
+                Http::new(&AddressGuard::new(rules), options).map_err(|error| failed(&error))?.into_client();
             let exporter = SpanExporter::builder()
                 .with_http()
                 .with_http_client(Collector { http, runtime, trouble: Arc::default() })
@@ -177,14 +178,14 @@ mod exporting {
                     Ok(response) => Some(format!("status {}", response.status())),
                     Err(error) => Some(error.to_string()),
                 };
-                tell(&trouble, fault.as_deref());
+                log_collector_state(&trouble, fault.as_deref());
                 answer
             })
         }
     }
 
     /// Logs when a collector begins to fail and when it takes spans again.
-    fn tell(trouble: &AtomicBool, fault: Option<&str>) {
+    fn log_collector_state(trouble: &AtomicBool, fault: Option<&str>) {
         match (trouble.swap(fault.is_some(), Ordering::Relaxed), fault) {
             (false, Some(fault)) => {
                 tracing::warn!(fault, "the collector takes no spans; they are lost meanwhile");

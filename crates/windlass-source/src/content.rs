@@ -12,7 +12,7 @@ use windlass_core::content::{ContentChange, ContentDifference, ContentId, Conten
 
 pub use self::objects::{DirectoryLimits, NoObjects, ObjectEntry, ObjectKind, Objects, SeenDirectory};
 
-use self::budget::Budget;
+use self::budget::DifferenceBudget;
 use crate::walk::MAX_PATH_BYTES;
 
 /// So many entries of directories are looked at for one difference. What is beyond is neither named nor counted.
@@ -35,7 +35,7 @@ const MAX_TEXT: usize = 1024 * 1024;
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum PathContent {
     /// Nothing, or a symbolic link, a submodule or a device.
     Nothing,
     /// Something of which no more is known.
@@ -45,9 +45,9 @@ pub enum Content {
 }
 
 /// One side of what is compared.
-type Side = Option<(ObjectKind, [u8; 20])>;
+type ContentSide = Option<(ObjectKind, [u8; 20])>;
 
-fn side_of(content: ContentId) -> Side {
+fn side_of(content: ContentId) -> ContentSide {
     let kind = match content.kind() {
         ContentKind::Blob => ObjectKind::File,
         ContentKind::Tree => ObjectKind::Directory,
@@ -61,11 +61,11 @@ pub fn content_differences<O: Objects + ?Sized>(
     objects: &O,
     changes: impl IntoIterator<Item = ContentChange>,
 ) -> Vec<ContentDifference> {
-    differences_within(&Budget::start(), objects, changes)
+    differences_within(&DifferenceBudget::start(), objects, changes)
 }
 
 fn differences_within<O: Objects + ?Sized>(
-    budget: &Budget,
+    budget: &DifferenceBudget,
     objects: &O,
     changes: impl IntoIterator<Item = ContentChange>,
 ) -> Vec<ContentDifference> {
@@ -76,7 +76,7 @@ fn differences_within<O: Objects + ?Sized>(
         let is_enough = differences.len() >= MAX_DIFFERENCES || text > MAX_TEXT || compared > MAX_COMPARED;
         if is_enough || budget.is_spent() {
             let note = "not looked into: more paths differ than are shown at once";
-            differences.push(ContentDifference::new(change).noting(note));
+            differences.push(ContentDifference::new(change).with_note(note));
             continue;
         }
         let difference = content_difference(budget, objects, change);
@@ -89,7 +89,7 @@ fn differences_within<O: Objects + ?Sized>(
 
 /// What differs between two contents of a path. What cannot be had is said, never guessed.
 fn content_difference<O: Objects + ?Sized>(
-    budget: &Budget,
+    budget: &DifferenceBudget,
     objects: &O,
     change: ContentChange,
 ) -> ContentDifference {
@@ -97,17 +97,17 @@ fn content_difference<O: Objects + ?Sized>(
     let after = change.after;
     let mut difference = ContentDifference::new(change);
     if !objects.has(&after) {
-        return difference.noting("the new content is not at hand here: only its id is known");
+        return difference.with_note("the new content is not at hand here: only its id is known");
     }
     if before.is_some_and(|before| !objects.has(&before)) {
-        difference = difference.noting(
+        difference = difference.with_note(
             "what stood there before is not in this copy of the repository: everything is shown as new",
         );
         before = None;
     }
     let path = difference.change.path.trim_start_matches("./").trim_end_matches('/').to_owned();
-    let mut walk = Walk { objects, budget, difference, left: MAX_ENTRIES, is_cut: false };
-    walk.compare(Pair { path, depth: 0, before: before.and_then(side_of), after: side_of(after) });
+    let mut walk = ContentWalk { objects, budget, difference, left: MAX_ENTRIES, is_cut: false };
+    walk.compare(ContentPair { path, depth: 0, before: before.and_then(side_of), after: side_of(after) });
     if walk.is_cut {
         let note = "more differs than was looked at: what is listed is not all of it";
         walk.difference.note.get_or_insert_with(|| note.to_owned());
@@ -116,17 +116,17 @@ fn content_difference<O: Objects + ?Sized>(
 }
 
 /// What stands at a path on both sides.
-struct Pair {
+struct ContentPair {
     path: String,
     /// How many directories below the path that is compared.
     depth: usize,
-    before: Side,
-    after: Side,
+    before: ContentSide,
+    after: ContentSide,
 }
 
-struct Walk<'o, O: ?Sized> {
+struct ContentWalk<'o, O: ?Sized> {
     objects: &'o O,
-    budget: &'o Budget,
+    budget: &'o DifferenceBudget,
     difference: ContentDifference,
     /// How many entries may still be looked at.
     left: usize,
@@ -134,8 +134,8 @@ struct Walk<'o, O: ?Sized> {
     is_cut: bool,
 }
 
-impl<O: Objects + ?Sized> Walk<'_, O> {
-    fn compare(&mut self, first: Pair) {
+impl<O: Objects + ?Sized> ContentWalk<'_, O> {
+    fn compare(&mut self, first: ContentPair) {
         let mut waiting = vec![first];
         let mut waiting_bytes = 0;
         while let Some(pair) = waiting.pop() {
@@ -147,8 +147,8 @@ impl<O: Objects + ?Sized> Walk<'_, O> {
                 self.is_cut = true;
                 return;
             }
-            let is_directory = |side: Side| matches!(side, Some((ObjectKind::Directory, _)));
-            let file = |side: Side| if is_directory(side) { None } else { side };
+            let is_directory = |side: ContentSide| matches!(side, Some((ObjectKind::Directory, _)));
+            let file = |side: ContentSide| if is_directory(side) { None } else { side };
             if file(pair.before).is_some() || file(pair.after).is_some() {
                 let (before, after) = (self.read(file(pair.before)), self.read(file(pair.after)));
                 self.difference.add(pair.path.clone(), &before, &after);
@@ -163,13 +163,13 @@ impl<O: Objects + ?Sized> Walk<'_, O> {
     }
 
     /// What stands in either of two directories, by name, as far as their paths fit into so many bytes.
-    fn entries(&mut self, pair: &Pair, mut room: usize) -> Vec<Pair> {
+    fn entries(&mut self, pair: &ContentPair, mut room: usize) -> Vec<ContentPair> {
         let depth = pair.depth + 1;
         if depth > MAX_DEPTH {
             self.is_cut = true;
             return Vec::new();
         }
-        let mut names: BTreeMap<Vec<u8>, (Side, Side)> = BTreeMap::new();
+        let mut names: BTreeMap<Vec<u8>, (ContentSide, ContentSide)> = BTreeMap::new();
         for entry in self.directory(pair.before) {
             names.entry(entry.name).or_default().0 = Some((entry.kind, entry.id));
         }
@@ -189,12 +189,12 @@ impl<O: Objects + ?Sized> Walk<'_, O> {
                 "" => name.into_owned(),
                 path => format!("{path}/{name}"),
             };
-            below.push(Pair { path, depth, before, after });
+            below.push(ContentPair { path, depth, before, after });
         }
         below
     }
 
-    fn directory(&mut self, side: Side) -> Vec<ObjectEntry> {
+    fn directory(&mut self, side: ContentSide) -> Vec<ObjectEntry> {
         let Some((ObjectKind::Directory, id)) = side else { return Vec::new() };
         let seen = self.objects.directory(&id, self.budget.of_directory(self.left));
         let seen = seen.ok().flatten().unwrap_or_default();
@@ -205,7 +205,7 @@ impl<O: Objects + ?Sized> Walk<'_, O> {
     }
 
     /// A file's content, unless the file would only be counted.
-    fn read(&self, side: Side) -> FileSide {
+    fn read(&self, side: ContentSide) -> FileSide {
         match side {
             None | Some((ObjectKind::Directory, _)) => FileSide::Nothing,
             Some((ObjectKind::Link | ObjectKind::Submodule, _)) => FileSide::NotAFile,

@@ -10,22 +10,22 @@ use windlass_core::manifest::Selection;
 use crate::walk::{Child, Children, Directories, WalkLimits, too_many_names, walk};
 use windlass_core::content::{ContentId, FileSide};
 
-use crate::content::{Content, DirectoryLimits, Objects, SeenDirectory};
-use crate::disk::Ids;
+use crate::content::{DirectoryLimits, Objects, PathContent, SeenDirectory};
+use crate::disk::GitIdIndex;
 use crate::entry::{EntryKind, ReadError};
-use crate::tree::Tree;
+use crate::tree::FileTree;
 
 /// A directory on disk. Links inside it are seen and refused, never followed.
 #[derive(Clone, Debug)]
-pub struct Directory {
+pub struct DiskTree {
     root: PathBuf,
-    ids: RefCell<Ids>,
+    ids: RefCell<GitIdIndex>,
 }
 
-impl Directory {
+impl DiskTree {
     /// The tree below this directory.
-    pub fn new(root: impl Into<PathBuf>) -> Directory {
-        Directory { root: root.into(), ids: RefCell::default() }
+    pub fn new(root: impl Into<PathBuf>) -> DiskTree {
+        DiskTree { root: root.into(), ids: RefCell::default() }
     }
 
     fn kind_of(path: &Path) -> std::io::Result<EntryKind> {
@@ -38,7 +38,7 @@ impl Directory {
     }
 }
 
-impl Directories for Directory {
+impl Directories for DiskTree {
     type Id = ();
 
     fn children(&self, path: &str, (): &(), at_most: usize) -> Result<Children<()>, ReadError> {
@@ -63,17 +63,17 @@ impl Directories for Directory {
 
     fn kind(&self, path: &str, (): &()) -> Result<EntryKind, ReadError> {
         let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
-        Directory::kind_of(&self.root.join(path)).map_err(fail)
+        DiskTree::kind_of(&self.root.join(path)).map_err(fail)
     }
 }
 
-impl Tree for Directory {
+impl FileTree for DiskTree {
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError> {
         let mut at = self.root.clone();
         let mut kind = EntryKind::Directory;
         for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
             at.push(part);
-            kind = match Directory::kind_of(&at) {
+            kind = match DiskTree::kind_of(&at) {
                 Ok(kind) => kind,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
@@ -86,7 +86,7 @@ impl Tree for Directory {
         Ok(Some(kind))
     }
 
-    fn content(&self, path: &str) -> Result<Content, ReadError> {
+    fn content(&self, path: &str) -> Result<PathContent, ReadError> {
         let plain = path.strip_prefix("./").unwrap_or(path).trim_matches('/');
         let kind = self.entry(plain)?;
         let id = self.ids.borrow_mut().content(&self.root.join(plain), kind);
@@ -111,8 +111,8 @@ impl Tree for Directory {
     }
 }
 
-/// What ids were made of: as much as [`Tree::content`] was asked for.
-impl Objects for Directory {
+/// What ids were made of: as much as [`FileTree::content`] was asked for.
+impl Objects for DiskTree {
     fn has(&self, content: &ContentId) -> bool {
         self.ids.borrow().has(content)
     }

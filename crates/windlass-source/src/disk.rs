@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::content::{ContentId, ContentKind, FileSide};
 
-use crate::content::{Content, DirectoryLimits, ObjectEntry, ObjectKind, SeenDirectory};
+use crate::content::{DirectoryLimits, ObjectEntry, ObjectKind, PathContent, SeenDirectory};
 use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
 
@@ -25,28 +25,32 @@ const MAX_DEPTH: usize = 64;
 /// Bytes of all those files.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Ids that were made, and of what.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ids {
-    paths: BTreeMap<PathBuf, Content>,
+pub(crate) struct GitIdIndex {
+    paths: BTreeMap<PathBuf, PathContent>,
     directories: BTreeMap<[u8; 20], Vec<ObjectEntry>>,
     files: BTreeMap<[u8; 20], PathBuf>,
     entries: usize,
     bytes: u64,
 }
 
-impl Ids {
+impl GitIdIndex {
     /// What stands at a path of which the kind is known.
-    pub(crate) fn content(&mut self, path: &Path, kind: Option<EntryKind>) -> Result<Content, Cause> {
+    pub(crate) fn content(
+        &mut self,
+        path: &Path,
+        kind: Option<EntryKind>,
+    ) -> Result<PathContent, BoxedError> {
         if let Some(known) = self.paths.get(path) {
             return Ok(*known);
         }
         let content = match kind {
-            None | Some(EntryKind::Other) => Content::Nothing,
-            Some(EntryKind::File(_)) => Content::Known(ContentId::blob(self.file_id(path)?)),
-            Some(EntryKind::Directory) => Content::Known(ContentId::tree(self.directory_id(path, 0)?.0)),
+            None | Some(EntryKind::Other) => PathContent::Nothing,
+            Some(EntryKind::File(_)) => PathContent::Known(ContentId::blob(self.file_id(path)?)),
+            Some(EntryKind::Directory) => PathContent::Known(ContentId::tree(self.directory_id(path, 0)?.0)),
         };
         self.paths.insert(path.to_owned(), content);
         Ok(content)
@@ -79,7 +83,7 @@ impl Ids {
         Ok(Some(FileSide::Bytes(bytes)))
     }
 
-    fn file_id(&mut self, path: &Path) -> Result<[u8; 20], Cause> {
+    fn file_id(&mut self, path: &Path) -> Result<[u8; 20], BoxedError> {
         let mut file = File::open(path)?;
         let size = file.metadata()?.len();
         self.bytes = self.bytes.saturating_add(size);
@@ -109,7 +113,7 @@ impl Ids {
     }
 
     /// The id of a directory, and how many entries it has that count.
-    fn directory_id(&mut self, path: &Path, depth: usize) -> Result<([u8; 20], usize), Cause> {
+    fn directory_id(&mut self, path: &Path, depth: usize) -> Result<([u8; 20], usize), BoxedError> {
         if depth > MAX_DEPTH {
             return Err(format!("directories are nested deeper than {MAX_DEPTH}").into());
         }
@@ -151,7 +155,7 @@ impl Ids {
     }
 
     /// One entry of a directory; none if it does not count.
-    fn entry(&mut self, name: Vec<u8>, path: &Path, depth: usize) -> Result<Option<ObjectEntry>, Cause> {
+    fn entry(&mut self, name: Vec<u8>, path: &Path, depth: usize) -> Result<Option<ObjectEntry>, BoxedError> {
         let metadata = fs::symlink_metadata(path)?;
         let kind = metadata.file_type();
         let found = if kind.is_dir() {

@@ -7,10 +7,10 @@ use windlass_core::manifest::{MAX_FILES, Selection};
 
 use windlass_core::content::ContentId;
 
-use crate::content::Content;
+use crate::content::PathContent;
 use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
-use crate::tree::Tree;
+use crate::tree::FileTree;
 
 /// Enough of a path to recognise it.
 const SHOWN_CHARS: usize = 200;
@@ -26,28 +26,28 @@ pub struct FilePathError {
 /// Files in memory, and paths of which nothing is known but that they are there. There are no links among them. Directories
 /// are not kept: they are there if something begins with them, so that a path costs no more than its length.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct SentFiles {
     files: BTreeMap<String, Vec<u8>>,
     /// Paths that are there without their content.
-    there: BTreeSet<String>,
+    other_paths: BTreeSet<String>,
     /// Git's ids of what stands at paths, as whoever sent the files says.
     contents: BTreeMap<String, ContentId>,
 }
 
-impl Files {
+impl SentFiles {
     /// The tree of these files; `there` are other paths that exist beside them.
     pub fn new(
         files: impl IntoIterator<Item = (String, Vec<u8>)>,
         there: impl IntoIterator<Item = String>,
-    ) -> Result<Files, FilePathError> {
-        let mut tree = Files::default();
+    ) -> Result<SentFiles, FilePathError> {
+        let mut tree = SentFiles::default();
         for (path, content) in files {
             check(&path)?;
             tree.files.insert(path, content);
         }
         for path in there {
             check(&path)?;
-            tree.there.insert(path);
+            tree.other_paths.insert(path);
         }
         Ok(tree)
     }
@@ -56,10 +56,10 @@ impl Files {
     pub fn with_contents(
         mut self,
         contents: impl IntoIterator<Item = (String, ContentId)>,
-    ) -> Result<Files, FilePathError> {
+    ) -> Result<SentFiles, FilePathError> {
         for (path, content) in contents {
             check(&path)?;
-            self.there.insert(path.clone());
+            self.other_paths.insert(path.clone());
             self.contents.insert(path, content);
         }
         Ok(self)
@@ -71,7 +71,7 @@ impl Files {
         let first_file =
             self.files.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next();
         let first_path =
-            self.there.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next();
+            self.other_paths.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next();
         first_file.is_some_and(|(path, _)| path.starts_with(&below))
             || first_path.is_some_and(|path| path.starts_with(&below))
     }
@@ -98,36 +98,36 @@ fn problem(path: &str) -> Option<&'static str> {
     }
 }
 
-impl Tree for Files {
+impl FileTree for SentFiles {
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError> {
         let path = path.trim_end_matches('/');
         Ok(match self.files.get(path) {
             Some(content) => Some(EntryKind::File(content.len() as u64)),
             None => {
-                let is_there = path.is_empty() || self.there.contains(path) || self.is_directory(path);
+                let is_there = path.is_empty() || self.other_paths.contains(path) || self.is_directory(path);
                 is_there.then_some(EntryKind::Directory)
             }
         })
     }
 
-    fn content(&self, path: &str) -> Result<Content, ReadError> {
+    fn content(&self, path: &str) -> Result<PathContent, ReadError> {
         let plain = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
         if let Some(content) = self.contents.get(plain) {
-            return Ok(Content::Known(*content));
+            return Ok(PathContent::Known(*content));
         }
         match self.files.get(plain) {
             Some(bytes) => {
                 let id = IdHasher::of("blob", bytes);
-                id.map(|id| Content::Known(ContentId::blob(id)))
+                id.map(|id| PathContent::Known(ContentId::blob(id)))
                     .map_err(|source| ReadError { path: path.to_owned(), source })
             }
-            None if self.there.contains(plain) || self.is_directory(plain) => Ok(Content::Unknown),
-            None => Ok(Content::Nothing),
+            None if self.other_paths.contains(plain) || self.is_directory(plain) => Ok(PathContent::Unknown),
+            None => Ok(PathContent::Nothing),
         }
     }
 
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError> {
-        let selected = self.files.iter().filter(|(path, _)| selection.takes(path));
+        let selected = self.files.iter().filter(|(path, _)| selection.matches(path));
         let listed = selected.map(|(path, content)| (path.clone(), EntryKind::File(content.len() as u64)));
         Ok(listed.take(MAX_FILES + 1).collect())
     }
@@ -147,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    fn files(paths: &[&str]) -> Result<Files, FilePathError> {
-        Files::new(paths.iter().map(|path| ((*path).to_owned(), b"x".to_vec())), [])
+    fn files(paths: &[&str]) -> Result<SentFiles, FilePathError> {
+        SentFiles::new(paths.iter().map(|path| ((*path).to_owned(), b"x".to_vec())), [])
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_listed_and_what_is_there_is_there() {
-        let tree = Files::new(
+        let tree = SentFiles::new(
             [("fleet.yaml".to_owned(), b"a".to_vec()), ("fleet.d/b.yaml".to_owned(), b"bc".to_vec())],
             ["apps/web".to_owned()],
         );

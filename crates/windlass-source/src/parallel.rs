@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use windlass_core::manifest::{FileManifest, FleetSize, Memo, Role, SourceFile, read_file};
+use windlass_core::manifest::{FileManifest, FileRole, FleetSize, ReadCache, SourceFile, read_file};
 
 /// Reads the files the memo does not know yet, several at a time. Files are read independently of one another, so the
 /// result is the same as reading them one by one.
-pub fn read_ahead(files: &[SourceFile], memo: &mut Memo) {
-    let unknown = memo.unknown(files);
+pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
+    let unknown = memo.unread_files(files);
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let workers = cores.min(unknown.len());
     if workers < 2 {
@@ -25,13 +25,13 @@ pub fn read_ahead(files: &[SourceFile], memo: &mut Memo) {
     });
     for (index, manifest) in read.into_iter().flatten() {
         let (role, file) = unknown[index];
-        memo.learn(role, file, manifest);
+        memo.insert(role, file, manifest);
     }
 }
 
 /// Takes files from the list until none is left, or all that was read is more than a fleet may have.
 fn read_some(
-    files: &[(Role, &SourceFile)],
+    files: &[(FileRole, &SourceFile)],
     next: &AtomicUsize,
     size: &Mutex<FleetSize>,
 ) -> Vec<(usize, FileManifest)> {

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::manifest::{
-    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, Memo, Selection, SourceFile,
+    FLEET_FILE, Fleet, IncludePattern, MAX_FILES, MAX_TOTAL_BYTES, ReadCache, Selection, SourceFile,
 };
 use windlass_core::yaml::MAX_FILE_BYTES;
 
-use crate::content::Content;
+use crate::content::PathContent;
 use crate::entry::{EntryKind, ReadError};
-use crate::tree::Tree;
-use crate::walk::TooMuch;
+use crate::tree::FileTree;
+use crate::walk::WalkLimitExceeded;
 
 /// The files of a fleet, root first, and what stood in the way of reading others.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub struct FleetFiles {
 }
 
 /// Reads fleet.yaml (or another root file) and everything it includes. What the memo knows is not read twice.
-pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
+pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> FleetFiles {
     let mut fleet = FleetFiles::default();
     let Some(root_bytes) = read_one(tree, root, &mut fleet.problems) else { return fleet };
     let mut total = root_bytes.len();
@@ -68,7 +68,7 @@ pub fn read_fleet(tree: &impl Tree, root: &str, memo: &mut Memo) -> FleetFiles {
 
 /// What is included, without the root file.
 fn list_for(
-    tree: &impl Tree,
+    tree: &impl FileTree,
     root: &str,
     patterns: &[IncludePattern],
     problems: &mut Vec<Diagnostic>,
@@ -91,7 +91,7 @@ fn fixed_directory(pattern: &IncludePattern) -> String {
     fixed.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned())
 }
 
-fn read_one(tree: &impl Tree, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
+fn read_one(tree: &impl FileTree, path: &str, problems: &mut Vec<Diagnostic>) -> Option<Vec<u8>> {
     let refuse = |code, message: &str, help: &str| Diagnostic::with_file(code, path, message).help(help);
     let problem = match tree.entry(path) {
         Ok(Some(EntryKind::File(size))) if size as usize <= MAX_FILE_BYTES => match tree.read(path) {
@@ -125,7 +125,7 @@ fn not_regular(path: &str) -> Diagnostic {
 
 /// The problem that something could not be read; `root` is the file that asks for it.
 pub fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
-    if let Some(TooMuch(reason)) = error.source.downcast_ref() {
+    if let Some(WalkLimitExceeded(reason)) = error.source.downcast_ref() {
         // Told where `include` stands: what it names is a directory, and perhaps an endless one.
         let place = if error.path.is_empty() { String::new() } else { format!(", at {}", error.path) };
         let message = format!("the repository is not read further: {reason}{place}");
@@ -141,8 +141,8 @@ impl FleetFiles {
     /// Notes what stands at the paths that the fleet's resources name, and adds a problem for each path that the tree does
     /// not have. Each path is looked up once, however many resources name it. Returns the paths of which nothing is known
     /// but that they are there.
-    pub fn check_paths(tree: &impl Tree, fleet: &mut Fleet) -> BTreeSet<String> {
-        let mut found: BTreeMap<String, Content> = BTreeMap::new();
+    pub fn check_paths(tree: &impl FileTree, fleet: &mut Fleet) -> BTreeSet<String> {
+        let mut found: BTreeMap<String, PathContent> = BTreeMap::new();
         let mut unread: Vec<Diagnostic> = Vec::new();
         let root = fleet.files.first().map_or(FLEET_FILE, |root| root.path.as_str()).to_owned();
         let mut missing = fleet.repository_paths();
@@ -154,26 +154,26 @@ impl FleetFiles {
                     if problem.code != Code::TreeTooLarge || unread.iter().all(|it| it.code != problem.code) {
                         unread.push(problem);
                     }
-                    Content::Unknown
+                    PathContent::Unknown
                 });
                 found.insert(needed.path.clone(), content);
                 content
             });
-            content == Content::Nothing
+            content == PathContent::Nothing
         });
-        let known = |(path, content): (&String, &Content)| match content {
-            Content::Known(id) => Some((path.clone(), *id)),
-            Content::Nothing | Content::Unknown => None,
+        let known = |(path, content): (&String, &PathContent)| match content {
+            PathContent::Known(id) => Some((path.clone(), *id)),
+            PathContent::Nothing | PathContent::Unknown => None,
         };
         fleet.note_contents(&found.iter().filter_map(known).collect());
         if !unread.is_empty() {
             fleet.diagnostics.append(&mut unread);
-            diagnostic::sort(&mut fleet.diagnostics);
+            diagnostic::sort_diagnostics(&mut fleet.diagnostics);
         }
         if !missing.is_empty() {
             fleet.report_missing_paths(missing);
         }
-        found.retain(|_, content| *content == Content::Unknown);
+        found.retain(|_, content| *content == PathContent::Unknown);
         found.into_keys().collect()
     }
 }

@@ -48,9 +48,9 @@ impl Default for WalkLimits {
 /// cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct TooMuch(pub(crate) String);
+pub(crate) struct WalkLimitExceeded(pub(crate) String);
 
-impl TooMuch {
+impl WalkLimitExceeded {
     pub(crate) fn at(self, path: &str) -> ReadError {
         ReadError { path: path.to_owned(), source: Box::new(self) }
     }
@@ -80,22 +80,22 @@ pub(crate) trait Directories {
 }
 
 /// There are more names in directories than may be looked at.
-pub(crate) fn too_many_names(limit: usize) -> TooMuch {
-    TooMuch(format!("its directories hold more than {limit} names where `include` makes us look"))
+pub(crate) fn too_many_names(limit: usize) -> WalkLimitExceeded {
+    WalkLimitExceeded(format!("its directories hold more than {limit} names where `include` makes us look"))
 }
 
 /// A name is longer than names are.
-pub(crate) fn name_too_long() -> TooMuch {
-    TooMuch(format!("a name in it has more than {MAX_NAME_BYTES} bytes"))
+pub(crate) fn name_too_long() -> WalkLimitExceeded {
+    WalkLimitExceeded(format!("a name in it has more than {MAX_NAME_BYTES} bytes"))
 }
 
 /// A path below a directory. Refused before it is made, if it is longer than paths are.
-fn path_of(directory: &str, name: String) -> Result<String, TooMuch> {
+fn path_of(directory: &str, name: String) -> Result<String, WalkLimitExceeded> {
     if name.len() > MAX_NAME_BYTES {
         return Err(name_too_long());
     }
     if directory.len() + 1 + name.len() > MAX_PATH_BYTES {
-        return Err(TooMuch(format!("a path in it has more than {MAX_PATH_BYTES} bytes")));
+        return Err(WalkLimitExceeded(format!("a path in it has more than {MAX_PATH_BYTES} bytes")));
     }
     Ok(if directory.is_empty() { name } else { format!("{directory}/{name}") })
 }
@@ -119,15 +119,15 @@ pub(crate) fn walk<D: Directories>(
             check(path_bytes, begun, &limits).map_err(|reason| reason.at(shortened(&directory)))?;
             let path = path_of(&directory, name).map_err(|reason| reason.at(shortened(&directory)))?;
             match child {
-                Child::Directory(id) if selection.enters(&path) => {
+                Child::Directory(id) if selection.may_contain_match(&path) => {
                     path_bytes += path.len();
                     if depth + 1 > limits.depth {
                         let reason = format!("its directories are nested more than {} deep", limits.depth);
-                        return Err(TooMuch(reason).at(shortened(&path)));
+                        return Err(WalkLimitExceeded(reason).at(shortened(&path)));
                     }
                     pending.push((path, depth + 1, id));
                 }
-                Child::File(id) if selection.takes(&path) => {
+                Child::File(id) if selection.matches(&path) => {
                     path_bytes += path.len();
                     found.push((path, id));
                     if found.len() > limits.files {
@@ -147,12 +147,18 @@ pub(crate) fn walk<D: Directories>(
     Ok(found)
 }
 
-fn check(path_bytes: usize, begun: Instant, limits: &WalkLimits) -> Result<(), TooMuch> {
+fn check(path_bytes: usize, begun: Instant, limits: &WalkLimits) -> Result<(), WalkLimitExceeded> {
     if path_bytes > limits.path_bytes {
-        return Err(TooMuch(format!("the paths in it have more than {} MiB", limits.path_bytes >> 20)));
+        return Err(WalkLimitExceeded(format!(
+            "the paths in it have more than {} MiB",
+            limits.path_bytes >> 20
+        )));
     }
     if begun.elapsed() > limits.time {
-        return Err(TooMuch(format!("looking for files took more than {} s", limits.time.as_secs())));
+        return Err(WalkLimitExceeded(format!(
+            "looking for files took more than {} s",
+            limits.time.as_secs()
+        )));
     }
     Ok(())
 }

@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use support::{Remote, Scratch};
 use windlass_core::content::{ContentChange, ContentId, FileChange};
 use windlass_core::digest::Digest;
-use windlass_core::manifest::{Context, FLEET_FILE, Memo};
+use windlass_core::manifest::{FLEET_FILE, ReadCache, ReadContext};
 use windlass_source::{
-    Content, Directory, Files, FleetFiles, GitTree, Mirror, NoObjects, Objects, Tree, content_differences,
-    read_fleet,
+    DiskTree, FileTree, FleetFiles, GitTree, Mirror, NoObjects, Objects, PathContent, SentFiles,
+    content_differences, read_fleet,
 };
 use windlass_testkit::servers::WorkTree;
 
@@ -57,11 +57,11 @@ fn directories_of(paths: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 /// The digest of every resource, by name.
-fn digests(tree: &impl Tree) -> BTreeMap<String, Digest> {
-    let mut memo = Memo::default();
+fn digests(tree: &impl FileTree) -> BTreeMap<String, Digest> {
+    let mut memo = ReadCache::default();
     let read = read_fleet(tree, FLEET_FILE, &mut memo);
     assert!(read.problems.is_empty(), "{:?}", read.problems);
-    let mut fleet = memo.read_once(&read.files, &Context::offline());
+    let mut fleet = memo.read_once(&read.files, &ReadContext::offline());
     let unknown = FleetFiles::check_paths(tree, &mut fleet);
     assert!(!fleet.has_errors() && unknown.is_empty(), "{:?} {unknown:?}", fleet.diagnostics);
     fleet.desired.resources.iter().map(|(_, name, declared)| (name.to_owned(), declared.digest)).collect()
@@ -82,13 +82,13 @@ fn commit_all(work: &WorkTree) -> GitTree {
 }
 
 /// The files of a fleet as a client sends them: fleet.yaml, and ids of the rest.
-fn sent(directory: &Directory, fleet: &str, named: &BTreeSet<String>) -> Files {
+fn sent(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFiles {
     let id = |path: &String| match directory.content(path).unwrap() {
-        Content::Known(id) => (path.clone(), id),
+        PathContent::Known(id) => (path.clone(), id),
         other => panic!("{path}: {other:?}"),
     };
     let files = [(FLEET_FILE.to_owned(), fleet.as_bytes().to_vec())];
-    Files::new(files, []).unwrap().with_contents(named.iter().map(id)).unwrap()
+    SentFiles::new(files, []).unwrap().with_contents(named.iter().map(id)).unwrap()
 }
 
 /// The names of the resources that name a path, or a directory above it.
@@ -115,7 +115,7 @@ proptest! {
         write(work.path(), &files);
         let named: BTreeSet<String> = paths.iter().cloned().chain(directories_of(&paths)).collect();
         let agreed = |work: &WorkTree| {
-            let directory = Directory::new(work.path());
+            let directory = DiskTree::new(work.path());
             let from_disk = digests(&directory);
             assert_eq!(digests(&commit_all(work)), from_disk);
             assert_eq!(digests(&sent(&directory, &fleet, &named)), from_disk);
@@ -144,40 +144,40 @@ fn a_directory_on_disk_has_the_id_that_git_gives_it_whatever_is_in_it() {
     symlink("../../outside", work.path().join("app/link")).unwrap();
     fs::create_dir_all(work.path().join("app/empty/deeper")).unwrap();
     let tree = commit_all(&work);
-    let directory = Directory::new(work.path());
+    let directory = DiskTree::new(work.path());
     for path in ["app", "./app/", "app/run", "app/run.sh"] {
         let content = tree.content(path).unwrap();
-        assert!(matches!(content, Content::Known(_)), "{path}");
+        assert!(matches!(content, PathContent::Known(_)), "{path}");
         assert_eq!(directory.content(path).unwrap(), content, "{path}");
     }
     let id = work.git(&["rev-parse", "HEAD:app"]);
     assert_eq!(
         tree.content("app").unwrap(),
-        Content::Known(ContentId::parse(&format!("tree:{id}")).unwrap())
+        PathContent::Known(ContentId::parse(&format!("tree:{id}")).unwrap())
     );
     for path in ["app/link", "app/link/x", "app/gone", "app/run.sh/x"] {
-        assert_eq!(tree.content(path).unwrap(), Content::Nothing, "{path}");
-        assert_eq!(directory.content(path).unwrap(), Content::Nothing, "{path}");
+        assert_eq!(tree.content(path).unwrap(), PathContent::Nothing, "{path}");
+        assert_eq!(directory.content(path).unwrap(), PathContent::Nothing, "{path}");
     }
     fs::create_dir_all(work.path().join("app/module/.git")).unwrap();
-    let refused = Directory::new(work.path()).content("app").unwrap_err();
+    let refused = DiskTree::new(work.path()).content("app").unwrap_err();
     assert!(refused.source.to_string().contains("a repository of its own"), "{refused:?}");
 }
 
 #[test]
 fn what_was_sent_without_an_id_is_there_and_not_known() {
     let files = [("fleet.yaml".to_owned(), b"a\n".to_vec())];
-    let tree = Files::new(files, ["apps/web".to_owned()]).unwrap();
-    assert_eq!(tree.content("apps/web").unwrap(), Content::Unknown);
-    assert_eq!(tree.content("apps/other").unwrap(), Content::Nothing);
+    let tree = SentFiles::new(files, ["apps/web".to_owned()]).unwrap();
+    assert_eq!(tree.content("apps/web").unwrap(), PathContent::Unknown);
+    assert_eq!(tree.content("apps/other").unwrap(), PathContent::Nothing);
     let id = ContentId::parse("blob:78981922613b2afb6025042ff6bd878ac1994e85").unwrap();
-    assert_eq!(tree.content("fleet.yaml").unwrap(), Content::Known(id), "what was sent itself is known");
+    assert_eq!(tree.content("fleet.yaml").unwrap(), PathContent::Known(id), "what was sent itself is known");
     assert!(tree.with_contents([("../x".to_owned(), id)]).is_err());
 }
 
-fn known(tree: &impl Tree, path: &str) -> ContentId {
+fn known(tree: &impl FileTree, path: &str) -> ContentId {
     match tree.content(path).unwrap() {
-        Content::Known(id) => id,
+        PathContent::Known(id) => id,
         other => panic!("{path}: {other:?}"),
     }
 }
@@ -221,7 +221,7 @@ fn a_difference_names_what_changed_below_a_directory_and_nothing_else() {
     assert!(difference.files[4].not_shown.as_deref().unwrap().contains("symbolic link"), "never followed");
     assert_eq!((difference.more_files, difference.note), (0, None));
 
-    let directory = Directory::new(work.path());
+    let directory = DiskTree::new(work.path());
     assert_eq!(known(&directory, "app"), change().after);
     let both: [&dyn Objects; 2] = [&directory, &before];
     let [from_disk] = content_differences(both.as_slice(), [change()]).try_into().unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use support::{Remote, Scratch};
 use tempfile::TempDir;
 use windlass_core::gate::{ContributorRole, Contributors, ContributorsGap, MAX_NAMED};
-use windlass_source::{CommitId, Limits};
+use windlass_source::{CommitId, FetchLimits};
 use windlass_testkit::servers::WorkTree;
 
 fn id(text: &str) -> CommitId {
@@ -45,7 +45,7 @@ impl Followed {
     }
 
     /// Pushes, fetches, and tells who had a hand in what is new.
-    fn contributors(&self, limits: Limits) -> Contributors {
+    fn contributors(&self, limits: FetchLimits) -> Contributors {
         self.work.push(&self.bare, "main");
         let remote = Remote { limits, ..Remote::file(&self.bare) };
         let fetched = self.scratch.fetch_since(&remote, &self.used).unwrap();
@@ -63,7 +63,7 @@ fn everyone_back_to_the_commit_that_was_used_is_told_and_nobody_before() {
     let followed = Followed::new();
     followed.commit_by("bea@example.com");
     followed.commit_by("cy@example.com");
-    let found = followed.contributors(Limits::default());
+    let found = followed.contributors(FetchLimits::default());
     assert_eq!(found.gap(), None);
     assert!(has(&found, "bea@example.com") && has(&found, "cy@example.com"), "{found:?}");
 }
@@ -95,7 +95,7 @@ fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alon
         Followed { work, bare, scratch, used, _root }
     };
     followed.work.git(&["merge", "--quiet", "--no-ff", "--message", "merged", "side"]);
-    let found = followed.contributors(Limits::default());
+    let found = followed.contributors(FetchLimits::default());
     assert_eq!(found.gap(), None);
     assert!(has(&found, "side@example.com") && !has(&found, "used@example.com"), "{found:?}");
 }
@@ -104,9 +104,12 @@ fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alon
 fn a_history_that_was_rewritten_forwards_or_backwards_may_lack_someone() {
     let followed = Followed::new();
     followed.work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
-    assert_eq!(followed.contributors(Limits::default()).gap(), Some(ContributorsGap::HistoryNotFollowed));
+    assert_eq!(
+        followed.contributors(FetchLimits::default()).gap(),
+        Some(ContributorsGap::HistoryNotFollowed)
+    );
     followed.work.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    let found = followed.contributors(Limits::default());
+    let found = followed.contributors(FetchLimits::default());
     assert_eq!(found.gap(), Some(ContributorsGap::HistoryNotFollowed));
     assert!(!found.people().is_empty(), "the tip has people");
 }
@@ -119,7 +122,7 @@ fn what_is_too_large_to_be_received_in_between_may_lack_someone() {
     followed.commit_by("eve@example.com");
     followed.work.git(&["rm", "--quiet", "large"]);
     followed.commit_by("made-up@example.com");
-    let found = followed.contributors(Limits { bytes: 1 << 20, ..Limits::default() });
+    let found = followed.contributors(FetchLimits { bytes: 1 << 20, ..FetchLimits::default() });
     assert_eq!(found.gap(), Some(ContributorsGap::HistoryNotFollowed));
     assert!(has(&found, "made-up@example.com") && !has(&found, "eve@example.com"));
 }
@@ -150,7 +153,7 @@ fn more_commits_than_are_followed_may_lack_someone() {
     }
     std::fs::write(followed.work.path().join(".git/many"), stream).unwrap();
     followed.work.git(&["-c", "alias.many=!git fast-import --quiet --force < .git/many", "many"]);
-    let found = followed.contributors(Limits::default());
+    let found = followed.contributors(FetchLimits::default());
     assert_eq!(found.gap(), Some(ContributorsGap::HistoryNotFollowed));
 }
 
@@ -160,7 +163,7 @@ fn two_hundred_co_authors_are_a_list_that_says_it_is_cut_off() {
     let trailers: String =
         (0..=MAX_NAMED).map(|number| format!("Co-authored-by: N <{number}@example.com>\n")).collect();
     followed.commit_saying("made-up@example.com", &format!("one\n\n{trailers}"));
-    let found = followed.contributors(Limits::default());
+    let found = followed.contributors(FetchLimits::default());
     assert_eq!(found.gap(), Some(ContributorsGap::TooManyPeople));
     assert!(found.people().iter().all(|one| one.role != ContributorRole::Signer));
     assert_eq!(found.people().len(), MAX_NAMED);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use support::{Remote, Scratch, password};
 use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
-use windlass_outbound::Guard;
-use windlass_source::{CheckResult, Credential, FetchError, FetchOptions, HostKeys, Limits, Movement};
+use windlass_outbound::AddressGuard;
+use windlass_source::{CheckResult, Credential, FetchError, FetchLimits, FetchOptions, HostKeys, Movement};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
 
 fn repository() -> WorkTree {
@@ -95,7 +95,7 @@ fn nobody_there_and_somebody_silent_or_other_are_told_alike() {
         fails(&Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port())), "connect");
     }
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
+    let limits = FetchLimits { time: Duration::from_millis(300), ..FetchLimits::default() };
     for scheme in ["https", "ssh"] {
         let url = format!("{scheme}://{}/fleet.git", silent.local_addr().unwrap());
         let error = fails(&Remote { limits, ..Remote::at(&url) }, "connect");
@@ -124,7 +124,7 @@ fn addresses_of_this_machine_and_of_clouds_are_refused_before_anything_connects(
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let guard = || Guard::new(AddressRules::default());
+    let guard = || AddressGuard::new(AddressRules::default());
     for scheme in ["https", "http", "ssh"] {
         for host in [
             "127.0.0.1",
@@ -175,9 +175,10 @@ fn too_much_is_refused_while_it_comes_and_leaves_nothing_behind() {
         (0..20_000_u32).map(|n| windlass_core::digest::Digest::of(&n.to_be_bytes()).to_string()).collect();
     work.commit("noise.bin", &noise);
     let bare = work.publish(root.path(), "fleet.git");
-    for limits in
-        [Limits { bytes: 64 * 1024, ..Limits::default() }, Limits { objects: 2, ..Limits::default() }]
-    {
+    for limits in [
+        FetchLimits { bytes: 64 * 1024, ..FetchLimits::default() },
+        FetchLimits { objects: 2, ..FetchLimits::default() },
+    ] {
         let scratch = Scratch::new();
         let error = scratch.fetch(&Remote { limits, ..Remote::file(&bare) }).unwrap_err();
         assert_eq!(error.code(), "too-large", "{error}");
@@ -186,7 +187,7 @@ fn too_much_is_refused_while_it_comes_and_leaves_nothing_behind() {
     }
     if let Some(server) = GitHttps::start() {
         work.publish(&server.root(), "fleet.git");
-        let limits = Limits { bytes: 64 * 1024, ..Limits::default() };
+        let limits = FetchLimits { bytes: 64 * 1024, ..FetchLimits::default() };
         fails(&Remote { limits, ..Remote::https(&server, "fleet.git") }, "too-large");
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use support::{Remote, Scratch};
-use windlass_source::{CommitId, Credential, Limits, Movement, PathPrefix, Revision, Tree as _};
+use windlass_source::{CommitId, Credential, FetchLimits, FileTree as _, Movement, PathPrefix, Revision};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
 
 fn id(text: &str) -> CommitId {
@@ -233,7 +233,7 @@ fn a_rewrite_that_is_too_large_to_follow_is_still_called_one() {
         work.commit("fleet.yaml", &format!("version: {version}\n"));
     }
     let bare = work.publish(root.path(), "fleet.git");
-    let limits = Limits { objects: 20, ..Limits::default() };
+    let limits = FetchLimits { objects: 20, ..FetchLimits::default() };
     let (scratch, remote) = (Scratch::new(), Remote { limits, ..Remote::file(&bare) });
     let used = scratch.fetch(&remote).unwrap().commit;
     work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);

@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use support::{Remote, Scratch};
 use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
-use windlass_core::manifest::{Context, IncludePattern, Memo, Selection};
+use windlass_core::manifest::{IncludePattern, ReadCache, ReadContext, Selection};
 use windlass_core::shape::TextValue as _;
 use windlass_source::{
-    Author, Branch, Content, Directory, Files, FleetFiles, GitTree, Limits, NewFile, PathPrefix, Push, Tree,
-    content_differences, read_fleet,
+    Branch, CommitAuthor, DiskTree, FetchLimits, FileTree, FleetFiles, GitTree, NewFile, PathContent,
+    PathPrefix, Push, SentFiles, content_differences, read_fleet,
 };
 use windlass_testkit::servers::WorkTree;
 
 /// What is wrong with a fleet: code and message.
-fn problems(tree: &impl Tree) -> Vec<(Code, String)> {
-    let read = read_fleet(tree, "fleet.yaml", &mut Memo::default());
+fn problems(tree: &impl FileTree) -> Vec<(Code, String)> {
+    let read = read_fleet(tree, "fleet.yaml", &mut ReadCache::default());
     read.problems.into_iter().map(|problem| (problem.code, problem.message)).collect()
 }
 
-fn refused_for(tree: &impl Tree, reason: &str) {
+fn refused_for(tree: &impl FileTree, reason: &str) {
     let problems = problems(tree);
     let [(Code::TreeTooLarge, message)] = problems.as_slice() else { panic!("{problems:?}") };
     assert!(message.contains(reason), "{message}");
@@ -100,7 +100,7 @@ fn a_difference_of_content_is_looked_at_within_one_budget() {
         let work = WorkTree::new();
         let commit = make(&work);
         let (mirrored, _, _scratch) = both_ways(&work, &commit);
-        let Content::Known(after) = mirrored.content("bomb").unwrap() else { panic!("it is there") };
+        let PathContent::Known(after) = mirrored.content("bomb").unwrap() else { panic!("it is there") };
         let change = ContentChange { path: "bomb".to_owned(), before: None, after };
         let (before, begun) = (resident(), Instant::now());
         let [found] = content_differences(&mirrored, [change]).try_into().unwrap();
@@ -118,7 +118,7 @@ fn what_unpacks_to_more_than_it_may_is_not_received() {
     work.commit("fleet.yaml", "version: 1\naccount: acme\n");
     work.commit_zeros("zeros.bin", 8 << 20);
     let root = tempfile::tempdir().unwrap();
-    let limits = Limits { unpacked: 4 << 20, ..Limits::default() };
+    let limits = FetchLimits { unpacked: 4 << 20, ..FetchLimits::default() };
     let remote = Remote { limits, ..Remote::file(&work.publish(root.path(), "fleet.git")) };
     let error = Scratch::new().fetch(&remote).unwrap_err();
     assert_eq!(error.code(), "too-large", "{error}");
@@ -130,7 +130,7 @@ fn a_directory_on_disk_has_the_same_budget() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("fleet.yaml"), "version: 1\ninclude: ['d/**']\n").unwrap();
     std::fs::create_dir_all(root.path().join("d/".repeat(100))).unwrap();
-    refused_for(&Directory::new(root.path()), "nested more than 64 deep");
+    refused_for(&DiskTree::new(root.path()), "nested more than 64 deep");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_file_is_pushed_beside_a_bomb_without_walking_it() {
     let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
     let fetched = scratch.fetch(&remote).unwrap();
     assert_eq!(fetched.commit.as_str(), commit);
-    let author = Author {
+    let author = CommitAuthor {
         name: "Ana".to_owned(),
         email: "ana@example.com".to_owned(),
         at: windlass_core::time::Timestamp::from_millis(0),
@@ -205,7 +205,7 @@ fn paths_that_were_sent_cost_no_more_than_their_length() {
     let sent: Vec<String> = (0..20_000).map(deep).collect();
     let bytes: usize = sent.iter().map(String::len).sum();
     let before = resident();
-    let files = Files::new([("fleet.yaml".to_owned(), b"version: 1\n".to_vec())], sent).unwrap();
+    let files = SentFiles::new([("fleet.yaml".to_owned(), b"version: 1\n".to_vec())], sent).unwrap();
     let grown = resident().saturating_sub(before);
     // Tests beside this one need memory too; noting every directory of every path took 250 times as much.
     assert!(grown < bytes * 10, "{grown} bytes more for {bytes}");
@@ -227,6 +227,6 @@ fn a_path_of_a_fleet_through_a_bomb_is_looked_up_and_not_walked() {
     let tree = GitTree::open(work.path(), "main").unwrap();
     let text = "version: 1\naccount: acme\nmodules:\n  m: {version: 1.0.0, files: [{source: bomb/d1/d2/a.txt, path: /x}]}\n";
     let files = [windlass_core::manifest::SourceFile::new("fleet.yaml", text.as_bytes().to_vec())];
-    let mut fleet = Memo::default().read_once(&files, &Context::offline());
+    let mut fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
     FleetFiles::check_paths(&tree, &mut fleet);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use support::{Remote, Scratch, password};
 use windlass_core::time::Timestamp;
-use windlass_source::{Author, Branch, CommitId, NewFile, Push, PushError};
+use windlass_source::{Branch, CommitAuthor, CommitId, NewFile, Push, PushError};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
 
 fn repository() -> WorkTree {
@@ -27,7 +27,7 @@ fn push(
         .iter()
         .map(|(path, content)| NewFile { path: (*path).to_owned(), content: content.as_bytes().to_vec() })
         .collect();
-    let author = Author {
+    let author = CommitAuthor {
         name: "Windlass <bot>\n".to_owned(),
         email: "windlass@example.com".to_owned(),
         at: Timestamp::from_millis(1_763_251_200_000),

@@ -8,9 +8,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use support::{Remote, Scratch};
-use windlass_core::manifest::{IncludePattern, Memo, Selection};
+use windlass_core::manifest::{IncludePattern, ReadCache, Selection};
 use windlass_core::shape::TextValue as _;
-use windlass_source::{EntryKind, GitTree, PathPrefix, Tree as _, read_fleet};
+use windlass_source::{EntryKind, FileTree as _, GitTree, PathPrefix, read_fleet};
 use windlass_testkit::servers::WorkTree;
 
 /// The tree of what is checked out, through a mirror.
@@ -37,7 +37,7 @@ fn links_and_submodules_are_seen_and_refused() {
         assert_eq!(tree.entry(path).unwrap(), Some(EntryKind::Other), "{path}");
         assert!(tree.read(path).is_err(), "{path}");
     }
-    let fleet = read_fleet(&tree, "fleet.yaml", &mut Memo::default());
+    let fleet = read_fleet(&tree, "fleet.yaml", &mut ReadCache::default());
     assert!(fleet.files.is_empty());
     assert_eq!(fleet.problems.len(), 1);
     let (through_link, _scratch) = mirrored(&work, "outside");

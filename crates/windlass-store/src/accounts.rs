@@ -14,19 +14,23 @@ use crate::write::{AccountWriting, Writing};
 const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, \
                        policy_repositories, policy_version, created_at";
 
-fn read_account(row: &mut Row) -> Result<Account, StoreError> {
-    let (id, name) = (row.text()?, row.text()?);
-    let (at, by, reason) = (row.optional_moment()?, row.optional_text()?, row.optional_text()?);
+fn read_account(row: &Row) -> Result<Account, StoreError> {
+    let (id, name) = (row.text("id")?, row.text("name")?);
+    let (at, by, reason) = (
+        row.optional_timestamp("halted_at")?,
+        row.optional_text("halted_by")?,
+        row.optional_text("halt_reason")?,
+    );
     let halt =
         at.map(|at| Halt { since: at, by: by.unwrap_or_default(), reason: reason.unwrap_or_default() });
     Ok(Account {
         id,
         name,
         halt,
-        policy: row.text()?,
-        policy_repositories: row.optional_json()?,
-        policy_version: row.number()?,
-        created_at: row.moment()?,
+        policy: row.text("policy")?,
+        policy_repositories: row.optional_json("policy_repositories")?,
+        policy_version: row.number("policy_version")?,
+        created_at: row.timestamp("created_at")?,
     })
 }
 
@@ -34,23 +38,23 @@ impl Reading {
     /// The version of what is compared in an account: the accepted state, proposals, accepted drift, settings.
     pub async fn state_version(&mut self, account_id: &str) -> Result<i64, StoreError> {
         let sql = "SELECT state_version FROM chains WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
-        row.number()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        row.number("state_version")
     }
 
     /// An account by id or by name.
     pub async fn account(&mut self, id_or_name: &str) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM accounts WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC");
-        let mut rows = self.connection.rows_built(sql, values![id_or_name]).await?;
-        rows.first_mut().map(read_account).transpose()
+        let rows = self.connection.rows_built(sql, values![id_or_name]).await?;
+        rows.first().map(read_account).transpose()
     }
 
     /// Every account, by name.
     pub async fn accounts(&mut self) -> Result<Vec<Account>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM accounts ORDER BY name");
-        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
-        rows.iter_mut().map(read_account).collect()
+        let rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter().map(read_account).collect()
     }
 }
 

@@ -43,21 +43,21 @@ pub struct ApprovalSet {
 const COLUMNS: &str = "id, account_id, repository_id, plan_id, group_digest, digest, members, destroys, approver, \
                        reason, at, fallen_at, fallen_reason";
 
-fn read_set(row: &mut Row) -> Result<ApprovalSet, StoreError> {
+fn read_set(row: &Row) -> Result<ApprovalSet, StoreError> {
     Ok(ApprovalSet {
-        id: row.text()?,
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        plan_id: row.text()?,
-        scope: row.optional_digest()?.map_or(SetScope::Plan, SetScope::Group),
-        digest: row.digest()?,
-        members: row.count()?,
-        destroys: row.count()?,
-        approver: row.text()?,
-        reason: row.optional_text()?,
-        at: row.moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        plan_id: row.text("plan_id")?,
+        scope: row.optional_digest("group_digest")?.map_or(SetScope::Plan, SetScope::Group),
+        digest: row.digest("digest")?,
+        members: row.count("members")?,
+        destroys: row.count("destroys")?,
+        approver: row.text("approver")?,
+        reason: row.optional_text("reason")?,
+        at: row.timestamp("at")?,
         fallen: {
-            let (at, reason) = (row.optional_moment()?, row.optional_text()?);
+            let (at, reason) = (row.optional_timestamp("fallen_at")?, row.optional_text("fallen_reason")?);
             at.map(|at| (at, reason.unwrap_or_default()))
         },
     })
@@ -65,19 +65,19 @@ fn read_set(row: &mut Row) -> Result<ApprovalSet, StoreError> {
 
 impl Reading {
     /// Approvals of sets of a repository that count, oldest first.
-    pub async fn approval_sets_standing(
+    pub async fn approval_sets_in_force(
         &mut self,
         repository_id: &str,
     ) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM approval_sets WHERE repository_id = $1 AND fallen_at IS NULL ORDER BY id"
         );
-        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
-        rows.iter_mut().map(read_set).collect()
+        let rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.iter().map(read_set).collect()
     }
 
     /// Approvals of sets of an account that someone gave and that count, oldest first.
-    pub async fn approval_sets_standing_by(
+    pub async fn approval_sets_in_force_by(
         &mut self,
         account_id: &str,
         approver: &str,
@@ -86,15 +86,15 @@ impl Reading {
             "SELECT {COLUMNS} FROM approval_sets WHERE account_id = $1 AND approver = $2 AND fallen_at IS NULL \
              ORDER BY id"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id, approver]).await?;
-        rows.iter_mut().map(read_set).collect()
+        let rows = self.connection.rows_built(sql, values![account_id, approver]).await?;
+        rows.iter().map(read_set).collect()
     }
 
     /// Approvals of sets of a plan, those that fell included, oldest first.
     pub async fn approval_sets_of(&mut self, plan_id: &str) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM approval_sets WHERE plan_id = $1 ORDER BY id");
-        let mut rows = self.connection.rows_built(sql, values![plan_id]).await?;
-        rows.iter_mut().map(read_set).collect()
+        let rows = self.connection.rows_built(sql, values![plan_id]).await?;
+        rows.iter().map(read_set).collect()
     }
 
     /// For which of these contents a set's approval was given to a proposal already: set and content.
@@ -107,8 +107,8 @@ impl Reading {
         let prefix = "WITH given (set_id, digest) AS (VALUES";
         let suffix = ") SELECT approvals.set_id, approvals.digest FROM given CROSS JOIN approvals \
                       WHERE approvals.set_id = given.set_id AND approvals.digest = given.digest";
-        let mut rows = self.connection.rows_many(prefix, pairs.collect(), suffix).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.digest()?))).collect()
+        let rows = self.connection.rows_many(prefix, pairs.collect(), suffix).await?;
+        rows.iter().map(|row| Ok((row.text("set_id")?, row.digest("digest")?))).collect()
     }
 }
 
@@ -146,7 +146,7 @@ impl Writing {
     }
 
     /// Notes that an approval of a set no longer counts. False if it had fallen.
-    pub async fn approval_set_fall(
+    pub async fn approval_set_lapse(
         &mut self,
         id: &str,
         reason: &str,

@@ -5,12 +5,12 @@ use serde_json::{Value as Json, json};
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
-use crate::audit::{Actor, AuditEntry, Audited, COLUMNS, Outcome, read_audited};
+use crate::audit::{Actor, AuditEntry, AuditRecord, COLUMNS, Outcome, read_audit_record};
 use crate::audit_head::AuditHead;
 use crate::checkpoints::Checkpoint;
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::sql::{Row, values};
+use crate::sql::values;
 use crate::write::AccountWriting;
 
 /// What the audit log calls archiving its own entries.
@@ -43,8 +43,8 @@ impl Reading {
     /// The last archived entry of a log; none if the log is whole.
     pub async fn audit_anchor(&mut self, account_id: &str) -> Result<Option<AuditHead>, StoreError> {
         let sql = "SELECT seq, hash FROM audit_anchors WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.first_mut().map(|row| Ok(AuditHead { seq: row.number()?, hash: row.text()? })).transpose()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first().map(|row| Ok(AuditHead { seq: row.number("seq")?, hash: row.text("hash")? })).transpose()
     }
 
     /// Entries of a log after one number up to another, oldest first: the first of them, not more than fit in memory.
@@ -53,12 +53,12 @@ impl Reading {
         account_id: &str,
         after: i64,
         up_to: i64,
-    ) -> Result<Vec<Audited>, StoreError> {
+    ) -> Result<Vec<AuditRecord>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT {AT_ONCE}"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id, after, up_to]).await?;
-        rows.iter_mut().map(read_audited).collect()
+        let rows = self.connection.rows_built(sql, values![account_id, after, up_to]).await?;
+        rows.iter().map(read_audit_record).collect()
     }
 
     /// The newest checkpoint of a log that is not later than a limit.
@@ -70,10 +70,9 @@ impl Reading {
         let newest = match limit {
             ArchiveLimit::UpTo(seq) => seq,
             ArchiveLimit::Before(moment) => {
-                let sql =
-                    "SELECT COALESCE(MAX(seq), 0) FROM audit_checkpoints WHERE account_id = $1 AND at < $2";
-                let mut rows = self.connection.rows(sql, values![account_id, moment]).await?;
-                rows.first_mut().map_or(Ok(0), Row::number)?
+                let sql = "SELECT COALESCE(MAX(seq), 0) AS last_seq FROM audit_checkpoints WHERE account_id = $1 AND at < $2";
+                let rows = self.connection.rows(sql, values![account_id, moment]).await?;
+                rows.first().map_or(Ok(0), |row| row.number("last_seq"))?
             }
         };
         Ok(self.checkpoints(account_id, newest.saturating_add(1), 1).await?.pop())
@@ -121,7 +120,7 @@ impl AccountWriting {
 }
 
 /// Whether an entry tells that the log was archived up to a place.
-pub(crate) fn tells_of(entry: &Audited, anchor: &AuditHead) -> bool {
+pub(crate) fn tells_of(entry: &AuditRecord, anchor: &AuditHead) -> bool {
     let detail = || serde_json::from_str::<Json>(&entry.detail).unwrap_or_default();
     entry.action == ACTION && {
         let detail = detail();

@@ -2,12 +2,15 @@
 //! out or put in between without every later hash showing it.
 
 use serde_json::{Value as Json, json};
+pub use windlass_core::audit::Outcome;
 use windlass_core::digest::Digest;
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 
 use crate::connection::AnyConnection;
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::keys::{read_key, resource_row};
 use crate::sql::{Row, Value, storable, values};
 
 /// Who did something.
@@ -42,28 +45,6 @@ impl Actor {
     }
 }
 
-/// What became of something that was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was done.
-    Done,
-    /// It was refused.
-    Refused,
-    /// It was tried and failed.
-    Failed,
-}
-
-impl Outcome {
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Refused => "refused",
-            Outcome::Failed => "failed",
-        }
-    }
-}
-
 /// An entry that is about to be made.
 #[derive(Clone, Debug)]
 pub struct AuditEntry {
@@ -89,7 +70,7 @@ pub struct AuditEntry {
 
 /// An entry of the log.
 #[derive(Clone, Debug)]
-pub struct Audited {
+pub struct AuditRecord {
     /// Its number.
     pub seq: i64,
     /// When.
@@ -119,30 +100,30 @@ pub struct Audited {
 pub(crate) const COLUMNS: &str = "seq, at, actor, actor_id, token_id, address, request_id, action, target_kind, target, outcome, \
                        before_digest, after_digest, detail, previous_hash, hash";
 
-pub(crate) fn read_audited(row: &mut Row) -> Result<Audited, StoreError> {
-    Ok(Audited {
-        seq: row.number()?,
-        at: row.moment()?,
+pub(crate) fn read_audit_record(row: &Row) -> Result<AuditRecord, StoreError> {
+    Ok(AuditRecord {
+        seq: row.number("seq")?,
+        at: row.timestamp("at")?,
         actor: Actor {
-            name: row.text()?,
-            id: row.optional_text()?,
-            token_id: row.optional_text()?,
-            address: row.optional_text()?,
-            request_id: row.optional_text()?,
+            name: row.text("actor")?,
+            id: row.optional_text("actor_id")?,
+            token_id: row.optional_text("token_id")?,
+            address: row.optional_text("address")?,
+            request_id: row.optional_text("request_id")?,
         },
-        action: row.text()?,
-        target_kind: row.text()?,
-        target: row.text()?,
-        outcome: row.text()?,
-        before: row.optional_text()?,
-        after: row.optional_text()?,
-        detail: row.text()?,
-        previous_hash: row.text()?,
-        hash: row.text()?,
+        action: row.text("action")?,
+        target_kind: row.text("target_kind")?,
+        target: row.text("target")?,
+        outcome: row.text("outcome")?,
+        before: row.optional_text("before_digest")?,
+        after: row.optional_text("after_digest")?,
+        detail: row.text("detail")?,
+        previous_hash: row.text("previous_hash")?,
+        hash: row.text("hash")?,
     })
 }
 
-impl Audited {
+impl AuditRecord {
     /// The hash this entry should have: of its content, its number, its account and the hash before it.
     pub(crate) fn expected_hash(&self, account_id: &str) -> String {
         let content = json!([
@@ -179,7 +160,7 @@ pub(crate) async fn append_audit(
     let mut rows: Vec<Vec<Value>> = Vec::with_capacity(entries.len());
     for entry in entries {
         seq += 1;
-        let mut audited = Audited {
+        let mut audited = AuditRecord {
             seq,
             at: entry.at,
             // The hash is of what is stored.
@@ -223,6 +204,22 @@ pub(crate) async fn append_audit(
 }
 
 impl Reading {
+    /// Who last changed each of these resources, and when, as far as the log tells.
+    pub async fn audit_last_changes(
+        &mut self,
+        account_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<ResourceMap<(String, Timestamp)>, StoreError> {
+        let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
+        let prefix = "WITH given (account_id, kind, name) AS (VALUES";
+        let suffix = ") SELECT given.kind, given.name, actor, at FROM given CROSS JOIN audit \
+                      WHERE audit.account_id = given.account_id AND audit.seq = (SELECT MAX(last.seq) \
+                      FROM audit AS last WHERE last.account_id = given.account_id \
+                      AND last.target_kind = given.kind AND last.target = given.name)";
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| Ok((read_key(row)?, (row.text("actor")?, row.timestamp("at")?)))).collect()
+    }
+
     /// Entries of an account before a number, newest first; of one target if given.
     pub async fn audit(
         &mut self,
@@ -230,7 +227,7 @@ impl Reading {
         target: Option<(&str, &str)>,
         before: i64,
         limit: usize,
-    ) -> Result<Vec<Audited>, StoreError> {
+    ) -> Result<Vec<AuditRecord>, StoreError> {
         let mut sql = format!("SELECT {COLUMNS} FROM audit WHERE account_id = $1 AND seq < $2");
         let mut values = values![account_id, before];
         if let Some((kind, name)) = target {
@@ -238,7 +235,7 @@ impl Reading {
             values.extend(values![kind, name]);
         }
         sql.push_str(&format!(" ORDER BY seq DESC LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_audited).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.iter().map(read_audit_record).collect()
     }
 }

@@ -6,11 +6,10 @@ use std::path::Path;
 use windlass_core::digest::Digest;
 use windlass_core::resource::Kind;
 
+use crate::contents::read_spec;
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
 use crate::page::new_id;
-use crate::resources::read_spec;
-use crate::sql::Row;
 use crate::verify::Verified;
 
 /// One thing that was checked.
@@ -32,26 +31,33 @@ impl Checked {
 const RULES: &[(&str, &str)] = &[
     (
         "every owned resource belongs to a registered repository",
-        "SELECT COUNT(*) FROM resources WHERE owner_id IS NOT NULL \
+        "SELECT COUNT(*) AS count FROM resources WHERE owner_id IS NOT NULL \
          AND owner_id NOT IN (SELECT id FROM repositories)",
     ),
     (
         "every open proposal is a direct change or belongs to a registered repository",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
+        "SELECT COUNT(*) AS count FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
          AND repository_id NOT IN (SELECT id FROM repositories)",
     ),
     (
         "every open proposal is a direct change or belongs to a run",
-        "SELECT COUNT(*) FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
+        "SELECT COUNT(*) AS count FROM proposals WHERE status IN ('pending_approval', 'approved') AND repository_id <> '' \
          AND NOT EXISTS (SELECT 1 FROM run_proposals WHERE run_proposals.proposal_id = proposals.id)",
     ),
     (
+        "what every proposal changes is stored",
+        "SELECT COUNT(*) AS count FROM proposals WHERE \
+         (base_digest IS NOT NULL AND base_digest NOT IN (SELECT digest FROM contents)) \
+         OR (desired_digest IS NOT NULL AND desired_digest NOT IN (SELECT digest FROM contents)) \
+         OR (edited_digest IS NOT NULL AND edited_digest NOT IN (SELECT digest FROM contents))",
+    ),
+    (
         "every account has its chain",
-        "SELECT COUNT(*) FROM accounts WHERE id NOT IN (SELECT account_id FROM chains)",
+        "SELECT COUNT(*) AS count FROM accounts WHERE id NOT IN (SELECT account_id FROM chains)",
     ),
     (
         "no administrator of the installation signs in through a provider of identities",
-        "SELECT COUNT(*) FROM identities JOIN users ON users.id = identities.user_id WHERE users.is_root = 1",
+        "SELECT COUNT(*) AS count FROM identities JOIN users ON users.id = identities.user_id WHERE users.is_root = 1",
     ),
 ];
 
@@ -59,11 +65,11 @@ const RULES: &[(&str, &str)] = &[
 const SPECS: &[(&str, &str)] = &[
     (
         "every resource can be read and is what its digest says",
-        "SELECT kind, name, spec, digest FROM resources",
+        "SELECT kind, name, digest, (SELECT body FROM contents WHERE contents.digest = resources.digest) AS spec FROM resources",
     ),
     (
         "everything git wants can be read and is what its digest says",
-        "SELECT kind, name, spec, digest FROM desired",
+        "SELECT kind, name, digest, (SELECT body FROM contents WHERE contents.digest = desired.digest) AS spec FROM desired",
     ),
 ];
 
@@ -110,8 +116,8 @@ impl Store {
             checked.push(reading.check_references().await?);
         }
         for (what, sql) in RULES {
-            let mut rows = reading.connection.rows(sql, Vec::new()).await?;
-            let count = rows.first_mut().map_or(Ok(0), Row::count)?;
+            let rows = reading.connection.rows(sql, Vec::new()).await?;
+            let count = rows.first().map_or(Ok(0), |row| row.count("count"))?;
             checked.push(Checked::new(*what, (count > 0).then(|| format!("not so for {count}"))));
         }
         for (what, sql) in SPECS {
@@ -129,25 +135,27 @@ impl Store {
 
 impl Reading {
     async fn check_file(&mut self) -> Result<Checked, StoreError> {
-        let mut rows = self.connection.rows("PRAGMA integrity_check", Vec::new()).await?;
-        let told: Vec<String> = rows.iter_mut().map(Row::text).collect::<Result<_, _>>()?;
+        let rows = self.connection.rows("PRAGMA integrity_check", Vec::new()).await?;
+        let told: Vec<String> =
+            rows.iter().map(|row| row.text("integrity_check")).collect::<Result<_, _>>()?;
         Ok(Checked::new("the database file is whole", (told != ["ok"]).then(|| told.join("; "))))
     }
 
     async fn check_references(&mut self) -> Result<Checked, StoreError> {
         let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        let tables: Vec<String> = rows.iter_mut().map(Row::text).collect::<Result<_, _>>()?;
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        let tables: Vec<String> = rows.iter().map(|row| row.text("table")).collect::<Result<_, _>>()?;
         let fault = (!tables.is_empty()).then(|| format!("not so in {}", tables.join(", ")));
         Ok(Checked::new("every row refers to rows that are there", fault))
     }
 
     async fn unsound_specs(&mut self, sql: &'static str) -> Result<Option<String>, StoreError> {
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
+        let rows = self.connection.rows(sql, Vec::new()).await?;
         let mut faults = Vec::new();
-        for row in &mut rows {
-            let (kind, name, spec, digest) = (row.text()?, row.text()?, row.text()?, row.text()?);
-            let read = Kind::from_word(&kind).and_then(|kind| read_spec(kind, &spec).ok());
+        for row in &rows {
+            let (kind, name, digest) = (row.text("kind")?, row.text("name")?, row.text("digest")?);
+            let body = row.optional_text("spec")?;
+            let read = body.zip(Kind::from_word(&kind)).and_then(|(body, kind)| read_spec(kind, &body).ok());
             match read {
                 None => faults.push(format!("{kind} {name} cannot be read")),
                 Some(spec) if Digest::parse(&digest) != Some(spec.digest()) => {
@@ -163,14 +171,22 @@ impl Reading {
     async fn check_targets(&mut self) -> Result<Checked, StoreError> {
         let sql = "SELECT account_id, kind, name, to_kind, to_name FROM resource_references";
         let mut noted = BTreeSet::new();
-        for row in &mut self.connection.rows(sql, Vec::new()).await? {
-            noted.insert([row.text()?, row.text()?, row.text()?, row.text()?, row.text()?]);
+        for row in &self.connection.rows(sql, Vec::new()).await? {
+            noted.insert([
+                row.text("account_id")?,
+                row.text("kind")?,
+                row.text("name")?,
+                row.text("to_kind")?,
+                row.text("to_name")?,
+            ]);
         }
         let mut wrong = 0;
-        let sql = "SELECT account_id, kind, name, spec FROM resources";
-        for row in &mut self.connection.rows(sql, Vec::new()).await? {
-            let (account, kind, name, spec) = (row.text()?, row.text()?, row.text()?, row.text()?);
-            let Some(spec) = Kind::from_word(&kind).and_then(|kind| read_spec(kind, &spec).ok()) else {
+        let sql = "SELECT account_id, kind, name, (SELECT body FROM contents WHERE contents.digest = resources.digest) AS spec \
+                   FROM resources";
+        for row in &self.connection.rows(sql, Vec::new()).await? {
+            let (account, kind, name) = (row.text("account_id")?, row.text("kind")?, row.text("name")?);
+            let body = row.optional_text("spec")?.zip(Kind::from_word(&kind));
+            let Some(spec) = body.and_then(|(body, kind)| read_spec(kind, &body).ok()) else {
                 noted.retain(|[at, of, named, ..]| (at, of, named) != (&account, &kind, &name));
                 continue;
             };

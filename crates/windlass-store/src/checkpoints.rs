@@ -45,14 +45,14 @@ pub struct AuditKey {
 
 const COLUMNS: &str = "account_id, seq, hash, at, key_id, signature";
 
-fn read_checkpoint(row: &mut Row) -> Result<Checkpoint, StoreError> {
+fn read_checkpoint(row: &Row) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
-        account_id: row.text()?,
-        seq: row.number()?,
-        hash: row.text()?,
-        at: row.moment()?,
-        key_id: row.text()?,
-        signature: row.text()?,
+        account_id: row.text("account_id")?,
+        seq: row.number("seq")?,
+        hash: row.text("hash")?,
+        at: row.timestamp("at")?,
+        key_id: row.text("key_id")?,
+        signature: row.text("signature")?,
     })
 }
 
@@ -68,8 +68,8 @@ impl Reading {
             "SELECT {COLUMNS} FROM audit_checkpoints WHERE account_id = $1 AND seq < $2 \
              ORDER BY seq DESC LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id, before]).await?;
-        rows.iter_mut().map(read_checkpoint).collect()
+        let rows = self.connection.rows_built(sql, values![account_id, before]).await?;
+        rows.iter().map(read_checkpoint).collect()
     }
 
     /// Checkpoints that were not sent elsewhere, oldest first.
@@ -77,16 +77,21 @@ impl Reading {
         let sql = format!(
             "SELECT {COLUMNS} FROM audit_checkpoints WHERE sent_at IS NULL ORDER BY at, account_id, seq LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
-        rows.iter_mut().map(read_checkpoint).collect()
+        let rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter().map(read_checkpoint).collect()
     }
 
     /// The head of every chain, with its account; the installation's has none.
     pub async fn audit_heads(&mut self) -> Result<Vec<(String, AuditHead)>, StoreError> {
         let sql = "SELECT account_id, audit_seq, audit_hash FROM chains ORDER BY account_id";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut()
-            .map(|row| Ok((row.text()?, AuditHead { seq: row.number()?, hash: row.text()? })))
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    row.text("account_id")?,
+                    AuditHead { seq: row.number("audit_seq")?, hash: row.text("audit_hash")? },
+                ))
+            })
             .collect()
     }
 
@@ -94,16 +99,16 @@ impl Reading {
     pub async fn audit_keys(&mut self) -> Result<Vec<AuditKey>, StoreError> {
         let sql = "SELECT id, public_key, previous_id, endorsement, acknowledgement, created_at \
                    FROM audit_keys ORDER BY created_at, id";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter()
             .map(|row| {
                 Ok(AuditKey {
-                    id: row.text()?,
-                    public_key: row.text()?,
-                    previous_id: row.optional_text()?,
-                    endorsement: row.optional_text()?,
-                    acknowledgement: row.optional_text()?,
-                    created_at: row.moment()?,
+                    id: row.text("id")?,
+                    public_key: row.text("public_key")?,
+                    previous_id: row.optional_text("previous_id")?,
+                    endorsement: row.optional_text("endorsement")?,
+                    acknowledgement: row.optional_text("acknowledgement")?,
+                    created_at: row.timestamp("created_at")?,
                 })
             })
             .collect()

@@ -1,7 +1,8 @@
 //! One connection to either database.
 //!
-//! Every statement is one text with `$1` placeholders that both understand. What differs between the two is here and in
-//! `db.rs`, and nowhere else.
+//! Every statement is one text with `$1` placeholders that both understand. What differs between the two is here, in
+//! `db.rs` (opening), `sql.rs` (values and rows), `error.rs` (what their errors mean) and `check.rs` (backups and
+//! checks); no statement of a noun knows which of them it speaks to.
 
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
@@ -40,22 +41,26 @@ enum Target<'c> {
 
 /// Whether the database should remember the statement for the next time.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reuse {
+enum StatementCaching {
     Likely,
     /// A long text for so many rows.
     Unlikely,
 }
 
-impl Reuse {
+impl StatementCaching {
     /// Of a statement for some of many rows: those that are full come again at once, with other rows.
-    fn of_chunk(rows: usize, of: usize) -> Reuse {
-        if rows == ROWS_AT_ONCE && of > ROWS_AT_ONCE { Reuse::Likely } else { Reuse::Unlikely }
+    fn of_chunk(rows: usize, of: usize) -> StatementCaching {
+        if rows == ROWS_AT_ONCE && of > ROWS_AT_ONCE {
+            StatementCaching::Likely
+        } else {
+            StatementCaching::Unlikely
+        }
     }
 }
 
 macro_rules! bind_all {
     ($sql:expr, $values:expr, $reuse:expr) => {{
-        let mut query = sqlx::query($sql).persistent($reuse == Reuse::Likely);
+        let mut query = sqlx::query($sql).persistent($reuse == StatementCaching::Likely);
         for value in $values {
             query = match value {
                 Value::Text(text) => query.bind(text),
@@ -82,7 +87,7 @@ impl AnyConnection {
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(sql.into_sql_str(), values, Reuse::Likely).await
+        self.rows_of(sql.into_sql_str(), values, StatementCaching::Likely).await
     }
 
     /// All rows of a statement put together from our own texts.
@@ -91,14 +96,14 @@ impl AnyConnection {
         sql: String,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.rows_of(AssertSqlSafe(sql).into_sql_str(), values, Reuse::Likely).await
+        self.rows_of(AssertSqlSafe(sql).into_sql_str(), values, StatementCaching::Likely).await
     }
 
     async fn rows_of(
         &mut self,
         sql: sqlx::SqlStr,
         values: Vec<Value>,
-        reuse: Reuse,
+        reuse: StatementCaching,
     ) -> Result<Vec<Row>, StoreError> {
         self.check_sound()?;
         let rows = match self.target() {
@@ -116,19 +121,19 @@ impl AnyConnection {
 
     /// Does a statement and says how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, StoreError> {
-        self.execute_of(sql.into_sql_str(), values, Reuse::Likely).await
+        self.execute_of(sql.into_sql_str(), values, StatementCaching::Likely).await
     }
 
     /// Does a statement put together from our own texts.
     pub(crate) async fn execute_built(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StoreError> {
-        self.execute_of(AssertSqlSafe(sql).into_sql_str(), values, Reuse::Likely).await
+        self.execute_of(AssertSqlSafe(sql).into_sql_str(), values, StatementCaching::Likely).await
     }
 
     async fn execute_of(
         &mut self,
         sql: sqlx::SqlStr,
         values: Vec<Value>,
-        reuse: Reuse,
+        reuse: StatementCaching,
     ) -> Result<u64, StoreError> {
         self.check_sound()?;
         let done = match self.target() {
@@ -146,7 +151,7 @@ impl AnyConnection {
     fn check_sound(&self) -> Result<(), StoreError> {
         match self.state {
             State::Sound => Ok(()),
-            State::Failed => Err(StoreError::Spoiled),
+            State::Failed => Err(StoreError::TransactionFailed),
         }
     }
 
@@ -170,7 +175,7 @@ impl AnyConnection {
         let mut touched = 0;
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
-            let reuse = Reuse::of_chunk(chunk.len(), rows.len());
+            let reuse = StatementCaching::of_chunk(chunk.len(), rows.len());
             touched += self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?;
         }
         Ok(touched)
@@ -187,7 +192,7 @@ impl AnyConnection {
         let mut found = Vec::new();
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
-            let reuse = Reuse::of_chunk(chunk.len(), rows.len());
+            let reuse = StatementCaching::of_chunk(chunk.len(), rows.len());
             found.extend(self.rows_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?);
         }
         Ok(found)

@@ -1,76 +1,148 @@
-//! What differs in the files that resources name, kept for as long as proposals are.
+//! Contents by digest: each spec, and each document of an assignment, is stored once, however many rows name it.
+//!
+//! Whoever writes a digest into a row stores the content first, in the same transaction. What nothing names any more is deleted
+//! a day after that was found ([`Writing::contents_sweep`]), so that a transaction that is about to name it never finds it gone:
+//! storing a content takes the mark off it.
 
-use windlass_core::content::{ContentChange, ContentDifference};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_core::digest::Digest;
+use windlass_core::resource::{Kind, Spec};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::retention::{OldRows, RowBudget};
-use crate::sql::{Value, values};
-use crate::write::{AccountWriting, Writing};
+use crate::sql::{Row, values};
+use crate::write::Writing;
 
-fn key_row(account_id: &str, change: &ContentChange) -> Vec<Value> {
-    let before = change.before.map(|before| before.to_string()).unwrap_or_default();
-    values![account_id, &change.path, before, change.after.to_string()]
+/// How long what nothing names is kept. Every transaction is shorter.
+const KEPT_UNUSED: Duration = Duration::from_secs(24 * 3600);
+
+/// Every digest that a row names.
+const NAMED: &str = "SELECT resources.digest FROM resources UNION ALL SELECT desired.digest FROM desired \
+    UNION ALL SELECT base_digest FROM proposals WHERE base_digest IS NOT NULL \
+    UNION ALL SELECT desired_digest FROM proposals WHERE desired_digest IS NOT NULL \
+    UNION ALL SELECT edited_digest FROM proposals WHERE edited_digest IS NOT NULL \
+    UNION ALL SELECT tombstones.digest FROM tombstones UNION ALL SELECT assignments.digest FROM assignments";
+
+/// Reads the specs of rows that belong together. Rows with the same spec share it.
+#[derive(Default)]
+pub(crate) struct SpecReader {
+    read: BTreeMap<(Kind, Digest), Arc<Spec>>,
 }
 
-impl Reading {
-    /// What differs in these changes, as far as it was kept, in no order.
-    pub async fn content_differences(
+impl SpecReader {
+    /// The spec of a digest. The column is its text, looked up by that digest.
+    pub(crate) fn spec(
         &mut self,
-        account_id: &str,
-        changes: &[ContentChange],
-    ) -> Result<Vec<ContentDifference>, StoreError> {
-        let rows = changes.iter().map(|change| key_row(account_id, change)).collect();
-        let prefix = "WITH given (account_id, path, before_id, after_id) AS (VALUES";
-        let suffix = ") SELECT document FROM given CROSS JOIN content_differences AS found \
-                      WHERE found.account_id = given.account_id AND found.path = given.path \
-                      AND found.before_id = given.before_id AND found.after_id = given.after_id";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(|row| row.json()).collect()
+        kind: Kind,
+        digest: Digest,
+        row: &Row,
+        column: &str,
+    ) -> Result<Arc<Spec>, StoreError> {
+        if let Some(spec) = self.read.get(&(kind, digest)) {
+            return Ok(Arc::clone(spec));
+        }
+        let text = row.optional_text(column)?.ok_or_else(|| StoreError::Broken {
+            column: format!("spec of a {kind}"),
+            value: format!("nothing is stored for {digest}"),
+        })?;
+        let spec = Arc::new(read_spec(kind, &text)?);
+        self.read.insert((kind, digest), Arc::clone(&spec));
+        Ok(spec)
+    }
+
+    /// The same where there may be no digest.
+    pub(crate) fn optional_spec(
+        &mut self,
+        kind: Kind,
+        digest: Option<Digest>,
+        row: &Row,
+        column: &str,
+    ) -> Result<Option<Arc<Spec>>, StoreError> {
+        digest.map(|digest| self.spec(kind, digest, row, column)).transpose()
     }
 }
 
-impl AccountWriting {
-    /// Keeps what differs. What was seen in full is not replaced by what could only be seen in part.
-    pub async fn content_differences_put(
+/// Reads a stored spec. It was valid when it was stored.
+pub(crate) fn read_spec(kind: Kind, text: &str) -> Result<Spec, StoreError> {
+    Spec::read_stored(kind, text).ok_or_else(|| StoreError::Broken {
+        column: format!("spec of a {kind}"),
+        value: text.chars().take(80).collect(),
+    })
+}
+
+/// What [`Reading::contents_unnamed`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnnamedContent {
+    /// Which.
+    pub digest: Digest,
+    /// Since when that is known; none if it is news.
+    pub unused_since: Option<Timestamp>,
+}
+
+impl Reading {
+    /// Contents that nothing names: those of which that is news, and those of which it has been known for long enough.
+    /// Reads every row that names one, so it is for a few times a day.
+    pub async fn contents_unnamed(
         &mut self,
-        differences: &[ContentDifference],
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let account_id = self.account_id().to_owned();
-        let row = |difference: &ContentDifference| {
-            let mut row = key_row(&account_id, &difference.change);
-            let document =
-                serde_json::to_string(difference).expect("plain values always serialize into memory");
-            row.extend(values![document, now]);
-            row
-        };
-        let (partial, full): (Vec<_>, Vec<_>) = differences.iter().partition(|found| found.note.is_some());
-        let prefix = "INSERT INTO content_differences (account_id, path, before_id, after_id, document, made_at) VALUES";
-        let suffix =
-            "ON CONFLICT (account_id, path, before_id, after_id) DO UPDATE SET made_at = excluded.made_at";
-        self.connection.execute_many(prefix, partial.into_iter().map(row).collect(), suffix).await?;
-        let suffix = "ON CONFLICT (account_id, path, before_id, after_id) DO UPDATE SET made_at = excluded.made_at, \
-                      document = excluded.document";
-        self.connection.execute_many(prefix, full.into_iter().map(row).collect(), suffix).await?;
-        Ok(())
+        limit: usize,
+    ) -> Result<Vec<UnnamedContent>, StoreError> {
+        let sql = format!(
+            "SELECT contents.digest, unused_since FROM contents WHERE (unused_since IS NULL OR unused_since < $1) \
+             AND contents.digest NOT IN ({NAMED}) LIMIT {limit}"
+        );
+        let rows = self.connection.rows_built(sql, values![now.minus(KEPT_UNUSED)]).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(UnnamedContent {
+                    digest: row.digest("digest")?,
+                    unused_since: row.optional_timestamp("unused_since")?,
+                })
+            })
+            .collect()
     }
 }
 
 impl Writing {
-    /// Forgets what was made before a moment, in accounts where no proposal is older.
-    pub async fn content_differences_forget(
+    /// Stores specs by their digests. One that is there already is not written again.
+    pub(crate) async fn specs_put(&mut self, specs: BTreeMap<Digest, &Spec>) -> Result<(), StoreError> {
+        let text = |(digest, spec): (Digest, &Spec)| {
+            debug_assert_eq!(digest, spec.digest(), "a spec is stored under its own digest");
+            (digest, spec.to_stored())
+        };
+        self.contents_put(specs.into_iter().map(text).collect()).await
+    }
+
+    /// Stores texts by their digests.
+    pub(crate) async fn contents_put(&mut self, texts: BTreeMap<Digest, String>) -> Result<(), StoreError> {
+        let rows = texts.into_iter().map(|(digest, text)| values![digest, text]).collect();
+        let prefix = "INSERT INTO contents (digest, body) VALUES";
+        let suffix =
+            "ON CONFLICT (digest) DO UPDATE SET unused_since = NULL WHERE contents.unused_since IS NOT NULL";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        Ok(())
+    }
+
+    /// Marks what was found to be named by nothing, and deletes what has been for a day, unless someone stored it again
+    /// meanwhile. Says how many it deleted.
+    pub async fn contents_sweep(
         &mut self,
-        before: Timestamp,
-        budget: &mut RowBudget,
+        unnamed: &[UnnamedContent],
+        now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let old = OldRows::new(
-            "content_differences",
-            "account_id, path, before_id, after_id",
-            "made_at < $1 AND NOT EXISTS (SELECT 1 FROM proposals \
-             WHERE proposals.account_id = content_differences.account_id AND proposals.opened_at < $1)",
-        );
-        self.delete_old(old, values![before], budget).await
+        let (old, new): (Vec<UnnamedContent>, Vec<UnnamedContent>) =
+            unnamed.iter().copied().partition(|found| found.unused_since.is_some());
+        let rows = new.iter().map(|found| values![found.digest, now]).collect();
+        let prefix = "WITH given (digest, unused_since) AS (VALUES";
+        let suffix = ") UPDATE contents SET unused_since = given.unused_since FROM given \
+                      WHERE contents.digest = given.digest AND contents.unused_since IS NULL";
+        self.connection.execute_many(prefix, rows, suffix).await?;
+        let rows = old.iter().map(|found| values![found.digest, found.unused_since]).collect();
+        let prefix = "DELETE FROM contents WHERE (digest, unused_since) IN (VALUES";
+        self.connection.execute_many(prefix, rows, ")").await
     }
 }

@@ -22,13 +22,13 @@ pub struct CredentialBinding {
     pub bound_at: Timestamp,
 }
 
-fn read_binding(row: &mut Row) -> Result<CredentialBinding, StoreError> {
+fn read_binding(row: &Row) -> Result<CredentialBinding, StoreError> {
     Ok(CredentialBinding {
-        account_id: row.text()?,
-        credential_path: row.text()?,
-        host: row.text()?,
-        bound_by: row.text()?,
-        bound_at: row.moment()?,
+        account_id: row.text("account_id")?,
+        credential_path: row.text("credential_path")?,
+        host: row.text("host")?,
+        bound_by: row.text("bound_by")?,
+        bound_at: row.timestamp("bound_at")?,
     })
 }
 
@@ -40,8 +40,8 @@ impl Reading {
     ) -> Result<Vec<CredentialBinding>, StoreError> {
         let sql = "SELECT account_id, credential_path, host, bound_by, bound_at FROM credential_bindings \
                    WHERE account_id = $1 ORDER BY credential_path, host";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_binding).collect()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(read_binding).collect()
     }
 
     /// The hosts that a credential of an account is bound to.
@@ -51,8 +51,8 @@ impl Reading {
         path: &str,
     ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT host FROM credential_bindings WHERE account_id = $1 AND credential_path = $2 ORDER BY host";
-        let mut rows = self.connection.rows(sql, values![account_id, path]).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, values![account_id, path]).await?;
+        rows.iter().map(|row| row.text("host")).collect()
     }
 
     /// The hosts that the credential of this path is bound to in any other account.
@@ -63,8 +63,8 @@ impl Reading {
     ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT host FROM credential_bindings WHERE credential_path = $2 AND account_id <> $1 \
                    ORDER BY host";
-        let mut rows = self.connection.rows(sql, values![account_id, path]).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, values![account_id, path]).await?;
+        rows.iter().map(|row| row.text("host")).collect()
     }
 }
 

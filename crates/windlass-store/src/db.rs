@@ -21,7 +21,7 @@ use crate::page::new_id;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Connections for reading. Two cores answer no faster with more.
-const READERS: u32 = 4;
+const READ_CONNECTIONS: u32 = 4;
 
 /// Connections to PostgreSQL: it orders writers itself.
 const POSTGRES_CONNECTIONS: u32 = 10;
@@ -270,7 +270,7 @@ async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
         .connect_with(options.clone())
         .await?;
     let readers = SqlitePoolOptions::new()
-        .max_connections(READERS)
+        .max_connections(READ_CONNECTIONS)
         .acquire_timeout(PATIENCE)
         .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "ON"));
     Ok(Pools::Sqlite { path: path.to_path_buf(), writer, readers })

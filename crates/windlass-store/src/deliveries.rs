@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+pub use windlass_core::delivery::DeliveryState;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -10,40 +11,6 @@ use crate::error::StoreError;
 use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
-
-/// What became of a delivery so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DeliveryState {
-    /// It is to be sent, at once or again.
-    Pending,
-    /// The provider has it.
-    Sent,
-    /// It was given up.
-    Failed,
-    /// It was not sent by itself, because there were too many; a digest tells of it.
-    Suppressed,
-}
-
-impl DeliveryState {
-    /// Every state.
-    pub const ALL: [DeliveryState; 4] =
-        [DeliveryState::Pending, DeliveryState::Sent, DeliveryState::Failed, DeliveryState::Suppressed];
-
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            DeliveryState::Pending => "pending",
-            DeliveryState::Sent => "sent",
-            DeliveryState::Failed => "failed",
-            DeliveryState::Suppressed => "suppressed",
-        }
-    }
-
-    /// The state of this spelling.
-    pub fn from_slug(slug: &str) -> Option<DeliveryState> {
-        DeliveryState::ALL.into_iter().find(|state| state.slug() == slug)
-    }
-}
 
 /// A notification for one provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +51,7 @@ pub struct Delivery {
 
 /// What an attempt came to.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct DeliveryAttempt {
     /// What the delivery is now.
     pub state: DeliveryState,
     /// When it is tried again, if it is.
@@ -106,7 +73,7 @@ pub struct DeliveryFilter {
 
 /// An account whose events were not all looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Behind {
+pub struct EventBacklog {
     /// Which.
     pub account_id: String,
     /// The number of its last event.
@@ -118,24 +85,24 @@ pub struct Behind {
 const COLUMNS: &str = "id, account_id, alert, provider, event_seq, event_kind, group_key, message, state, attempts, \
                        repeats, next_at, last_error, since, created_at, finished_at";
 
-fn read_delivery(row: &mut Row) -> Result<Delivery, StoreError> {
+fn read_delivery(row: &Row) -> Result<Delivery, StoreError> {
     Ok(Delivery {
-        id: row.text()?,
-        account_id: row.text()?,
-        alert: row.text()?,
-        provider: row.text()?,
-        event_seq: row.optional_number()?,
-        event_kind: row.text()?,
-        group_key: row.text()?,
-        message: row.json()?,
-        state: row.word(DeliveryState::from_slug)?,
-        attempts: row.number()?,
-        repeats: row.number()?,
-        next_at: row.moment()?,
-        last_error: row.optional_text()?,
-        since: row.moment()?,
-        created_at: row.moment()?,
-        finished_at: row.optional_moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        alert: row.text("alert")?,
+        provider: row.text("provider")?,
+        event_seq: row.optional_number("event_seq")?,
+        event_kind: row.text("event_kind")?,
+        group_key: row.text("group_key")?,
+        message: row.json("message")?,
+        state: row.word("state", DeliveryState::from_slug)?,
+        attempts: row.number("attempts")?,
+        repeats: row.number("repeats")?,
+        next_at: row.timestamp("next_at")?,
+        last_error: row.optional_text("last_error")?,
+        since: row.timestamp("since")?,
+        created_at: row.timestamp("created_at")?,
+        finished_at: row.optional_timestamp("finished_at")?,
     })
 }
 
@@ -160,15 +127,19 @@ fn row_of(delivery: &Delivery) -> Vec<Value> {
 
 impl Reading {
     /// Accounts with events that were not looked at.
-    pub async fn accounts_behind(&mut self) -> Result<Vec<Behind>, StoreError> {
-        let sql = "SELECT chains.account_id, chains.event_seq, notification_cursors.seq FROM chains \
+    pub async fn accounts_with_backlog(&mut self) -> Result<Vec<EventBacklog>, StoreError> {
+        let sql = "SELECT chains.account_id, chains.event_seq, notification_cursors.seq AS cursor FROM chains \
                    LEFT JOIN notification_cursors ON notification_cursors.account_id = chains.account_id \
                    WHERE chains.account_id <> '' AND chains.event_seq > COALESCE(notification_cursors.seq, 0) \
                    ORDER BY chains.account_id";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter()
             .map(|row| {
-                Ok(Behind { account_id: row.text()?, last: row.number()?, cursor: row.optional_number()? })
+                Ok(EventBacklog {
+                    account_id: row.text("account_id")?,
+                    last: row.number("event_seq")?,
+                    cursor: row.optional_number("cursor")?,
+                })
             })
             .collect()
     }
@@ -176,8 +147,8 @@ impl Reading {
     /// The number of the last event of an account before a moment; 0 if there is none.
     pub async fn event_before(&mut self, account_id: &str, at: Timestamp) -> Result<i64, StoreError> {
         let sql = "SELECT seq FROM events WHERE account_id = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
-        let mut rows = self.connection.rows(sql, values![account_id, at]).await?;
-        rows.first_mut().map_or(Ok(0), Row::number)
+        let rows = self.connection.rows(sql, values![account_id, at]).await?;
+        rows.first().map_or(Ok(0), |row| row.number("seq"))
     }
 
     /// The last delivery of each of these groups since a moment: its id, by group.
@@ -189,11 +160,11 @@ impl Reading {
     ) -> Result<BTreeMap<String, String>, StoreError> {
         let rows = groups.iter().map(|group| values![account_id, *group, since]).collect();
         let prefix = "WITH given (account_id, group_key, since) AS (VALUES";
-        let suffix = ") SELECT deliveries.group_key, MAX(deliveries.id) FROM given CROSS JOIN deliveries \
+        let suffix = ") SELECT deliveries.group_key, MAX(deliveries.id) AS last_id FROM given CROSS JOIN deliveries \
                       WHERE deliveries.account_id = given.account_id AND deliveries.group_key = given.group_key \
                       AND deliveries.created_at > given.since GROUP BY deliveries.group_key";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| Ok((row.text("group_key")?, row.text("last_id")?))).collect()
     }
 
     /// How many deliveries each provider of an account was given since a moment, without those that were suppressed.
@@ -203,19 +174,21 @@ impl Reading {
         since: Timestamp,
     ) -> Result<BTreeMap<String, usize>, StoreError> {
         // By time, for which a plain filter by account would not be used: the others of this minute are few.
-        let sql = "SELECT provider, COUNT(*) FROM deliveries \
+        let sql = "SELECT provider, COUNT(*) AS count FROM deliveries \
                    WHERE created_at > $2 AND account_id || '' = $1 AND state <> 'suppressed' GROUP BY provider";
-        let mut rows = self.connection.rows(sql, values![account_id, since]).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.count()?))).collect()
+        let rows = self.connection.rows(sql, values![account_id, since]).await?;
+        rows.iter().map(|row| Ok((row.text("provider")?, row.count("count")?))).collect()
     }
 
     /// Providers for which deliveries were suppressed that no digest told of: account, provider and how many.
     pub async fn deliveries_untold(&mut self) -> Result<Vec<(String, String, usize)>, StoreError> {
-        let sql = "SELECT account_id, provider, COUNT(*) FROM deliveries \
+        let sql = "SELECT account_id, provider, COUNT(*) AS count FROM deliveries \
                    WHERE state = 'suppressed' AND digest_id IS NULL GROUP BY account_id, provider \
                    ORDER BY account_id, provider";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?, row.count()?))).collect()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter()
+            .map(|row| Ok((row.text("account_id")?, row.text("provider")?, row.count("count")?)))
+            .collect()
     }
 
     /// Deliveries that are to be tried now, those that wait longest first.
@@ -230,8 +203,8 @@ impl Reading {
              (PARTITION BY account_id, provider ORDER BY next_at, id) AS in_lane FROM deliveries \
              WHERE state = 'pending' AND next_at <= $1) AS due) AS fair ORDER BY in_account, next_at, id LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![now]).await?;
-        rows.iter_mut().map(read_delivery).collect()
+        let rows = self.connection.rows_built(sql, values![now]).await?;
+        rows.iter().map(read_delivery).collect()
     }
 
     /// Deliveries of an account, newest first, before an id.
@@ -258,15 +231,15 @@ impl Reading {
             add("id <", before.into());
         }
         sql.push_str(&format!(" ORDER BY id DESC LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_delivery).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.iter().map(read_delivery).collect()
     }
 
     /// A delivery.
     pub async fn delivery(&mut self, account_id: &str, id: &str) -> Result<Option<Delivery>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM deliveries WHERE id = $1 AND account_id = $2");
-        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
-        rows.first_mut().map(read_delivery).transpose()
+        let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first().map(read_delivery).transpose()
     }
 }
 
@@ -315,7 +288,11 @@ impl Writing {
     }
 
     /// Notes what an attempt came to. False if the delivery is no longer to be sent.
-    pub async fn delivery_tried(&mut self, id: &str, tried: &Tried) -> Result<bool, StoreError> {
+    pub async fn delivery_attempted(
+        &mut self,
+        id: &str,
+        tried: &DeliveryAttempt,
+    ) -> Result<bool, StoreError> {
         let finished = (tried.state != DeliveryState::Pending).then_some(tried.at);
         let sql = "UPDATE deliveries SET state = $2, attempts = attempts + 1, next_at = $3, last_error = $4, \
                    finished_at = $5 WHERE id = $1 AND state = 'pending'";

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use windlass_core::digest::Digest;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 
+use crate::contents::SpecReader;
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::resources::read_spec;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
 /// One declared resource as it is stored.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct DesiredResource {
     /// Which.
     pub key: ResourceKey,
     /// The digest of its spec.
@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// A declared resource that is about to be stored.
 #[derive(Clone, Debug)]
-pub struct NewWanted<'d> {
+pub struct NewDesiredResource<'d> {
     /// Its name.
     pub name: &'d str,
     /// Its kind.
@@ -44,7 +44,7 @@ pub struct NewWanted<'d> {
 
 /// A resource of which git and the accepted state do not say the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Differing {
+pub struct DifferingResource {
     /// Which.
     pub key: ResourceKey,
     /// What git wants, and what it wanted when both last agreed; none if it wants nothing.
@@ -53,37 +53,39 @@ pub struct Differing {
     pub accepted: Option<(Digest, Option<String>)>,
 }
 
-fn read_differing(row: &mut Row) -> Result<Differing, StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    let key = ResourceKey::new(kind, row.text()?);
-    let (wanted, last_agreed) = (row.optional_digest()?, row.optional_digest()?);
-    let (accepted, owner) = (row.optional_digest()?, row.optional_text()?);
-    Ok(Differing {
+fn read_differing_resource(row: &Row) -> Result<DifferingResource, StoreError> {
+    let kind = row.word("kind", Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text("name")?);
+    let (wanted, last_agreed) = (row.optional_digest("desired_digest")?, row.optional_digest("last_agreed")?);
+    let (accepted, owner) = (row.optional_digest("accepted_digest")?, row.optional_text("owner_id")?);
+    Ok(DifferingResource {
         key,
         wanted: wanted.map(|digest| (digest, last_agreed)),
         accepted: accepted.map(|digest| (digest, owner)),
     })
 }
 
-fn read_wanted(row: &mut Row) -> Result<Wanted, StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    Ok(Wanted {
-        key: ResourceKey::new(kind, row.text()?),
-        digest: row.digest()?,
-        file: row.text()?,
-        previous_file: row.optional_text()?,
-        last_agreed: row.optional_digest()?,
+fn read_desired(row: &Row) -> Result<DesiredResource, StoreError> {
+    let kind = row.word("kind", Kind::from_word)?;
+    Ok(DesiredResource {
+        key: ResourceKey::new(kind, row.text("name")?),
+        digest: row.digest("digest")?,
+        file: row.text("file")?,
+        previous_file: row.optional_text("previous_file")?,
+        last_agreed: row.optional_digest("last_agreed")?,
     })
 }
 
-const WANTED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest, desired.last_agreed, resources.digest, \
+const DESIRED_DIFFERS: &str = "SELECT desired.kind, desired.name, desired.digest AS desired_digest, desired.last_agreed, \
+    resources.digest AS accepted_digest, \
     resources.owner_id FROM desired LEFT JOIN resources ON resources.account_id = $1 \
     AND resources.kind = desired.kind AND resources.name = desired.name \
     WHERE desired.repository_id = $2 AND (resources.digest IS NULL \
     OR resources.digest <> desired.digest OR resources.owner_id IS NULL \
     OR resources.owner_id <> desired.repository_id)";
 
-const ACCEPTED_NOT_DESIRED: &str = "SELECT kind, name, NULL, NULL, digest, owner_id FROM resources WHERE account_id = $1 \
+const ACCEPTED_NOT_DESIRED: &str = "SELECT kind, name, NULL AS desired_digest, NULL AS last_agreed, digest AS accepted_digest, \
+    owner_id FROM resources WHERE account_id = $1 \
     AND owner_id = $2 AND NOT EXISTS (SELECT 1 FROM desired WHERE desired.repository_id = $2 \
     AND desired.kind = resources.kind AND desired.name = resources.name)";
 
@@ -93,85 +95,92 @@ impl Reading {
         &mut self,
         account_id: &str,
         repository_id: &str,
-    ) -> Result<Vec<Differing>, StoreError> {
-        let mut rows = self.connection.rows(WANTED_DIFFERS, values![account_id, repository_id]).await?;
+    ) -> Result<Vec<DifferingResource>, StoreError> {
+        let mut rows = self.connection.rows(DESIRED_DIFFERS, values![account_id, repository_id]).await?;
         rows.extend(self.connection.rows(ACCEPTED_NOT_DESIRED, values![account_id, repository_id]).await?);
-        rows.iter_mut().map(read_differing).collect()
+        rows.iter().map(read_differing_resource).collect()
     }
 
     /// The same of one resource.
-    pub async fn differing_at(
+    pub async fn differing_resource(
         &mut self,
         account_id: &str,
         repository_id: &str,
         key: &ResourceKey,
-    ) -> Result<Option<Differing>, StoreError> {
+    ) -> Result<Option<DifferingResource>, StoreError> {
         let values = || values![account_id, repository_id, key.kind.slug(), &key.name];
-        let sql = format!("{WANTED_DIFFERS} AND desired.kind = $3 AND desired.name = $4");
+        let sql = format!("{DESIRED_DIFFERS} AND desired.kind = $3 AND desired.name = $4");
         let mut rows = self.connection.rows_built(sql, values()).await?;
         let sql = format!("{ACCEPTED_NOT_DESIRED} AND resources.kind = $3 AND resources.name = $4");
         rows.extend(self.connection.rows_built(sql, values()).await?);
-        rows.first_mut().map(read_differing).transpose()
+        rows.first().map(read_differing_resource).transpose()
     }
 
     /// What a repository wants, without specs.
-    pub async fn wanted(&mut self, repository_id: &str) -> Result<Vec<Wanted>, StoreError> {
+    pub async fn desired(&mut self, repository_id: &str) -> Result<Vec<DesiredResource>, StoreError> {
         let sql = "SELECT kind, name, digest, file, previous_file, last_agreed FROM desired WHERE repository_id = $1";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
-        rows.iter_mut().map(read_wanted).collect()
+        let rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter().map(read_desired).collect()
     }
 
     /// What a repository wants of these resources, with specs.
-    pub async fn wanted_of(
+    pub async fn desired_of(
         &mut self,
         repository_id: &str,
         keys: &[ResourceKey],
-    ) -> Result<ResourceMap<(Wanted, Arc<Spec>)>, StoreError> {
+    ) -> Result<ResourceMap<(DesiredResource, Arc<Spec>)>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-        let suffix = ") SELECT desired.kind, desired.name, digest, file, previous_file, last_agreed, spec \
+        let suffix = ") SELECT desired.kind, desired.name, digest, file, previous_file, last_agreed, \
+                      (SELECT body FROM contents WHERE contents.digest = desired.digest) AS spec \
                       FROM given CROSS JOIN desired WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
-        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows_many(prefix, given, suffix).await?;
+        let mut specs = SpecReader::default();
+        rows.iter()
             .map(|row| {
-                let wanted = read_wanted(row)?;
-                let spec = Arc::new(read_spec(wanted.key.kind, &row.text()?)?);
+                let wanted = read_desired(row)?;
+                let spec = specs.spec(wanted.key.kind, wanted.digest, row, "spec")?;
                 Ok((wanted.key.clone(), (wanted, spec)))
             })
             .collect()
     }
 
     /// The file in which a repository declares a resource.
-    pub async fn wanted_file(
+    pub async fn desired_file(
         &mut self,
         repository_id: &str,
         key: &ResourceKey,
     ) -> Result<Option<String>, StoreError> {
         let sql = "SELECT file FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
         let values = values![repository_id, key.kind.slug(), &key.name];
-        self.connection.rows(sql, values).await?.first_mut().map(Row::text).transpose()
+        self.connection.rows(sql, values).await?.first().map(|row| row.text("file")).transpose()
     }
 
     /// The files that declared these resources of a repository so far: the first since the last change was applied.
-    pub async fn wanted_files(
+    pub async fn desired_files(
         &mut self,
         repository_id: &str,
         keys: &[ResourceKey],
     ) -> Result<ResourceMap<String>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-        let suffix = ") SELECT desired.kind, desired.name, COALESCE(previous_file, file) FROM given \
+        let suffix = ") SELECT desired.kind, desired.name, COALESCE(previous_file, file) AS first_file FROM given \
                       CROSS JOIN desired WHERE desired.repository_id = given.repository_id \
                       AND desired.kind = given.kind AND desired.name = given.name";
-        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
-        rows.iter_mut()
-            .map(|row| Ok((ResourceKey::new(row.word(Kind::from_word)?, row.text()?), row.text()?)))
+        let rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    ResourceKey::new(row.word("kind", Kind::from_word)?, row.text("name")?),
+                    row.text("first_file")?,
+                ))
+            })
             .collect()
     }
 
     /// Which of these repositories declare which of these: repository and resource.
-    pub async fn wanted_among(
+    pub async fn desired_among(
         &mut self,
         pairs: &[(&str, &ResourceKey)],
     ) -> Result<Vec<(String, ResourceKey)>, StoreError> {
@@ -180,40 +189,45 @@ impl Reading {
         let suffix = ") SELECT desired.repository_id, desired.kind, desired.name FROM given CROSS JOIN desired \
                       WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                       AND desired.name = given.name";
-        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter()
             .map(|row| {
-                let repository = row.text()?;
-                Ok((repository, ResourceKey::new(row.word(Kind::from_word)?, row.text()?)))
+                let repository = row.text("repository_id")?;
+                Ok((repository, ResourceKey::new(row.word("kind", Kind::from_word)?, row.text("name")?)))
             })
             .collect()
     }
 
     /// Specs of what a repository wants: of these, or of all.
-    pub async fn wanted_specs(
+    pub async fn desired_specs(
         &mut self,
         repository_id: &str,
         keys: Option<&[ResourceKey]>,
     ) -> Result<ResourceMap<Arc<Spec>>, StoreError> {
-        let mut rows = match keys {
+        let rows = match keys {
             None => {
-                let sql = "SELECT kind, name, spec FROM desired WHERE repository_id = $1";
+                let sql = "SELECT kind, name, digest, \
+                           (SELECT body FROM contents WHERE contents.digest = desired.digest) AS spec \
+                           FROM desired WHERE repository_id = $1";
                 self.connection.rows(sql, values![repository_id]).await?
             }
             Some(keys) => {
                 let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]);
                 let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-                let suffix = ") SELECT desired.kind, desired.name, spec FROM given CROSS JOIN desired \
-                              WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
+                let suffix = ") SELECT desired.kind, desired.name, digest, \
+                              (SELECT body FROM contents WHERE contents.digest = desired.digest) AS spec \
+                              FROM given CROSS JOIN desired WHERE desired.repository_id = given.repository_id AND desired.kind = given.kind \
                               AND desired.name = given.name";
                 self.connection.rows_many(prefix, given.collect(), suffix).await?
             }
         };
-        rows.iter_mut()
+        let mut specs = SpecReader::default();
+        rows.iter()
             .map(|row| {
-                let kind = row.word(Kind::from_word)?;
-                let key = ResourceKey::new(kind, row.text()?);
-                Ok((key, Arc::new(read_spec(kind, &row.text()?)?)))
+                let kind = row.word("kind", Kind::from_word)?;
+                let key = ResourceKey::new(kind, row.text("name")?);
+                let digest = row.digest("digest")?;
+                Ok((key, specs.spec(kind, digest, row, "spec")?))
             })
             .collect()
     }
@@ -221,36 +235,34 @@ impl Reading {
 
 impl Writing {
     /// Replaces what a repository wants. Only what changed is written; of what moves to another file, the first is kept.
-    pub async fn wanted_replace(
+    pub async fn desired_replace(
         &mut self,
         repository_id: &str,
-        wanted: &[NewWanted<'_>],
+        wanted: &[NewDesiredResource<'_>],
     ) -> Result<(), StoreError> {
-        let stored = self.wanted(repository_id).await?;
-        let mut stored: BTreeMap<(Kind, &str), &Wanted> =
+        let stored = self.desired(repository_id).await?;
+        let mut stored: BTreeMap<(Kind, &str), &DesiredResource> =
             stored.iter().map(|stored| ((stored.key.kind, stored.key.name.as_str()), stored)).collect();
-        let mut rows = Vec::new();
+        let mut changed = Vec::new();
         for new in wanted {
             let is_stored = stored
                 .remove(&(new.kind, new.name))
                 .is_some_and(|stored| stored.digest == new.digest && stored.file == new.file);
             if !is_stored {
-                rows.push(values![
-                    repository_id,
-                    new.kind.slug(),
-                    new.name,
-                    new.digest,
-                    new.spec.to_stored(),
-                    new.file
-                ]);
+                changed.push(new);
             }
         }
+        self.specs_put(changed.iter().map(|new| (new.digest, new.spec)).collect()).await?;
+        let row = |new: &&NewDesiredResource<'_>| {
+            values![repository_id, new.kind.slug(), new.name, new.digest, new.file]
+        };
+        let rows = changed.iter().map(row).collect();
         let gone = stored.keys().map(|(kind, name)| values![repository_id, kind.slug(), *name]).collect();
         let prefix = "DELETE FROM desired WHERE (repository_id, kind, name) IN (VALUES";
         self.connection.execute_many(prefix, gone, ")").await?;
-        let prefix = "INSERT INTO desired (repository_id, kind, name, digest, spec, file) VALUES";
+        let prefix = "INSERT INTO desired (repository_id, kind, name, digest, file) VALUES";
         let suffix = "ON CONFLICT (repository_id, kind, name) DO UPDATE SET digest = excluded.digest, \
-                      spec = excluded.spec, file = excluded.file, previous_file = CASE \
+                      file = excluded.file, previous_file = CASE \
                       WHEN excluded.file = desired.file THEN desired.previous_file \
                       ELSE COALESCE(desired.previous_file, desired.file) END";
         self.connection.execute_many(prefix, rows, suffix).await?;

@@ -3,16 +3,17 @@
 use serde_json::Value as Json;
 use windlass_core::digest::Digest;
 use windlass_core::drift::Acceptance;
-use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::keys::{read_key, resource_row};
 use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// A change made by hand that was told and is not resolved.
+/// A manual change that was told and is not resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     /// Which resource.
@@ -31,23 +32,18 @@ pub struct Drift {
     pub detected_at: Timestamp,
 }
 
-fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    Ok(ResourceKey::new(kind, row.text()?))
-}
-
 const ACCEPTANCE: &str = "acceptances.kind, acceptances.name, acceptances.desired_digest, acceptances.accepted_digest, \
                           acceptances.until, acceptances.reason, acceptances.accepted_by, acceptances.at";
 
-fn read_acceptance(row: &mut Row) -> Result<Acceptance, StoreError> {
+fn read_acceptance(row: &Row) -> Result<Acceptance, StoreError> {
     Ok(Acceptance {
         key: read_key(row)?,
-        desired: row.optional_digest()?,
-        accepted: row.optional_digest()?,
-        until: row.optional_moment()?,
-        reason: row.text()?,
-        by: row.text()?,
-        at: row.moment()?,
+        desired: row.optional_digest("desired_digest")?,
+        accepted: row.optional_digest("accepted_digest")?,
+        until: row.optional_timestamp("until")?,
+        reason: row.text("reason")?,
+        by: row.text("accepted_by")?,
+        at: row.timestamp("at")?,
     })
 }
 
@@ -56,8 +52,8 @@ impl Reading {
     pub async fn acceptances(&mut self, repository_id: &str) -> Result<Vec<Acceptance>, StoreError> {
         let sql =
             format!("SELECT {ACCEPTANCE} FROM acceptances WHERE repository_id = $1 ORDER BY kind, name");
-        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
-        rows.iter_mut().map(read_acceptance).collect()
+        let rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.iter().map(read_acceptance).collect()
     }
 
     /// Accepted differences among these resources of repositories, each with what its repository wants of it now.
@@ -68,30 +64,30 @@ impl Reading {
         let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
         let suffix = format!(
-            ") SELECT {ACCEPTANCE}, desired.digest FROM given CROSS JOIN acceptances LEFT JOIN desired \
+            ") SELECT {ACCEPTANCE}, desired.digest AS wanted_digest FROM given CROSS JOIN acceptances LEFT JOIN desired \
              ON desired.repository_id = acceptances.repository_id AND desired.kind = acceptances.kind \
              AND desired.name = acceptances.name WHERE acceptances.repository_id = given.repository_id \
              AND acceptances.kind = given.kind AND acceptances.name = given.name"
         );
-        let mut rows = self.connection.rows_many(prefix, rows.collect(), &suffix).await?;
-        rows.iter_mut().map(|row| Ok((read_acceptance(row)?, row.optional_digest()?))).collect()
+        let rows = self.connection.rows_many(prefix, rows.collect(), &suffix).await?;
+        rows.iter().map(|row| Ok((read_acceptance(row)?, row.optional_digest("wanted_digest")?))).collect()
     }
 
     /// Drift of a repository that was told and is not resolved.
     pub async fn drifts(&mut self, repository_id: &str) -> Result<Vec<Drift>, StoreError> {
         let sql = "SELECT kind, name, desired_digest, accepted_digest, fields, changed_by, changed_at, detected_at \
                    FROM drifts WHERE repository_id = $1 ORDER BY kind, name";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter()
             .map(|row| {
                 Ok(Drift {
                     key: read_key(row)?,
-                    desired: row.optional_digest()?,
-                    accepted: row.optional_digest()?,
-                    fields: row.json()?,
-                    changed_by: row.text()?,
-                    changed_at: row.moment()?,
-                    detected_at: row.moment()?,
+                    desired: row.optional_digest("desired_digest")?,
+                    accepted: row.optional_digest("accepted_digest")?,
+                    fields: row.json("fields")?,
+                    changed_by: row.text("changed_by")?,
+                    changed_at: row.timestamp("changed_at")?,
+                    detected_at: row.timestamp("detected_at")?,
                 })
             })
             .collect()
@@ -107,16 +103,16 @@ impl Reading {
         let suffix = ") SELECT drifts.kind, drifts.name FROM given CROSS JOIN drifts \
                       WHERE drifts.repository_id = given.repository_id AND drifts.kind = given.kind \
                       AND drifts.name = given.name";
-        let mut rows = self.connection.rows_many(prefix, rows.collect(), suffix).await?;
-        rows.iter_mut().map(read_key).collect()
+        let rows = self.connection.rows_many(prefix, rows.collect(), suffix).await?;
+        rows.iter().map(read_key).collect()
     }
 
     /// How many resources of an account have drifted.
     pub async fn drifts_count(&mut self, account_id: &str) -> Result<usize, StoreError> {
-        let sql = "SELECT COUNT(*) FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \
+        let sql = "SELECT COUNT(*) AS count FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \
                    WHERE repositories.account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.first_mut().map_or(Ok(0), Row::count)
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 }
 
@@ -179,31 +175,38 @@ impl Writing {
         self.delete_old(old, values![now], budget).await
     }
 
-    /// Notes a change made by hand.
-    pub async fn drift_put(&mut self, repository_id: &str, drift: &Drift) -> Result<(), StoreError> {
-        let sql = "INSERT INTO drifts (repository_id, kind, name, desired_digest, accepted_digest, fields, changed_by, \
-                   changed_at, detected_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
-                   ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
-                   accepted_digest = excluded.accepted_digest, fields = excluded.fields, changed_by = excluded.changed_by, \
-                   changed_at = excluded.changed_at, detected_at = excluded.detected_at";
-        let values = values![
-            repository_id,
-            drift.key.kind.slug(),
-            &drift.key.name,
-            drift.desired,
-            drift.accepted,
-            drift.fields.to_string(),
-            &drift.changed_by,
-            drift.changed_at,
-            drift.detected_at
-        ];
-        self.connection.execute(sql, values).await?;
+    /// Notes manual changes of a repository's resources.
+    pub async fn drifts_put(&mut self, repository_id: &str, drifts: &[Drift]) -> Result<(), StoreError> {
+        let row = |drift: &Drift| {
+            let mut row = resource_row(repository_id, &drift.key);
+            row.extend(values![
+                drift.desired,
+                drift.accepted,
+                drift.fields.to_string(),
+                &drift.changed_by,
+                drift.changed_at,
+                drift.detected_at
+            ]);
+            row
+        };
+        let prefix = "INSERT INTO drifts (repository_id, kind, name, desired_digest, accepted_digest, fields, changed_by, \
+                      changed_at, detected_at) VALUES";
+        let suffix = "ON CONFLICT (repository_id, kind, name) DO UPDATE SET desired_digest = excluded.desired_digest, \
+                      accepted_digest = excluded.accepted_digest, fields = excluded.fields, \
+                      changed_by = excluded.changed_by, changed_at = excluded.changed_at, \
+                      detected_at = excluded.detected_at";
+        self.connection.execute_many(prefix, drifts.iter().map(row).collect(), suffix).await?;
         Ok(())
     }
 
-    /// Forgets a change made by hand that is no more. False if it was not known.
-    pub async fn drift_remove(&mut self, repository_id: &str, key: &ResourceKey) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM drifts WHERE repository_id = $1 AND kind = $2 AND name = $3";
-        Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
+    /// Forgets manual changes that are no more, and says how many were known.
+    pub async fn drifts_remove(
+        &mut self,
+        repository_id: &str,
+        keys: &[ResourceKey],
+    ) -> Result<u64, StoreError> {
+        let rows = keys.iter().map(|key| resource_row(repository_id, key)).collect();
+        let prefix = "DELETE FROM drifts WHERE (repository_id, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, rows, ")").await
     }
 }

@@ -27,7 +27,7 @@ pub enum StoreError {
     },
     /// Something else in the same transaction failed before.
     #[error("something else in the same transaction failed before; nothing of it is saved")]
-    Spoiled,
+    TransactionFailed,
     /// There is no such account.
     #[error("there is no account {id}")]
     NoAccount {
@@ -125,8 +125,8 @@ mod tests {
         writing.connection.execute("PRAGMA max_page_count = 1", Vec::new()).await.unwrap();
         let refused = writing.setting_put("large", &"x".repeat(1 << 20)).await;
         assert!(matches!(refused, Err(StoreError::DiskFull(_))), "{refused:?}");
-        assert!(matches!(writing.setting("early").await, Err(StoreError::Spoiled)));
-        assert!(matches!(writing.commit().await, Err(StoreError::Spoiled)));
+        assert!(matches!(writing.setting("early").await, Err(StoreError::TransactionFailed)));
+        assert!(matches!(writing.commit().await, Err(StoreError::TransactionFailed)));
 
         let mut writing = store.write().await.unwrap();
         assert_eq!(writing.setting("early").await.unwrap(), None);
@@ -173,8 +173,9 @@ mod tests {
         for (setting, expected) in
             [("SHOW lock_timeout", "15s"), ("SHOW idle_in_transaction_session_timeout", "1min")]
         {
-            let mut rows = writing.connection.rows(setting, Vec::new()).await.unwrap();
-            assert_eq!(rows[0].text().unwrap(), expected);
+            let rows = writing.connection.rows(setting, Vec::new()).await.unwrap();
+            let name = setting.trim_start_matches("SHOW ");
+            assert_eq!(rows[0].text(name).unwrap(), expected);
         }
         drop(writing);
         let mut held = store.write().await.unwrap();
@@ -191,12 +192,12 @@ mod tests {
     async fn every_text_of_a_server_sorts_by_its_bytes() {
         let Some(server) = windlass_testkit::servers::Postgres::shared() else { return };
         let store = Store::open(&Address::parse(&server.fresh_database()).unwrap()).await.unwrap();
-        let sql = "SELECT table_name || '.' || column_name FROM information_schema.columns \
+        let sql = "SELECT table_name || '.' || column_name AS place FROM information_schema.columns \
                    WHERE table_schema = 'public' AND table_name <> '_sqlx_migrations' AND data_type = 'text' \
                    AND collation_name IS DISTINCT FROM 'C'";
         let mut reading = store.read().await.unwrap();
-        let mut rows = reading.connection.rows(sql, Vec::new()).await.unwrap();
-        let other: Vec<String> = rows.iter_mut().map(|row| row.text().unwrap()).collect();
+        let rows = reading.connection.rows(sql, Vec::new()).await.unwrap();
+        let other: Vec<String> = rows.iter().map(|row| row.text("place").unwrap()).collect();
         assert!(other.is_empty(), "{other:?}");
         drop(reading);
         store.close().await;

@@ -40,19 +40,19 @@ pub enum EventOrder {
 const COLUMNS: &str = "seq, kind, severity, resource_kind, resource_name, repository_id, correlation_id, source, \
                        message, payload, at";
 
-fn read_event(row: &mut Row) -> Result<Event, StoreError> {
+fn read_event(row: &Row) -> Result<Event, StoreError> {
     Ok(Event {
-        seq: row.number()?,
-        kind: row.text()?,
-        severity: row.word(Severity::from_slug)?,
-        resource_kind: row.optional_text()?,
-        resource_name: row.optional_text()?,
-        repository_id: row.optional_text()?,
-        correlation_id: row.optional_text()?,
-        source: row.text()?,
-        message: row.text()?,
-        payload: row.json()?,
-        at: row.moment()?,
+        seq: row.number("seq")?,
+        kind: row.text("kind")?,
+        severity: row.word("severity", Severity::from_slug)?,
+        resource_kind: row.optional_text("resource_kind")?,
+        resource_name: row.optional_text("resource_name")?,
+        repository_id: row.optional_text("repository_id")?,
+        correlation_id: row.optional_text("correlation_id")?,
+        source: row.text("source")?,
+        message: row.text("message")?,
+        payload: row.json("payload")?,
+        at: row.timestamp("at")?,
     })
 }
 
@@ -106,15 +106,15 @@ impl Reading {
             }
         }
         sql.push_str(&format!(" LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_event).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.iter().map(read_event).collect()
     }
 
     /// The number of the last event of an account.
     pub async fn last_event(&mut self, account_id: &str) -> Result<i64, StoreError> {
         let sql = "SELECT event_seq FROM chains WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.first_mut().map_or(Ok(0), Row::number)
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first().map_or(Ok(0), |row| row.number("event_seq"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What forges are to show: an outbox. What shall be said is stored with what makes it so; sending comes after.
 
 use windlass_core::digest::Digest;
+pub use windlass_core::forge::{ReportKind, ReportState};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -8,57 +9,6 @@ use crate::error::StoreError;
 use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
-
-/// What a report is shown as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportKind {
-    /// A status beside a commit; the subject is the commit.
-    Status,
-    /// A comment on a pull request; the subject is its number.
-    Comment,
-}
-
-impl ReportKind {
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            ReportKind::Status => "status",
-            ReportKind::Comment => "comment",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<ReportKind> {
-        [ReportKind::Status, ReportKind::Comment].into_iter().find(|kind| kind.slug() == slug)
-    }
-}
-
-/// Where a report is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportState {
-    /// To be sent when its time comes.
-    Waiting,
-    /// The forge shows it.
-    Sent,
-    /// It was tried often enough; a new content or new settings begin anew.
-    Failed,
-}
-
-impl ReportState {
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            ReportState::Waiting => "waiting",
-            ReportState::Sent => "sent",
-            ReportState::Failed => "failed",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<ReportState> {
-        [ReportState::Waiting, ReportState::Sent, ReportState::Failed]
-            .into_iter()
-            .find(|state| state.slug() == slug)
-    }
-}
 
 /// What a forge shall show.
 #[derive(Clone, Copy, Debug)]
@@ -109,20 +59,20 @@ pub struct ForgeReport {
 const COLUMNS: &str = "account_id, repository_id, kind, subject, content, digest, run_id, state, attempts, next_at, \
                        last_error, updated_at";
 
-fn read_report(row: &mut Row) -> Result<ForgeReport, StoreError> {
+fn read_report(row: &Row) -> Result<ForgeReport, StoreError> {
     Ok(ForgeReport {
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        kind: row.word(ReportKind::from_slug)?,
-        subject: row.text()?,
-        content: row.text()?,
-        digest: row.digest()?,
-        run_id: row.optional_text()?,
-        state: row.word(ReportState::from_slug)?,
-        attempts: row.number()?,
-        next_at: row.moment()?,
-        last_error: row.optional_text()?,
-        updated_at: row.moment()?,
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        kind: row.word("kind", ReportKind::from_slug)?,
+        subject: row.text("subject")?,
+        content: row.text("content")?,
+        digest: row.digest("digest")?,
+        run_id: row.optional_text("run_id")?,
+        state: row.word("state", ReportState::from_slug)?,
+        attempts: row.number("attempts")?,
+        next_at: row.timestamp("next_at")?,
+        last_error: row.optional_text("last_error")?,
+        updated_at: row.timestamp("updated_at")?,
     })
 }
 
@@ -142,12 +92,12 @@ impl Reading {
              WHERE state = 'waiting' AND (next_at <= $1 OR next_at > $2)) AS due) AS fair \
              ORDER BY in_account, next_at, repository_id, kind, subject LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
-        rows.iter_mut().map(read_report).collect()
+        let rows = self.connection.rows_built(sql, values![now, latest]).await?;
+        rows.iter().map(read_report).collect()
     }
 
     /// Whether a report still waits to be sent as it was read.
-    pub async fn forge_report_stands(&mut self, report: &ForgeReport) -> Result<bool, StoreError> {
+    pub async fn forge_report_is_current(&mut self, report: &ForgeReport) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM forge_reports WHERE repository_id = $1 AND kind = $2 AND subject = $3 \
                    AND digest = $4 AND attempts = $5 AND state = 'waiting'";
         let (id, kind) = (&report.repository_id, report.kind.slug());
@@ -168,8 +118,8 @@ impl Reading {
              ORDER BY updated_at DESC, subject LIMIT {limit}"
         );
         let values = values![repository_id, kind.slug(), account_id];
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_report).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.iter().map(read_report).collect()
     }
 }
 

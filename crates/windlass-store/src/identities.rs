@@ -1,33 +1,13 @@
 //! Who people are at a provider of identities, and which of their memberships come from their groups there.
 
+pub use windlass_core::access::MembershipOrigin as Origin;
+use windlass_core::access::Role;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
-use crate::sql::{Row, values};
+use crate::sql::values;
 use crate::write::Writing;
-
-/// Where a membership comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Someone gave it; only someone takes it.
-    Hand,
-    /// Their groups gave it, and take it.
-    Groups,
-}
-
-impl Origin {
-    pub(crate) fn slug(self) -> &'static str {
-        match self {
-            Origin::Hand => "hand",
-            Origin::Groups => "groups",
-        }
-    }
-
-    pub(crate) fn from_slug(slug: &str) -> Origin {
-        if slug == Origin::Groups.slug() { Origin::Groups } else { Origin::Hand }
-    }
-}
 
 /// What someone may do in an account, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +15,7 @@ pub struct Membership {
     /// The account.
     pub account_id: String,
     /// Their role there.
-    pub role: String,
+    pub role: Role,
     /// Where it comes from.
     pub origin: Origin,
 }
@@ -44,15 +24,15 @@ impl Reading {
     /// The id of the person who is this subject at this issuer.
     pub async fn identity_user(&mut self, issuer: &str, subject: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2";
-        let mut rows = self.connection.rows(sql, values![issuer, subject]).await?;
-        rows.first_mut().map(Row::text).transpose()
+        let rows = self.connection.rows(sql, values![issuer, subject]).await?;
+        rows.first().map(|row| row.text("user_id")).transpose()
     }
 
     /// The issuers at which a person is known.
     pub async fn identity_issuers(&mut self, user_id: &str) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT issuer FROM identities WHERE user_id = $1 ORDER BY issuer";
-        let mut rows = self.connection.rows(sql, values![user_id]).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter().map(|row| row.text("issuer")).collect()
     }
 
     /// The ids of the people of an account who sign in through a provider.
@@ -60,25 +40,25 @@ impl Reading {
         let sql = "SELECT DISTINCT identities.user_id FROM identities \
                    JOIN memberships ON memberships.user_id = identities.user_id \
                    WHERE memberships.account_id = $1 ORDER BY identities.user_id";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(|row| row.text("user_id")).collect()
     }
 
     /// Whether a person who signs in through a provider has an e-mail address there that is not known to be theirs.
     pub async fn identity_unverified(&mut self, user_id: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT COUNT(*) FROM identities WHERE user_id = $1 AND email_verified = 0";
-        let mut rows = self.connection.rows(sql, values![user_id]).await?;
-        Ok(rows.first_mut().map_or(Ok(0), Row::count)? > 0)
+        let sql = "SELECT COUNT(*) AS count FROM identities WHERE user_id = $1 AND email_verified = 0";
+        let rows = self.connection.rows(sql, values![user_id]).await?;
+        Ok(rows.first().map_or(Ok(0), |row| row.count("count"))? > 0)
     }
 
     /// Every membership of a person with where it comes from, by account.
     pub async fn membership_origins(&mut self, user_id: &str) -> Result<Vec<Membership>, StoreError> {
         let sql = "SELECT account_id, role, origin FROM memberships WHERE user_id = $1 ORDER BY account_id";
-        let mut rows = self.connection.rows(sql, values![user_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter()
             .map(|row| {
-                let (account_id, role) = (row.text()?, row.text()?);
-                Ok(Membership { account_id, role, origin: Origin::from_slug(&row.text()?) })
+                let (account_id, role) = (row.text("account_id")?, row.word("role", Role::from_slug)?);
+                Ok(Membership { account_id, role, origin: row.word("origin", Origin::from_slug)? })
             })
             .collect()
     }

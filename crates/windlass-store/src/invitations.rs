@@ -1,5 +1,6 @@
 //! Invitations: people who are asked to join an account and have not answered.
 
+use windlass_core::access::Role;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -18,7 +19,7 @@ pub struct Invitation {
     /// Who is asked, by e-mail address, lower case.
     pub email: String,
     /// The role they would have.
-    pub role: String,
+    pub role: Role,
     /// Who asks, by id.
     pub invited_by: String,
     /// Since when.
@@ -31,16 +32,16 @@ pub struct Invitation {
 
 const COLUMNS: &str = "id, account_id, email, role, invited_by, created_at, expires_at, declined_at";
 
-fn read_invitation(row: &mut Row) -> Result<Invitation, StoreError> {
+fn read_invitation(row: &Row) -> Result<Invitation, StoreError> {
     Ok(Invitation {
-        id: row.text()?,
-        account_id: row.text()?,
-        email: row.text()?,
-        role: row.text()?,
-        invited_by: row.text()?,
-        created_at: row.moment()?,
-        expires_at: row.moment()?,
-        declined_at: row.optional_moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        email: row.text("email")?,
+        role: row.word("role", Role::from_slug)?,
+        invited_by: row.text("invited_by")?,
+        created_at: row.timestamp("created_at")?,
+        expires_at: row.timestamp("expires_at")?,
+        declined_at: row.optional_timestamp("declined_at")?,
     })
 }
 
@@ -54,8 +55,8 @@ impl Reading {
         let sql = format!(
             "SELECT {COLUMNS} FROM invitations WHERE account_id = $1 AND expires_at > $2 ORDER BY email"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id, now]).await?;
-        rows.iter_mut().map(read_invitation).collect()
+        let rows = self.connection.rows_built(sql, values![account_id, now]).await?;
+        rows.iter().map(read_invitation).collect()
     }
 
     /// The invitations of whoever has this e-mail address that they can still accept, newest first.
@@ -68,8 +69,8 @@ impl Reading {
             "SELECT {COLUMNS} FROM invitations WHERE email = $1 AND expires_at > $2 AND declined_at IS NULL \
              ORDER BY id DESC"
         );
-        let mut rows = self.connection.rows_built(sql, values![email.to_lowercase(), now]).await?;
-        rows.iter_mut().map(read_invitation).collect()
+        let rows = self.connection.rows_built(sql, values![email.to_lowercase(), now]).await?;
+        rows.iter().map(read_invitation).collect()
     }
 }
 
@@ -85,13 +86,13 @@ impl Writing {
             &invitation.id,
             &invitation.account_id,
             invitation.email.to_lowercase(),
-            &invitation.role,
+            invitation.role.slug(),
             &invitation.invited_by,
             invitation.created_at,
             invitation.expires_at
         ];
-        let mut rows = self.connection.rows(sql, values).await?;
-        rows.first_mut().map_or_else(|| Ok(invitation.clone()), read_invitation)
+        let rows = self.connection.rows(sql, values).await?;
+        rows.first().map_or_else(|| Ok(invitation.clone()), read_invitation)
     }
 
     /// Notes that someone declined.

@@ -39,9 +39,9 @@ impl Store {
                    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at, \
                    replica_id = excluded.replica_id, epoch = leases.epoch + 1 \
                    WHERE leases.expires_at <= $4 OR leases.expires_at > $5 RETURNING epoch";
-        let values = values![name, holder, now.after(length), now, now.after(length * 2), self.replica_id()];
-        let mut rows = writing.connection.rows(sql, values).await?;
-        let epoch = rows.first_mut().map(|row| row.number()).transpose()?;
+        let values = values![name, holder, now.plus(length), now, now.plus(length * 2), self.replica_id()];
+        let rows = writing.connection.rows(sql, values).await?;
+        let epoch = rows.first().map(|row| row.number("epoch")).transpose()?;
         writing.commit().await?;
         Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.to_owned(), epoch }))
     }
@@ -56,7 +56,7 @@ impl Store {
         let mut writing = self.write().await?;
         let sql = "UPDATE leases SET expires_at = $4 WHERE name = $1 AND holder = $2 AND epoch = $3 \
                    AND expires_at > 0";
-        let values = values![&lease.name, &lease.holder, lease.epoch, now.after(length)];
+        let values = values![&lease.name, &lease.holder, lease.epoch, now.plus(length)];
         let is_held = writing.connection.execute(sql, values).await? == 1;
         writing.commit().await?;
         Ok(is_held)

@@ -23,6 +23,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (15, "audit_archive", include_str!("../migrations/0015_audit_archive.sql")),
     (16, "replicas", include_str!("../migrations/0016_replicas.sql")),
     (17, "state_versions", include_str!("../migrations/0017_state_versions.sql")),
+    (18, "contents", include_str!("../migrations/0018_contents.sql")),
+    (19, "targets", include_str!("../migrations/0019_targets.sql")),
 ];
 
 /// Every migration as SQLite takes it: as it is written.

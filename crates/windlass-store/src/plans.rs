@@ -17,7 +17,7 @@ use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
 /// Changes in one row.
-const STEPS_IN_ROW: usize = 250;
+const STEPS_PER_ROW: usize = 250;
 
 /// A plan, without its changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,18 +60,18 @@ pub struct UnopenedPlan {
 const COLUMNS: &str = "plans.id, plans.account_id, plans.repository_id, plans.run_id, plans.parent_id, plans.digest, \
                        plans.steps, plans.sets, plans.confirmed_commit, plans.created_at";
 
-fn read_plan(row: &mut Row) -> Result<PlanRecord, StoreError> {
+fn read_plan(row: &Row) -> Result<PlanRecord, StoreError> {
     Ok(PlanRecord {
-        id: row.text()?,
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        run_id: row.text()?,
-        parent_id: row.optional_text()?,
-        digest: row.digest()?,
-        steps: row.count()?,
-        sets: row.json()?,
-        confirmed_commit: row.optional_text()?,
-        created_at: row.moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        run_id: row.text("run_id")?,
+        parent_id: row.optional_text("parent_id")?,
+        digest: row.digest("digest")?,
+        steps: row.count("steps")?,
+        sets: row.json("sets")?,
+        confirmed_commit: row.optional_text("confirmed_commit")?,
+        created_at: row.timestamp("created_at")?,
     })
 }
 
@@ -79,8 +79,8 @@ impl Reading {
     /// The newest plan of a repository.
     pub async fn plan_newest(&mut self, repository_id: &str) -> Result<Option<PlanRecord>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM plans WHERE repository_id = $1 ORDER BY id DESC LIMIT 1");
-        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
-        rows.first_mut().map(read_plan).transpose()
+        let rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.first().map(read_plan).transpose()
     }
 
     /// The plan of a run of an account; none if it found nothing to do, or is older than plans are kept.
@@ -93,16 +93,16 @@ impl Reading {
             "SELECT {COLUMNS} FROM sync_runs JOIN plans ON plans.id = sync_runs.plan_id \
              WHERE sync_runs.id = $1 AND sync_runs.account_id = $2"
         );
-        let mut rows = self.connection.rows_built(sql, values![run_id, account_id]).await?;
-        rows.first_mut().map(read_plan).transpose()
+        let rows = self.connection.rows_built(sql, values![run_id, account_id]).await?;
+        rows.first().map(read_plan).transpose()
     }
 
     /// The changes of a plan, in order. None are kept of a plan that is not its repository's newest.
     pub async fn plan_steps(&mut self, plan_id: &str) -> Result<Vec<StoredStep>, StoreError> {
         let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 ORDER BY position";
         let mut steps = Vec::new();
-        for row in &mut self.connection.rows(sql, values![plan_id]).await? {
-            steps.extend(row.json::<Vec<StoredStep>>()?);
+        for row in &self.connection.rows(sql, values![plan_id]).await? {
+            steps.extend(row.json::<Vec<StoredStep>>("steps")?);
         }
         Ok(steps)
     }
@@ -113,11 +113,11 @@ impl Reading {
         plan_id: &str,
         position: usize,
     ) -> Result<Vec<(usize, StoredStep)>, StoreError> {
-        let first = position / STEPS_IN_ROW * STEPS_IN_ROW;
+        let first = position / STEPS_PER_ROW * STEPS_PER_ROW;
         let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 AND position = $2";
-        let mut rows = self.connection.rows(sql, values![plan_id, first]).await?;
-        let Some(row) = rows.first_mut() else { return Ok(Vec::new()) };
-        let steps: Vec<StoredStep> = row.json()?;
+        let rows = self.connection.rows(sql, values![plan_id, first]).await?;
+        let Some(row) = rows.first() else { return Ok(Vec::new()) };
+        let steps: Vec<StoredStep> = row.json("steps")?;
         Ok(steps
             .into_iter()
             .enumerate()
@@ -132,14 +132,14 @@ impl Reading {
                    FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
                    WHERE sync_runs.account_id = $1 AND sync_runs.next_position IS NOT NULL \
                    AND sync_runs.plan_id IS NOT NULL ORDER BY sync_runs.id";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter()
             .map(|row| {
                 Ok(UnopenedPlan {
-                    run_id: row.text()?,
-                    repository_id: row.text()?,
-                    plan_id: row.text()?,
-                    next_position: row.count()?,
+                    run_id: row.text("id")?,
+                    repository_id: row.text("repository_id")?,
+                    plan_id: row.text("plan_id")?,
+                    next_position: row.count("next_position")?,
                 })
             })
             .collect()
@@ -157,12 +157,16 @@ impl Reading {
                       FROM given CROSS JOIN proposals WHERE proposals.repository_id = given.repository_id \
                       AND proposals.kind = given.kind AND proposals.name = given.name \
                       AND proposals.status = 'applied' AND proposals.edited_digest IS NULL";
-        let mut rows = self.connection.rows_many(prefix, given, suffix).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows_many(prefix, given, suffix).await?;
+        rows.iter()
             .map(|row| {
-                let kind = row.word(Kind::from_word)?;
-                let key = ResourceKey::new(kind, row.text()?);
-                Ok(windlass_core::gate::binding(&key, row.optional_digest()?, row.optional_digest()?))
+                let kind = row.word("kind", Kind::from_word)?;
+                let key = ResourceKey::new(kind, row.text("name")?);
+                Ok(windlass_core::gate::approval_digest(
+                    &key,
+                    row.optional_digest("base_digest")?,
+                    row.optional_digest("desired_digest")?,
+                ))
             })
             .collect()
     }
@@ -189,9 +193,9 @@ impl Writing {
         ];
         self.connection.execute(sql, values).await?;
         let row = |(index, steps): (usize, &[StoredStep])| -> Vec<Value> {
-            values![&record.id, index * STEPS_IN_ROW, json_text(&steps)]
+            values![&record.id, index * STEPS_PER_ROW, json_text(&steps)]
         };
-        let rows = plan.steps.chunks(STEPS_IN_ROW).enumerate().map(row).collect();
+        let rows = plan.steps.chunks(STEPS_PER_ROW).enumerate().map(row).collect();
         self.connection
             .execute_many("INSERT INTO plan_steps (plan_id, position, steps) VALUES", rows, "")
             .await?;
@@ -244,16 +248,16 @@ impl Writing {
         if budget.is_spent() {
             return Ok(0);
         }
-        let sql = "SELECT plans.id, (SELECT COUNT(*) FROM plan_steps WHERE plan_steps.plan_id = plans.id) FROM plans \
+        let sql = "SELECT plans.id, (SELECT COUNT(*) AS count FROM plan_steps WHERE plan_steps.plan_id = plans.id) AS parts FROM plans \
                    WHERE created_at < $1 AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id) \
                    LIMIT $2";
         let mut ids: Vec<Vec<Value>> = Vec::new();
-        for row in &mut self.connection.rows(sql, values![before, budget.left()]).await? {
+        for row in &self.connection.rows(sql, values![before, budget.left()]).await? {
             if budget.is_spent() {
                 break;
             }
-            ids.push(values![row.text()?]);
-            budget.spend(1 + row.count()? as u64);
+            ids.push(values![row.text("id")?]);
+            budget.spend(1 + row.count("parts")? as u64);
         }
         for prefix in
             ["DELETE FROM plan_steps WHERE plan_id IN (VALUES", "DELETE FROM plans WHERE id IN (VALUES"]

@@ -1,5 +1,6 @@
 //! Previews: what a commit or files would change. Only the last of each reference is kept, under the same id.
 
+pub use windlass_core::preview::{PreviewOutcome, PreviewSource};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -10,57 +11,6 @@ use crate::write::Writing;
 
 /// Previews of one repository that are kept. Whoever makes up references must not fill the disk.
 const KEPT_EACH: usize = 200;
-
-/// Where the files of a preview came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreviewSource {
-    /// The server fetched them.
-    Git,
-    /// Whoever asked sent them.
-    Files,
-}
-
-impl PreviewSource {
-    /// The spelling in the database and the API.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            PreviewSource::Git => "git",
-            PreviewSource::Files => "files",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<PreviewSource> {
-        [PreviewSource::Git, PreviewSource::Files].into_iter().find(|source| source.slug() == slug)
-    }
-}
-
-/// What was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreviewOutcome {
-    /// Nothing would change.
-    Nothing,
-    /// Something would.
-    Changes,
-    /// A problem stops the plan.
-    Problems,
-}
-
-impl PreviewOutcome {
-    /// The spelling in the database and the API.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            PreviewOutcome::Nothing => "nothing",
-            PreviewOutcome::Changes => "changes",
-            PreviewOutcome::Problems => "problems",
-        }
-    }
-
-    fn from_slug(slug: &str) -> Option<PreviewOutcome> {
-        [PreviewOutcome::Nothing, PreviewOutcome::Changes, PreviewOutcome::Problems]
-            .into_iter()
-            .find(|outcome| outcome.slug() == slug)
-    }
-}
 
 /// What a reference of a repository would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +41,7 @@ pub struct Preview {
     pub created_at: Timestamp,
 }
 
-/// What stands between SELECT and FROM, in the order in which it is read.
+/// What stands between SELECT and FROM.
 macro_rules! columns {
     () => {
         "id, account_id, repository_id, reference, source, commit_sha, base_commit, requested_by, outcome, changes, \
@@ -99,19 +49,19 @@ macro_rules! columns {
     };
 }
 
-fn read(row: &mut Row) -> Result<Preview, StoreError> {
+fn read(row: &Row) -> Result<Preview, StoreError> {
     Ok(Preview {
-        id: row.text()?,
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        reference: row.text()?,
-        source: row.word(PreviewSource::from_slug)?,
-        commit_sha: row.optional_text()?,
-        base_commit: row.optional_text()?,
-        requested_by: row.optional_text()?,
-        outcome: row.word(PreviewOutcome::from_slug)?,
-        changes: row.count()?,
-        created_at: row.moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        reference: row.text("reference")?,
+        source: row.word("source", PreviewSource::from_slug)?,
+        commit_sha: row.optional_text("commit_sha")?,
+        base_commit: row.optional_text("base_commit")?,
+        requested_by: row.optional_text("requested_by")?,
+        outcome: row.word("outcome", PreviewOutcome::from_slug)?,
+        changes: row.count("changes")?,
+        created_at: row.timestamp("created_at")?,
         document: String::new(),
     })
 }
@@ -121,10 +71,10 @@ impl Reading {
     pub async fn preview(&mut self, account_id: &str, id: &str) -> Result<Option<Preview>, StoreError> {
         let sql =
             concat!("SELECT ", columns!(), ", document FROM previews WHERE id = $1 AND account_id = $2");
-        let mut rows = self.connection.rows(sql, values![id, account_id]).await?;
-        let Some(row) = rows.first_mut() else { return Ok(None) };
+        let rows = self.connection.rows(sql, values![id, account_id]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
         let preview = read(row)?;
-        Ok(Some(Preview { document: row.text()?, ..preview }))
+        Ok(Some(Preview { document: row.text("document")?, ..preview }))
     }
 
     /// The previews of a repository, newest first, without their documents.
@@ -140,8 +90,8 @@ impl Reading {
             " FROM previews WHERE repository_id = $1 AND account_id = $2 \
              ORDER BY created_at DESC, id DESC LIMIT $3"
         );
-        let mut rows = self.connection.rows(sql, values![repository_id, account_id, limit]).await?;
-        rows.iter_mut().map(read).collect()
+        let rows = self.connection.rows(sql, values![repository_id, account_id, limit]).await?;
+        rows.iter().map(read).collect()
     }
 }
 
@@ -170,8 +120,8 @@ impl Writing {
             &preview.document,
             preview.created_at,
         ];
-        let mut rows = self.connection.rows(sql, values).await?;
-        let id = rows.first_mut().map_or_else(|| Ok(preview.id.clone()), Row::text)?;
+        let rows = self.connection.rows(sql, values).await?;
+        let id = rows.first().map_or_else(|| Ok(preview.id.clone()), |row| row.text("id"))?;
         let sql = "DELETE FROM previews WHERE repository_id = $1 AND id IN (SELECT id FROM previews \
                    WHERE repository_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)";
         self.connection.execute(sql, values![&preview.repository_id, KEPT_EACH]).await?;

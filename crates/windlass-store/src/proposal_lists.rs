@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_core::conflict::OpenProposal;
-use windlass_core::diff::Action;
+use windlass_core::conflict::HoldingProposal;
+use windlass_core::diff::{Action, Cause};
 use windlass_core::digest::Digest;
-use windlass_core::proposal::{Approval, Declined, Offered, Proposal, Status, Turn};
+use windlass_core::proposal::{ApplyOrder, Approval, ExistingProposal, Proposal, RejectedChange, Status};
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_core::run::Fates;
+use windlass_core::run::ProposalOutcomes;
 use windlass_core::time::Timestamp;
 
+use crate::contents::{SpecReader, read_spec};
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
-use crate::proposals::{COLUMNS, cause_of, read_proposal};
-use crate::resources::read_spec;
+use crate::proposals::{COLUMNS, read_proposal, read_proposals};
 use crate::sql::{Row, Value, values};
 
 /// Which proposals to list.
@@ -45,7 +45,7 @@ pub type Approvals = BTreeMap<String, Vec<Approval>>;
 
 /// Where a list by run and position stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanPlace {
+pub struct PlanCursor {
     /// The last proposal's run.
     pub run_id: String,
     /// Its place in the order.
@@ -71,8 +71,8 @@ impl Reading {
     /// A proposal of an account.
     pub async fn proposal(&mut self, account_id: &str, id: &str) -> Result<Option<Proposal>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE id = $1 AND account_id = $2");
-        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
-        rows.first_mut().map(read_proposal).transpose()
+        let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        Ok(read_proposals(rows)?.pop())
     }
 
     /// Proposals of an account, newest first, before an id.
@@ -89,8 +89,8 @@ impl Reading {
             sql.push_str(&format!(" AND proposals.id < ${}", values.len()));
         }
         sql.push_str(&format!(" ORDER BY proposals.id DESC LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        read_proposals(rows)
     }
 
     /// Proposals of an account by run, the newest first, and in it in the order in which they are applied.
@@ -98,7 +98,7 @@ impl Reading {
         &mut self,
         account_id: &str,
         filter: &ProposalFilter,
-        after: Option<&PlanPlace>,
+        after: Option<&PlanCursor>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
         let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
@@ -113,8 +113,8 @@ impl Reading {
         sql.push_str(&format!(
             " ORDER BY proposals.run_id DESC, proposals.position, proposals.id LIMIT {limit}"
         ));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        read_proposals(rows)
     }
 
     /// How many proposals of an account there are.
@@ -123,25 +123,25 @@ impl Reading {
         account_id: &str,
         filter: &ProposalFilter,
     ) -> Result<usize, StoreError> {
-        let (sql, values) = chosen("COUNT(*)", account_id, filter);
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.first_mut().map_or(Ok(0), Row::count)
+        let (sql, values) = chosen("COUNT(*) AS count", account_id, filter);
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 
     /// How many open proposals of an account there are of each repository, kind and change.
     pub async fn proposals_tally(&mut self, account_id: &str) -> Result<Vec<Tally>, StoreError> {
         let sql = "SELECT repository_name, kind, CASE WHEN base_digest IS NULL THEN 'create' \
-                   WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) FROM proposals \
+                   WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) AS count FROM proposals \
                    WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
                    GROUP BY repository_name, kind, change";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter()
             .map(|row| {
                 Ok(Tally {
-                    repository_name: row.text()?,
-                    kind: row.word(Kind::from_word)?,
-                    change: row.text()?,
-                    count: row.count()?,
+                    repository_name: row.text("repository_name")?,
+                    kind: row.word("kind", Kind::from_word)?,
+                    change: row.text("change")?,
+                    count: row.count("count")?,
                 })
             })
             .collect()
@@ -153,8 +153,8 @@ impl Reading {
             "SELECT {COLUMNS} FROM run_proposals JOIN proposals ON proposals.id = run_proposals.proposal_id \
              WHERE run_proposals.run_id = $1 ORDER BY run_proposals.position, proposals.id"
         );
-        let mut rows = self.connection.rows_built(sql, values![run_id]).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values![run_id]).await?;
+        read_proposals(rows)
     }
 
     /// A part of the proposals of a run, in the order in which they are applied: in one of these states, after a place.
@@ -167,7 +167,7 @@ impl Reading {
         limit: usize,
     ) -> Result<Vec<(usize, Proposal)>, StoreError> {
         let mut sql = format!(
-            "SELECT {COLUMNS}, run_proposals.position FROM run_proposals JOIN proposals \
+            "SELECT {COLUMNS}, run_proposals.position AS run_position FROM run_proposals JOIN proposals \
              ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1"
         );
         let mut values = values![run_id];
@@ -182,11 +182,12 @@ impl Reading {
             );
         }
         sql.push_str(&format!(" ORDER BY run_proposals.position, proposals.id LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows_built(sql, values).await?;
+        let mut specs = SpecReader::default();
+        rows.iter()
             .map(|row| {
-                let proposal = read_proposal(row)?;
-                Ok((row.count()?, proposal))
+                let proposal = read_proposal(row, &mut specs)?;
+                Ok((row.count("run_position")?, proposal))
             })
             .collect()
     }
@@ -196,12 +197,18 @@ impl Reading {
         &mut self,
         run_id: &str,
     ) -> Result<Vec<(Status, usize, Option<Timestamp>)>, StoreError> {
-        let sql = "SELECT proposals.status, COUNT(*), MAX(proposals.decided_at) FROM run_proposals JOIN proposals \
+        let sql = "SELECT proposals.status, COUNT(*) AS count, MAX(proposals.decided_at) AS last_decided_at FROM run_proposals JOIN proposals \
                    ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1 \
                    GROUP BY proposals.status ORDER BY proposals.status";
-        let mut rows = self.connection.rows(sql, values![run_id]).await?;
-        rows.iter_mut()
-            .map(|row| Ok((row.word(Status::from_slug)?, row.count()?, row.optional_moment()?)))
+        let rows = self.connection.rows(sql, values![run_id]).await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    row.word("status", Status::from_slug)?,
+                    row.count("count")?,
+                    row.optional_timestamp("last_decided_at")?,
+                ))
+            })
             .collect()
     }
 
@@ -217,8 +224,8 @@ impl Reading {
             ") SELECT {COLUMNS} FROM given CROSS JOIN proposals WHERE proposals.id = given.id \
              AND proposals.account_id = given.account_id ORDER BY given.turn"
         );
-        let mut rows = self.connection.rows_many(prefix, rows, &suffix).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_many(prefix, rows, &suffix).await?;
+        read_proposals(rows)
     }
 
     /// Open proposals about resources of an account: which resource, and the proposal's id.
@@ -232,33 +239,37 @@ impl Reading {
         let suffix = ") SELECT proposals.kind, proposals.name, proposals.id FROM given CROSS JOIN proposals \
                       WHERE proposals.account_id = given.account_id AND proposals.kind = given.kind \
                       AND proposals.name = given.name AND proposals.status IN ('pending_approval', 'approved')";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter()
             .map(|row| {
-                let kind = row.word(Kind::from_word)?;
-                Ok((ResourceKey::new(kind, row.text()?), row.text()?))
+                let kind = row.word("kind", Kind::from_word)?;
+                Ok((ResourceKey::new(kind, row.text("name")?), row.text("id")?))
             })
             .collect()
     }
 
     /// What became of the proposals of a run, as far as it decides what the run is.
-    pub async fn run_fates(&mut self, account_id: &str, run_id: &str) -> Result<Fates, StoreError> {
+    pub async fn run_outcomes(
+        &mut self,
+        account_id: &str,
+        run_id: &str,
+    ) -> Result<ProposalOutcomes, StoreError> {
         // Begins with what is open, of which there is little: a run may have any number of closed ones.
         let sql = "SELECT proposals.id FROM proposals CROSS JOIN run_proposals WHERE proposals.account_id = $1 \
                    AND proposals.status IN ('pending_approval', 'approved') AND run_proposals.run_id = $2 \
                    AND run_proposals.proposal_id = proposals.id LIMIT 1";
         if !self.connection.rows(sql, values![account_id, run_id]).await?.is_empty() {
-            return Ok(Fates::Open);
+            return Ok(ProposalOutcomes::Open);
         }
-        let sql = "SELECT proposals.status, COUNT(*) FROM run_proposals JOIN proposals \
+        let sql = "SELECT proposals.status, COUNT(*) AS count FROM run_proposals JOIN proposals \
                    ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1 \
                    GROUP BY proposals.status";
         let mut rows = self.connection.rows(sql, values![run_id]).await?;
         let counts: Vec<(Status, usize)> = rows
             .iter_mut()
-            .map(|row| Ok((row.word(Status::from_slug)?, row.count()?)))
+            .map(|row| Ok((row.word("status", Status::from_slug)?, row.count("count")?)))
             .collect::<Result<_, StoreError>>()?;
-        Ok(Fates::closed(&counts))
+        Ok(ProposalOutcomes::closed(&counts))
     }
 
     /// The runs that proposals belong to.
@@ -267,8 +278,8 @@ impl Reading {
         let prefix = "WITH given (id) AS (VALUES";
         let suffix = ") SELECT DISTINCT run_proposals.run_id FROM given CROSS JOIN run_proposals \
                       WHERE run_proposals.proposal_id = given.id";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| row.text("run_id")).collect()
     }
 
     /// The open proposals of a repository that were opened for a commit.
@@ -281,20 +292,29 @@ impl Reading {
             "SELECT {COLUMNS} FROM proposals WHERE repository_id = $1 AND commit_sha = $2 \
              AND status IN ('pending_approval', 'approved') ORDER BY id"
         );
-        let mut rows = self.connection.rows_built(sql, values![repository_id, commit_sha]).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values![repository_id, commit_sha]).await?;
+        read_proposals(rows)
     }
 
     /// The open proposals of a repository, as the core compares them with a new plan.
-    pub async fn proposals_offered(&mut self, repository_id: &str) -> Result<Vec<Offered>, StoreError> {
+    pub async fn proposals_open_of(
+        &mut self,
+        repository_id: &str,
+    ) -> Result<Vec<ExistingProposal>, StoreError> {
         let sql = "SELECT id, kind, name, base_digest, desired_digest, status FROM proposals \
                    WHERE repository_id = $1 AND status IN ('pending_approval', 'approved') ORDER BY id";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter()
             .map(|row| {
-                let id = row.text()?;
+                let id = row.text("id")?;
                 let (key, base, desired) = read_identity(row)?;
-                Ok(Offered { id, key, base, desired, status: row.word(Status::from_slug)? })
+                Ok(ExistingProposal {
+                    id,
+                    key,
+                    base,
+                    desired,
+                    status: row.word("status", Status::from_slug)?,
+                })
             })
             .collect()
     }
@@ -304,36 +324,40 @@ impl Reading {
         &mut self,
         account_id: &str,
         repository_id: Option<&str>,
-    ) -> Result<Vec<OpenProposal>, StoreError> {
+    ) -> Result<Vec<HoldingProposal>, StoreError> {
         let sql = "SELECT id, repository_id, repository_name, kind, name, cause, \
-                   CASE WHEN kind IN ('network', 'peer', 'virtual_ip') THEN COALESCE(edited_spec, after_spec) END \
+                   CASE WHEN kind IN ('network', 'peer', 'virtual_ip') THEN (SELECT body FROM contents \
+                   WHERE digest = COALESCE(edited_digest, desired_digest)) END AS spec \
                    FROM proposals WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
                    AND repository_id IN (SELECT repositories.id FROM repositories WHERE repositories.account_id = $1 \
                    AND repositories.id <> $2) ORDER BY id";
-        let mut rows =
-            self.connection.rows(sql, values![account_id, repository_id.unwrap_or_default()]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![account_id, repository_id.unwrap_or_default()]).await?;
+        rows.iter()
             .map(|row| {
-                let (id, repository_id, repository_name) = (row.text()?, row.text()?, row.text()?);
-                let key = ResourceKey::new(row.word(Kind::from_word)?, row.text()?);
-                let cause = row.word(cause_of)?;
-                let spec = row.optional_text()?.map(|text| read_spec(key.kind, &text)).transpose()?;
-                Ok(OpenProposal { id, repository_id, repository_name, key, cause, spec })
+                let (id, repository_id, repository_name) =
+                    (row.text("id")?, row.text("repository_id")?, row.text("repository_name")?);
+                let key = ResourceKey::new(row.word("kind", Kind::from_word)?, row.text("name")?);
+                let cause = row.word("cause", Cause::from_slug)?;
+                let spec = row.optional_text("spec")?.map(|text| read_spec(key.kind, &text)).transpose()?;
+                Ok(HoldingProposal { id, repository_id, repository_name, key, cause, spec })
             })
             .collect()
     }
 
     /// The last rejection of each resource of a repository, unless something else became of it since.
-    pub async fn proposals_declined(&mut self, repository_id: &str) -> Result<Vec<Declined>, StoreError> {
+    pub async fn proposals_rejected(
+        &mut self,
+        repository_id: &str,
+    ) -> Result<Vec<RejectedChange>, StoreError> {
         let sql = "SELECT kind, name, base_digest, desired_digest, until_change FROM proposals AS last \
                    WHERE repository_id = $1 AND status = 'rejected' AND NOT EXISTS (SELECT 1 FROM proposals AS later \
                    WHERE later.repository_id = last.repository_id AND later.kind = last.kind \
                    AND later.name = last.name AND later.id > last.id) ORDER BY id";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
-        rows.iter_mut()
+        let rows = self.connection.rows(sql, values![repository_id]).await?;
+        rows.iter()
             .map(|row| {
                 let (key, base, desired) = read_identity(row)?;
-                Ok(Declined { key, base, desired, until_change: row.yes()? })
+                Ok(RejectedChange { key, base, desired, until_change: row.yes("until_change")? })
             })
             .collect()
     }
@@ -342,7 +366,7 @@ impl Reading {
     pub async fn proposals_to_apply(
         &mut self,
         account_id: &str,
-        after: Option<&Turn>,
+        after: Option<&ApplyOrder>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
         let mut values = values![account_id];
@@ -353,8 +377,8 @@ impl Reading {
             sql.push_str(" AND (position, id) > ($2, $3)");
         }
         sql.push_str(&format!(" ORDER BY position, id LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        read_proposals(rows)
     }
 
     /// Undecided proposals of an account that wait for something beside approval.
@@ -363,8 +387,8 @@ impl Reading {
             "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status = 'pending_approval' \
              AND blocked_by <> '[]' ORDER BY id"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_proposal).collect()
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        read_proposals(rows)
     }
 
     /// Accounts that have proposals which are approved, or wait for something beside approval, or plans with changes that
@@ -376,17 +400,19 @@ impl Reading {
                    AND proposals.status = 'pending_approval' AND proposals.blocked_by <> '[]') \
                    OR EXISTS (SELECT 1 FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
                    WHERE sync_runs.account_id = accounts.id AND sync_runs.next_position IS NOT NULL) ORDER BY id";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter().map(|row| row.text("id")).collect()
     }
 
     /// Undecided proposals of every account that nobody decided in time: account and id.
     pub async fn proposals_expired(&mut self, now: Timestamp) -> Result<Vec<(String, String)>, StoreError> {
         let sql = "SELECT account_id, id FROM proposals WHERE status IN ('pending_approval', 'approved') \
                    AND expires_at <= $1";
-        let mut rows = self.connection.rows(sql, values![now]).await?;
-        let mut expired: Vec<(String, String)> =
-            rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect::<Result<_, StoreError>>()?;
+        let rows = self.connection.rows(sql, values![now]).await?;
+        let mut expired: Vec<(String, String)> = rows
+            .iter()
+            .map(|row| Ok((row.text("account_id")?, row.text("id")?)))
+            .collect::<Result<_, StoreError>>()?;
         // Sorted here: asked to sort, SQLite prefers to read every proposal in that order.
         expired.sort();
         Ok(expired)
@@ -394,10 +420,10 @@ impl Reading {
 
     /// How many proposals of an account are in each state that is open.
     pub async fn proposals_count(&mut self, account_id: &str) -> Result<Vec<(Status, usize)>, StoreError> {
-        let sql = "SELECT status, COUNT(*) FROM proposals WHERE account_id = $1 \
+        let sql = "SELECT status, COUNT(*) AS count FROM proposals WHERE account_id = $1 \
                    AND status IN ('pending_approval', 'approved') GROUP BY status";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut().map(|row| Ok((row.word(Status::from_slug)?, row.count()?))).collect()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(|row| Ok((row.word("status", Status::from_slug)?, row.count("count")?))).collect()
     }
 
     /// The approvals given to a proposal, oldest first.
@@ -416,22 +442,22 @@ impl Reading {
                       WHERE approval_sets.id = approvals.set_id AND approval_sets.fallen_at IS NOT NULL) \
                       ORDER BY at, approver";
         let mut given = Approvals::new();
-        for row in &mut self.connection.rows_many(prefix, rows, suffix).await? {
-            let proposal_id = row.text()?;
+        for row in &self.connection.rows_many(prefix, rows, suffix).await? {
+            let proposal_id = row.text("proposal_id")?;
             given.entry(proposal_id).or_default().push(read_approval(row)?);
         }
         Ok(given)
     }
 }
 
-fn read_approval(row: &mut Row) -> Result<Approval, StoreError> {
+fn read_approval(row: &Row) -> Result<Approval, StoreError> {
     Ok(Approval {
-        approver: row.text()?,
-        digest: row.digest()?,
-        reason: row.optional_text()?,
-        at: row.moment()?,
-        set_id: row.optional_text()?,
-        fallen: row.optional_text()?,
+        approver: row.text("approver")?,
+        digest: row.digest("digest")?,
+        reason: row.optional_text("reason")?,
+        at: row.timestamp("at")?,
+        set_id: row.optional_text("set_id")?,
+        fallen: row.optional_text("fallen_reason")?,
     })
 }
 
@@ -486,8 +512,8 @@ fn chosen(columns: &str, account_id: &str, filter: &ProposalFilter) -> (String, 
     (sql, values)
 }
 
-fn read_identity(row: &mut Row) -> Result<(ResourceKey, Option<Digest>, Option<Digest>), StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    let key = ResourceKey::new(kind, row.text()?);
-    Ok((key, row.optional_digest()?, row.optional_digest()?))
+fn read_identity(row: &Row) -> Result<(ResourceKey, Option<Digest>, Option<Digest>), StoreError> {
+    let kind = row.word("kind", Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text("name")?);
+    Ok((key, row.optional_digest("base_digest")?, row.optional_digest("desired_digest")?))
 }

@@ -1,35 +1,41 @@
 //! Proposals and the approvals given to them.
 
-use std::sync::Arc;
-
 use windlass_core::diff::{Cause, Change};
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::proposal::{Approval, Edit, Proposal, Status};
-use windlass_core::resource::{Kind, ResourceKey, Spec};
+use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
 
+use crate::contents::SpecReader;
 use crate::error::StoreError;
-use crate::resources::read_spec;
 use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
-/// The columns of a proposal, in the order [`read_proposal`] takes them.
+/// The columns of a proposal.
 pub(crate) const COLUMNS: &str = "proposals.id, proposals.account_id, proposals.repository_id, \
     proposals.repository_name, proposals.run_id, proposals.kind, proposals.name, proposals.cause, \
-    proposals.base_digest, proposals.desired_digest, proposals.before_spec, proposals.after_spec, proposals.position, \
-    proposals.edited_digest, proposals.edited_spec, proposals.edited_by, proposals.commit_sha, proposals.author, \
+    proposals.base_digest, (SELECT body FROM contents WHERE digest = proposals.base_digest) AS before_spec, \
+    proposals.desired_digest, (SELECT body FROM contents WHERE digest = proposals.desired_digest) AS after_spec, proposals.position, \
+    proposals.edited_digest, (SELECT body FROM contents WHERE digest = proposals.edited_digest) AS edited_spec, proposals.edited_by, proposals.commit_sha, proposals.author, \
     proposals.file, proposals.line, proposals.status, proposals.blocked_by, proposals.waits_for, proposals.reason, \
     proposals.decided_by, proposals.until_change, proposals.opened_at, proposals.expires_at, proposals.decided_at, \
     proposals.closed_at, proposals.version, proposals.contributors, proposals.owner_id, proposals.direct_reason, \
     proposals.previous_file, proposals.contributors_gap";
 
-pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
-    let (id, account_id, repository_id) = (row.text()?, row.text()?, row.text()?);
-    let (repository_name, run_id) = (row.text()?, row.text()?);
-    let change = read_change(row)?;
-    let position = row.count()?;
-    let edit = read_edit(row, change.key.kind)?;
+/// Reads proposals that belong together.
+pub(crate) fn read_proposals(rows: Vec<Row>) -> Result<Vec<Proposal>, StoreError> {
+    let mut specs = SpecReader::default();
+    rows.iter().map(|row| read_proposal(row, &mut specs)).collect()
+}
+
+pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposal, StoreError> {
+    let (id, account_id, repository_id) =
+        (row.text("id")?, row.text("account_id")?, row.text("repository_id")?);
+    let (repository_name, run_id) = (row.text("repository_name")?, row.text("run_id")?);
+    let change = read_change(row, specs)?;
+    let position = row.count("position")?;
+    let edit = read_edit(row, change.key.kind, specs)?;
     let mut proposal = Proposal {
         id,
         account_id,
@@ -39,28 +45,28 @@ pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
         change,
         position,
         edit,
-        commit_sha: row.text()?,
-        author: row.optional_text()?,
+        commit_sha: row.text("commit_sha")?,
+        author: row.optional_text("author")?,
         declared_at: {
-            let file = row.optional_text()?;
-            let line = row.count()?;
+            let file = row.optional_text("file")?;
+            let line = row.count("line")?;
             file.map(|file| (file, line))
         },
-        status: row.word(Status::from_slug)?,
-        blocked_by: row.json()?,
-        waits_for: row.json()?,
-        reason: row.optional_text()?,
-        decided_by: row.optional_text()?,
-        until_change: row.yes()?,
-        opened_at: row.moment()?,
-        expires_at: row.moment()?,
-        decided_at: row.optional_moment()?,
-        closed_at: row.optional_moment()?,
-        version: row.number()?,
+        status: row.word("status", Status::from_slug)?,
+        blocked_by: row.json("blocked_by")?,
+        waits_for: row.json("waits_for")?,
+        reason: row.optional_text("reason")?,
+        decided_by: row.optional_text("decided_by")?,
+        until_change: row.yes("until_change")?,
+        opened_at: row.timestamp("opened_at")?,
+        expires_at: row.timestamp("expires_at")?,
+        decided_at: row.optional_timestamp("decided_at")?,
+        closed_at: row.optional_timestamp("closed_at")?,
+        version: row.number("version")?,
         contributors: Contributors::kept(read_people(row)?, None),
-        owner_id: row.optional_text()?,
-        direct_reason: row.optional_text()?,
-        previous_file: row.optional_text()?,
+        owner_id: row.optional_text("owner_id")?,
+        direct_reason: row.optional_text("direct_reason")?,
+        previous_file: row.optional_text("previous_file")?,
     };
     if let Some(gap) = read_gap(row)? {
         proposal.contributors.note_gap(gap);
@@ -72,19 +78,16 @@ pub(crate) fn read_proposal(row: &mut Row) -> Result<Proposal, StoreError> {
     Ok(proposal)
 }
 
-/// Contributors as they are stored: a list of role and person.
-pub(crate) fn read_people(row: &mut Row) -> Result<Vec<Contributor>, StoreError> {
-    let stored: Vec<(String, String)> = row.json()?;
-    let known = stored
-        .into_iter()
-        .filter_map(|(role, person)| Some(Contributor { role: ContributorRole::from_slug(&role)?, person }));
-    Ok(known.collect())
+/// Contributors as they are stored: a list of role and person. A role that is not known is an error: whoever is left out
+/// could approve what they had a hand in.
+pub(crate) fn read_people(row: &Row) -> Result<Vec<Contributor>, StoreError> {
+    let stored: Vec<(ContributorRole, String)> = row.json("contributors")?;
+    Ok(stored.into_iter().map(|(role, person)| Contributor { role, person }).collect())
 }
 
-/// Why someone may be missing among them. A reason that is not known here is one nevertheless.
-pub(crate) fn read_gap(row: &mut Row) -> Result<Option<ContributorsGap>, StoreError> {
-    let stored = row.optional_text()?;
-    Ok(stored.map(|slug| ContributorsGap::from_slug(&slug).unwrap_or(ContributorsGap::HistoryNotFollowed)))
+/// Why someone may be missing among them.
+pub(crate) fn read_gap(row: &Row) -> Result<Option<ContributorsGap>, StoreError> {
+    row.optional_word("contributors_gap", ContributorsGap::from_slug)
 }
 
 pub(crate) fn people_text(contributors: &Contributors) -> String {
@@ -97,36 +100,23 @@ pub(crate) fn gap_slug(contributors: &Contributors) -> Option<&'static str> {
     contributors.gap().map(ContributorsGap::slug)
 }
 
-fn read_change(row: &mut Row) -> Result<Change, StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    let key = ResourceKey::new(kind, row.text()?);
-    let cause = row.word(cause_of)?;
-    let (base, desired) = (row.optional_digest()?, row.optional_digest()?);
-    let spec = |text: Option<String>| text.map(|text| read_spec(kind, &text).map(Arc::new)).transpose();
-    let (before, after) = (spec(row.optional_text()?)?, spec(row.optional_text()?)?);
+fn read_change(row: &Row, specs: &mut SpecReader) -> Result<Change, StoreError> {
+    let kind = row.word("kind", Kind::from_word)?;
+    let key = ResourceKey::new(kind, row.text("name")?);
+    let cause = row.word("cause", Cause::from_slug)?;
+    let base = row.optional_digest("base_digest")?;
+    let before = specs.optional_spec(kind, base, row, "before_spec")?;
+    let desired = row.optional_digest("desired_digest")?;
+    let after = specs.optional_spec(kind, desired, row, "after_spec")?;
     Ok(Change { key, cause, before, base, after, desired })
 }
 
-fn read_edit(row: &mut Row, kind: Kind) -> Result<Option<Edit>, StoreError> {
-    let (digest, spec, by) = (row.optional_digest()?, row.optional_text()?, row.optional_text()?);
+fn read_edit(row: &Row, kind: Kind, specs: &mut SpecReader) -> Result<Option<Edit>, StoreError> {
+    let digest = row.optional_digest("edited_digest")?;
+    let spec = specs.optional_spec(kind, digest, row, "edited_spec")?;
+    let by = row.optional_text("edited_by")?;
     let (Some(digest), Some(spec), Some(by)) = (digest, spec, by) else { return Ok(None) };
-    Ok(Some(Edit { spec: Arc::new(read_spec(kind, &spec)?), digest, by }))
-}
-
-pub(crate) fn cause_of(slug: &str) -> Option<Cause> {
-    [Cause::Declared, Cause::Edited, Cause::Adopted, Cause::Contested, Cause::Removed]
-        .into_iter()
-        .find(|cause| cause_slug(*cause) == slug)
-}
-
-fn cause_slug(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Declared => "declared",
-        Cause::Edited => "edited",
-        Cause::Adopted => "adopted",
-        Cause::Contested => "contested",
-        Cause::Removed => "removed",
-    }
+    Ok(Some(Edit { spec, digest, by }))
 }
 
 fn json_list(texts: &[String]) -> String {
@@ -136,6 +126,12 @@ fn json_list(texts: &[String]) -> String {
 impl Writing {
     /// Opens proposals, each also as part of the run that opens it.
     pub async fn proposals_add(&mut self, proposals: &[Proposal]) -> Result<(), StoreError> {
+        let specs = proposals.iter().flat_map(|proposal| {
+            let change = &proposal.change;
+            let before = change.base.zip(change.before.as_deref());
+            before.into_iter().chain(change.desired.zip(change.after.as_deref()))
+        });
+        self.specs_put(specs.collect()).await?;
         let rows: Vec<Vec<Value>> = proposals
             .iter()
             .map(|proposal| {
@@ -149,12 +145,10 @@ impl Writing {
                     &proposal.run_id,
                     change.key.kind.slug(),
                     &change.key.name,
-                    cause_slug(change.cause),
+                    change.cause.slug(),
                     proposal.position,
                     change.base,
                     change.desired,
-                    change.before.as_deref().map(Spec::to_stored),
-                    change.after.as_deref().map(Spec::to_stored),
                     &proposal.commit_sha,
                     &proposal.author,
                     file,
@@ -177,7 +171,7 @@ impl Writing {
             })
             .collect();
         let prefix = "INSERT INTO proposals (id, account_id, repository_id, repository_name, run_id, kind, name, cause, \
-                      position, base_digest, desired_digest, before_spec, after_spec, commit_sha, author, file, line, \
+                      position, base_digest, desired_digest, commit_sha, author, file, line, \
                       status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
                       version, contributors, owner_id, direct_reason, previous_file, contributors_gap) VALUES";
         self.connection.execute_many(prefix, rows, "").await?;
@@ -208,14 +202,14 @@ impl Writing {
     }
 
     /// Notes where standing proposals are in the newest plan and what they wait for.
-    pub async fn proposals_place(&mut self, placed: &[Placed<'_>]) -> Result<(), StoreError> {
+    pub async fn proposals_place(&mut self, placed: &[ProposalPosition<'_>]) -> Result<(), StoreError> {
         let rows = placed
             .iter()
             .map(|placed| {
                 values![
                     placed.id,
                     placed.position,
-                    cause_slug(placed.cause),
+                    placed.cause.slug(),
                     json_list(&placed.waits_for),
                     json_list(&placed.blocked_by)
                 ]
@@ -240,12 +234,12 @@ impl Writing {
     }
 
     /// Moves a proposal from one state to the next. False if it is no longer in the first.
-    pub async fn proposal_move(&mut self, id: &str, moved: &Moved<'_>) -> Result<bool, StoreError> {
+    pub async fn proposal_move(&mut self, id: &str, moved: &ProposalMove<'_>) -> Result<bool, StoreError> {
         Ok(self.proposals_move(&[(id, *moved)]).await? == 1)
     }
 
     /// Moves proposals from one state to the next, and says how many were in the first.
-    pub async fn proposals_move(&mut self, moves: &[(&str, Moved<'_>)]) -> Result<u64, StoreError> {
+    pub async fn proposals_move(&mut self, moves: &[(&str, ProposalMove<'_>)]) -> Result<u64, StoreError> {
         let rows = moves.iter().map(|(id, moved)| moved.row(id)).collect();
         let prefix = "WITH given (id, old, new, reason, decided_by, until_change, at, closes) AS (VALUES";
         let suffix = ") UPDATE proposals SET status = given.new, reason = given.reason, \
@@ -267,13 +261,13 @@ impl Writing {
         edit: Option<&Edit>,
         contributors: &Contributors,
     ) -> Result<bool, StoreError> {
-        let sql = "UPDATE proposals SET edited_digest = $3, edited_spec = $4, edited_by = $5, contributors = $6, \
-                   contributors_gap = $7, version = version + 1 WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
+        self.specs_put(edit.map(|edit| (edit.digest, &*edit.spec)).into_iter().collect()).await?;
+        let sql = "UPDATE proposals SET edited_digest = $3, edited_by = $4, contributors = $5, \
+                   contributors_gap = $6, version = version + 1 WHERE id = $1 AND version = $2 AND status = 'pending_approval'";
         let values = values![
             id,
             version,
             edit.map(|edit| edit.digest),
-            edit.map(|edit| edit.spec.to_stored()),
             edit.map(|edit| edit.by.as_str()),
             people_text(contributors),
             gap_slug(contributors)
@@ -282,7 +276,10 @@ impl Writing {
     }
 
     /// Notes who had a hand in open proposals: id and everyone.
-    pub async fn proposals_credit(&mut self, credited: &[(&str, &Contributors)]) -> Result<(), StoreError> {
+    pub async fn proposals_add_contributors(
+        &mut self,
+        credited: &[(&str, &Contributors)],
+    ) -> Result<(), StoreError> {
         let rows = credited
             .iter()
             .map(|(id, people)| values![*id, people_text(people), gap_slug(people).unwrap_or_default()])
@@ -315,7 +312,7 @@ impl Writing {
     }
 
     /// Notes that what someone approved of an account's open proposals no longer counts, whatever they may do later.
-    pub async fn approvals_fall(
+    pub async fn approvals_lapse(
         &mut self,
         account_id: &str,
         approver: &str,
@@ -358,7 +355,7 @@ impl Writing {
 
 /// A step in the life of a proposal.
 #[derive(Clone, Copy, Debug)]
-pub struct Moved<'m> {
+pub struct ProposalMove<'m> {
     /// The state it must be in.
     pub from: Status,
     /// The state it goes to.
@@ -373,7 +370,7 @@ pub struct Moved<'m> {
     pub at: Timestamp,
 }
 
-impl Moved<'_> {
+impl ProposalMove<'_> {
     /// The values of a move, in the order in which [`Writing::proposals_move`] gives them.
     fn row(&self, id: &str) -> Vec<Value> {
         debug_assert!(self.to.may_follow(self.from), "{} may not follow {}", self.to, self.from);
@@ -392,7 +389,7 @@ impl Moved<'_> {
 
 /// Where a standing proposal is in the newest plan.
 #[derive(Clone, Debug)]
-pub struct Placed<'p> {
+pub struct ProposalPosition<'p> {
     /// Which.
     pub id: &'p str,
     /// Its place in the order.

@@ -1,6 +1,6 @@
 //! Pull requests that are to be previewed: a row from when a forge tells of one until it was looked at.
 
-use windlass_core::quarantine::Subject;
+use windlass_core::quarantine::WorkSubject;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -10,7 +10,7 @@ use crate::write::Writing;
 
 /// A pull request to be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullRequestWish {
+pub struct PendingPullRequest {
     /// The repository's account.
     pub account_id: String,
     /// The repository it is of.
@@ -25,21 +25,21 @@ pub struct PullRequestWish {
     pub attempts: i64,
 }
 
-impl PullRequestWish {
+impl PendingPullRequest {
     /// What looking at it is counted by.
-    pub fn subject(&self) -> Subject<'_> {
-        Subject::PullRequest(&self.repository_id, self.number)
+    pub fn subject(&self) -> WorkSubject<'_> {
+        WorkSubject::PullRequest(&self.repository_id, self.number)
     }
 }
 
-fn read_wish(row: &mut Row) -> Result<PullRequestWish, StoreError> {
-    Ok(PullRequestWish {
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        number: row.number()?,
-        reference: row.text()?,
-        commit_sha: row.text()?,
-        attempts: row.number()?,
+fn read_pending(row: &Row) -> Result<PendingPullRequest, StoreError> {
+    Ok(PendingPullRequest {
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        number: row.number("number")?,
+        reference: row.text("reference")?,
+        commit_sha: row.text("commit_sha")?,
+        attempts: row.number("attempts")?,
     })
 }
 
@@ -51,7 +51,7 @@ impl Reading {
         now: Timestamp,
         latest: Timestamp,
         limit: usize,
-    ) -> Result<Vec<PullRequestWish>, StoreError> {
+    ) -> Result<Vec<PendingPullRequest>, StoreError> {
         let sql = format!(
             "SELECT account_id, repository_id, number, reference, commit_sha, attempts FROM \
              (SELECT due.*, ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY in_lane, next_at, repository_id, number) \
@@ -59,17 +59,17 @@ impl Reading {
              ORDER BY next_at, number) AS in_lane FROM (SELECT * FROM pull_requests WHERE next_at <= $1 \
              UNION ALL SELECT * FROM pull_requests WHERE next_at > $2) AS waiting) AS due) AS fair ORDER BY in_account, next_at, repository_id, number LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![now, latest]).await?;
-        rows.iter_mut().map(read_wish).collect()
+        let rows = self.connection.rows_built(sql, values![now, latest]).await?;
+        rows.iter().map(read_pending).collect()
     }
 }
 
 impl Writing {
     /// Wants a pull request to be looked at, whatever was wanted of it before. One that a server died of keeps its time:
     /// looking at it keeps everything else waiting, and whoever made it must not say how often.
-    pub async fn pull_request_want(
+    pub async fn pull_request_add(
         &mut self,
-        wish: &PullRequestWish,
+        wish: &PendingPullRequest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO pull_requests (account_id, repository_id, number, reference, commit_sha, attempts, next_at) \
@@ -79,7 +79,7 @@ impl Writing {
                    THEN pull_requests.attempts ELSE 0 END, \
                    next_at = CASE WHEN EXISTS (SELECT 1 FROM suspicions WHERE subject = $7) \
                    THEN pull_requests.next_at ELSE excluded.next_at END";
-        let PullRequestWish { account_id, repository_id, number, reference, commit_sha, .. } = wish;
+        let PendingPullRequest { account_id, repository_id, number, reference, commit_sha, .. } = wish;
         let subject = wish.subject().key();
         let values = values![account_id, repository_id, *number, reference, commit_sha, now, subject];
         self.connection.execute(sql, values).await?;
@@ -87,7 +87,7 @@ impl Writing {
     }
 
     /// Ends a wish, unless another one took its place. False if so.
-    pub async fn pull_request_done(&mut self, wish: &PullRequestWish) -> Result<bool, StoreError> {
+    pub async fn pull_request_done(&mut self, wish: &PendingPullRequest) -> Result<bool, StoreError> {
         let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 AND commit_sha = $3 \
                    AND attempts = $4";
         let values = values![&wish.repository_id, wish.number, &wish.commit_sha, wish.attempts];
@@ -99,15 +99,15 @@ impl Writing {
     pub async fn pull_request_forget(&mut self, repository_id: &str, number: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 \
                    AND NOT EXISTS (SELECT 1 FROM suspicions WHERE subject = $3)";
-        let subject = Subject::PullRequest(repository_id, number).key();
+        let subject = WorkSubject::PullRequest(repository_id, number).key();
         self.connection.execute(sql, values![repository_id, number, subject]).await?;
         Ok(())
     }
 
     /// Puts a wish off after looking failed.
-    pub async fn pull_request_later(
+    pub async fn pull_request_reschedule(
         &mut self,
-        wish: &PullRequestWish,
+        wish: &PendingPullRequest,
         next_at: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE pull_requests SET attempts = attempts + 1, next_at = $5 WHERE repository_id = $1 \

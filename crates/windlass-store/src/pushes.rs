@@ -24,8 +24,8 @@ impl Reading {
              GROUP BY person ORDER BY is_of_commit DESC, last DESC, person LIMIT {}",
             MAX_PUSHERS + 1
         );
-        let mut rows = self.connection.rows_built(sql, values![repository_id, commit_sha, since]).await?;
-        let people: Vec<String> = rows.iter_mut().map(|row| row.text()).collect::<Result<_, _>>()?;
+        let rows = self.connection.rows_built(sql, values![repository_id, commit_sha, since]).await?;
+        let people: Vec<String> = rows.iter().map(|row| row.text("person")).collect::<Result<_, _>>()?;
         Ok(people.iter().filter_map(|person| Contributor::new(ContributorRole::Pusher, person)).collect())
     }
 }

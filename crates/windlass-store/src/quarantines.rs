@@ -1,6 +1,6 @@
 //! Counting beginnings before the work, and what is not done any more because servers died of it.
 
-use windlass_core::quarantine::{Quarantines, Subject, Suspicion};
+use windlass_core::quarantine::{CrashHistory, Quarantines, WorkSubject};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -11,34 +11,34 @@ use crate::write::Writing;
 
 impl Reading {
     /// What is held against work, if no server is at it now.
-    pub async fn suspicion(&mut self, subject: Subject<'_>) -> Result<Suspicion, StoreError> {
+    pub async fn suspicion(&mut self, subject: WorkSubject<'_>) -> Result<CrashHistory, StoreError> {
         let sql = "SELECT begun, tries_alone FROM suspicions WHERE subject = $1";
-        let mut rows = self.connection.rows(sql, values![subject.key()]).await?;
-        let Some(row) = rows.first_mut() else { return Ok(Suspicion::default()) };
-        Ok(Suspicion { deaths: row.number()?, tries_alone: row.number()? })
+        let rows = self.connection.rows(sql, values![subject.key()]).await?;
+        let Some(row) = rows.first() else { return Ok(CrashHistory::default()) };
+        Ok(CrashHistory { deaths: row.number("begun")?, tries_alone: row.number("tries_alone")? })
     }
 }
 
 impl Writing {
     /// Notes that work begins against which this is held: if nobody notes its end, a server died of it.
-    pub async fn work_begins(
+    pub async fn work_begin(
         &mut self,
-        subject: Subject<'_>,
-        before: Suspicion,
+        subject: WorkSubject<'_>,
+        before: CrashHistory,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let begun = Suspicion { deaths: before.deaths + 1, ..before };
+        let begun = CrashHistory { deaths: before.deaths + 1, ..before };
         self.suspicion_put(subject, begun, now).await
     }
 
     /// Notes what is held against work that ended.
     pub async fn work_ended(
         &mut self,
-        subject: Subject<'_>,
-        after: Suspicion,
+        subject: WorkSubject<'_>,
+        after: CrashHistory,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        if after != Suspicion::default() {
+        if after != CrashHistory::default() {
             return self.suspicion_put(subject, after, now).await;
         }
         let sql = "DELETE FROM suspicions WHERE subject = $1";
@@ -48,8 +48,8 @@ impl Writing {
 
     async fn suspicion_put(
         &mut self,
-        subject: Subject<'_>,
-        suspicion: Suspicion,
+        subject: WorkSubject<'_>,
+        suspicion: CrashHistory,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO suspicions (subject, begun, tries_alone, at) VALUES ($1, $2, $3, $4) \

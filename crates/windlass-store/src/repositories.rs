@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use windlass_core::repository::Repository;
+use windlass_core::repository::{LastStatus, Repository};
+use windlass_core::run::RunStatus;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -15,37 +16,37 @@ const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, cred
                        last_status, last_error, good_run_id, good_commit, good_at, version, created_at, updated_at, \
                        forge, forge_error, left_by, quarantines, confirmed_failure";
 
-fn read_repository(row: &mut Row) -> Result<Repository, StoreError> {
+fn read_repository(row: &Row) -> Result<Repository, StoreError> {
     Ok(Repository {
-        id: row.text()?,
-        account_id: row.text()?,
-        name: row.text()?,
-        repo_url: row.text()?,
-        branch: row.text()?,
-        path_prefix: row.text()?,
-        credential_path: row.optional_text()?,
-        ca_pem: row.optional_text()?,
-        signers: row.optional_text()?,
-        host_keys: row.optional_text()?,
-        enabled: row.yes()?,
-        auto_apply: row.yes()?,
-        interval: Duration::from_millis(u64::try_from(row.number()?).unwrap_or(0)),
-        next_sync_at: row.moment()?,
-        last_run_id: row.optional_text()?,
-        last_run_at: row.optional_moment()?,
-        last_status: row.text()?,
-        last_error: row.optional_text()?,
-        good_run_id: row.optional_text()?,
-        good_commit: row.optional_text()?,
-        good_at: row.optional_moment()?,
-        version: row.number()?,
-        created_at: row.moment()?,
-        updated_at: row.moment()?,
-        forge: row.optional_json()?,
-        forge_error: row.optional_text()?,
-        left_by: row.optional_text()?,
-        quarantines: row.optional_json()?.unwrap_or_default(),
-        confirmed_failure: row.optional_text()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        name: row.text("name")?,
+        repo_url: row.text("repo_url")?,
+        branch: row.text("branch")?,
+        path_prefix: row.text("path_prefix")?,
+        credential_path: row.optional_text("credential_path")?,
+        ca_pem: row.optional_text("ca_pem")?,
+        signers: row.optional_text("signers")?,
+        host_keys: row.optional_text("host_keys")?,
+        enabled: row.yes("enabled")?,
+        auto_apply: row.yes("auto_apply")?,
+        interval: Duration::from_millis(u64::try_from(row.number("interval_ms")?).unwrap_or(0)),
+        next_sync_at: row.timestamp("next_sync_at")?,
+        last_run_id: row.optional_text("last_run_id")?,
+        last_run_at: row.optional_timestamp("last_run_at")?,
+        last_status: row.word("last_status", LastStatus::from_slug)?,
+        last_error: row.optional_text("last_error")?,
+        good_run_id: row.optional_text("good_run_id")?,
+        good_commit: row.optional_text("good_commit")?,
+        good_at: row.optional_timestamp("good_at")?,
+        version: row.number("version")?,
+        created_at: row.timestamp("created_at")?,
+        updated_at: row.timestamp("updated_at")?,
+        forge: row.optional_json("forge")?,
+        forge_error: row.optional_text("forge_error")?,
+        left_by: row.optional_text("left_by")?,
+        quarantines: row.optional_json("quarantines")?.unwrap_or_default(),
+        confirmed_failure: row.optional_text("confirmed_failure")?,
     })
 }
 
@@ -68,8 +69,8 @@ impl Reading {
         let sql = format!(
             "SELECT {COLUMNS} FROM repositories WHERE account_id = $1 AND (id = $2 OR name = $2) ORDER BY id = $2 DESC"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id, id_or_name]).await?;
-        rows.first_mut().map(read_repository).transpose()
+        let rows = self.connection.rows_built(sql, values![account_id, id_or_name]).await?;
+        rows.first().map(read_repository).transpose()
     }
 
     /// The repository that a webhook's address names: by its id, or as `account:name`. The one question that is not bound
@@ -80,15 +81,15 @@ impl Reading {
             "SELECT {COLUMNS} FROM repositories WHERE id = $1 \
              OR (name = $3 AND account_id = (SELECT accounts.id FROM accounts WHERE accounts.name = $2))"
         );
-        let mut rows = self.connection.rows_built(sql, values![address, account, name]).await?;
-        rows.first_mut().map(read_repository).transpose()
+        let rows = self.connection.rows_built(sql, values![address, account, name]).await?;
+        rows.first().map(read_repository).transpose()
     }
 
     /// The repositories of an account, by name.
     pub async fn repositories(&mut self, account_id: &str) -> Result<Vec<Repository>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM repositories WHERE account_id = $1 ORDER BY name");
-        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_repository).collect()
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter().map(read_repository).collect()
     }
 
     /// Enabled repositories of every account whose time has come, the longest due first; and those whose time is further
@@ -103,8 +104,8 @@ impl Reading {
              AND (quarantines IS NULL OR quarantines NOT LIKE '{{\"sync\":%') \
              AND (next_sync_at <= $1 OR next_sync_at > $1 + 2 * interval_ms) ORDER BY next_sync_at LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, values![now]).await?;
-        rows.iter_mut().map(read_repository).collect()
+        let rows = self.connection.rows_built(sql, values![now]).await?;
+        rows.iter().map(read_repository).collect()
     }
 
     /// What a repository left behind in an account when it moved away from there.
@@ -115,33 +116,33 @@ impl Reading {
     ) -> Result<Option<Repository>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM repositories WHERE left_by = $2 AND account_id = $1 ORDER BY id");
-        let mut rows = self.connection.rows_built(sql, values![account_id, repository_id]).await?;
-        rows.first_mut().map(read_repository).transpose()
+        let rows = self.connection.rows_built(sql, values![account_id, repository_id]).await?;
+        rows.first().map(read_repository).transpose()
     }
 
     /// Repositories with an unfinished run whose last one failed, or that had none.
-    pub async fn repositories_unproven(&mut self) -> Result<Vec<String>, StoreError> {
+    pub async fn repositories_last_failed(&mut self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT repositories.id FROM sync_runs JOIN repositories \
                    ON repositories.id = sync_runs.repository_id WHERE sync_runs.status = 'in_progress' \
                    AND repositories.last_status IN ('failed', 'pending')";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut().map(Row::text).collect()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter().map(|row| row.text("id")).collect()
     }
 
     /// Repositories of every account whose forge is told something.
     pub async fn repositories_with_forge(&mut self) -> Result<Vec<Repository>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM repositories WHERE forge IS NOT NULL ORDER BY account_id, id");
-        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
-        rows.iter_mut().map(read_repository).collect()
+        let rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter().map(read_repository).collect()
     }
 
     /// Account and id of every repository that was ever compared with the accepted state.
     pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
         let sql =
             "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
-        let mut rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?))).collect()
+        let rows = self.connection.rows(sql, Vec::new()).await?;
+        rows.iter().map(|row| Ok((row.text("account_id")?, row.text("id")?))).collect()
     }
 }
 
@@ -167,7 +168,7 @@ impl Writing {
             repository.auto_apply,
             interval_ms(repository),
             repository.next_sync_at,
-            &repository.last_status,
+            repository.last_status.slug(),
             repository.created_at,
             forge_text(repository),
             &repository.left_by
@@ -213,7 +214,7 @@ impl Writing {
     }
 
     /// Notes whether the forge of a repository could be told.
-    pub async fn repository_told(&mut self, id: &str, error: Option<&str>) -> Result<(), StoreError> {
+    pub async fn repository_forge_result(&mut self, id: &str, error: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET forge_error = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, error]).await?;
         Ok(())
@@ -227,17 +228,17 @@ impl Writing {
     }
 
     /// Notes how a run ended. A failed run never moves what is known of the last good one.
-    pub async fn repository_ran(
+    pub async fn repository_run_ended(
         &mut self,
         id: &str,
         run_id: &str,
-        status: &str,
+        status: RunStatus,
         error: Option<&str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET last_run_id = $2, last_status = $3, last_error = $4, last_run_at = $5 \
                    WHERE id = $1";
-        self.connection.execute(sql, values![id, run_id, status, error, now]).await?;
+        self.connection.execute(sql, values![id, run_id, status.slug(), error, now]).await?;
         Ok(())
     }
 
@@ -250,7 +251,7 @@ impl Writing {
     }
 
     /// Notes the last run that could compare.
-    pub async fn repository_good(
+    pub async fn repository_last_good(
         &mut self,
         id: &str,
         run_id: &str,

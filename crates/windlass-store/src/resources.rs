@@ -6,8 +6,10 @@ use windlass_core::digest::Digest;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 
+use crate::contents::SpecReader;
 use crate::db::Reading;
 use crate::error::StoreError;
+use crate::keys::{read_key, read_key_in, resource_row};
 use crate::page::{like_pattern, new_id, search_pattern};
 use crate::sql::{Row, Value, values};
 use crate::write::AccountWriting;
@@ -66,15 +68,14 @@ pub struct NewResource<'r> {
 }
 
 impl NewResource<'_> {
-    fn row(&self, account_id: &str, now: Timestamp) -> Vec<Value> {
+    /// The row of a resource that has this generation if it is new.
+    fn row(&self, account_id: &str, generation: i64, now: Timestamp) -> Vec<Value> {
         let mut row = resource_row(account_id, self.key);
-        let (spec, owner_id) = (self.spec.to_stored(), self.owner_id);
         row.extend(values![
             new_id(),
-            spec,
             self.digest,
-            owner_id,
-            1_i64,
+            self.owner_id,
+            generation,
             now,
             now,
             self.by,
@@ -93,8 +94,13 @@ impl NewResource<'_> {
     }
 }
 
-fn resource_row(account_id: &str, key: &ResourceKey) -> Vec<Value> {
-    values![account_id, key.kind.slug(), &key.name]
+/// A resource that ends.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedResource<'r> {
+    /// Which.
+    pub key: &'r ResourceKey,
+    /// Who ends it.
+    pub by: &'r str,
 }
 
 /// Which resources to list.
@@ -108,54 +114,49 @@ pub struct ResourceFilter {
     pub search: Option<String>,
 }
 
-const COLUMNS: &str =
-    "kind, name, id, spec, digest, owner_id, generation, created_at, updated_at, updated_by, declared_in";
+const COLUMNS: &str = "kind, name, id, digest, (SELECT body FROM contents WHERE contents.digest = resources.digest) AS spec, \
+    owner_id, generation, created_at, updated_at, updated_by, declared_in";
 
-fn read_key(row: &mut Row) -> Result<ResourceKey, StoreError> {
-    let kind = row.word(Kind::from_word)?;
-    Ok(ResourceKey::new(kind, row.text()?))
-}
-
-fn read_head(row: &mut Row) -> Result<ResourceHead, StoreError> {
-    Ok(ResourceHead { key: read_key(row)?, digest: row.digest()?, owner_id: row.optional_text()? })
-}
-
-/// Reads a stored spec. It was valid when it was stored.
-pub(crate) fn read_spec(kind: Kind, text: &str) -> Result<Spec, StoreError> {
-    Spec::read_stored(kind, text).ok_or_else(|| StoreError::Broken {
-        column: format!("spec of a {kind}"),
-        value: text.chars().take(80).collect(),
+fn read_head(row: &Row) -> Result<ResourceHead, StoreError> {
+    Ok(ResourceHead {
+        key: read_key(row)?,
+        digest: row.digest("digest")?,
+        owner_id: row.optional_text("owner_id")?,
     })
 }
 
-fn read_resource(row: &mut Row) -> Result<Resource, StoreError> {
+fn read_resource(row: &Row, specs: &mut SpecReader) -> Result<Resource, StoreError> {
     let key = read_key(row)?;
-    let id = row.text()?;
-    let spec = Arc::new(read_spec(key.kind, &row.text()?)?);
+    let digest = row.digest("digest")?;
     Ok(Resource {
+        spec: specs.spec(key.kind, digest, row, "spec")?,
         key,
-        id,
-        spec,
-        digest: row.digest()?,
-        owner_id: row.optional_text()?,
-        generation: row.number()?,
-        created_at: row.moment()?,
-        updated_at: row.moment()?,
-        updated_by: row.text()?,
-        declared_in: row.optional_text()?,
+        id: row.text("id")?,
+        digest,
+        owner_id: row.optional_text("owner_id")?,
+        generation: row.number("generation")?,
+        created_at: row.timestamp("created_at")?,
+        updated_at: row.timestamp("updated_at")?,
+        updated_by: row.text("updated_by")?,
+        declared_in: row.optional_text("declared_in")?,
     })
+}
+
+fn read_resources(rows: Vec<Row>) -> Result<Vec<Resource>, StoreError> {
+    let mut specs = SpecReader::default();
+    rows.iter().map(|row| read_resource(row, &mut specs)).collect()
 }
 
 /// The beginning of a statement about the resources that a filter chooses, but for their kind.
-struct Chosen {
+struct ResourceQuery {
     sql: String,
     values: Vec<Value>,
 }
 
-impl Chosen {
-    fn of(columns: &str, account_id: &str, filter: &ResourceFilter) -> Chosen {
+impl ResourceQuery {
+    fn of(columns: &str, account_id: &str, filter: &ResourceFilter) -> ResourceQuery {
         let sql = format!("SELECT {columns} FROM resources WHERE account_id = $1");
-        let mut chosen = Chosen { sql, values: values![account_id] };
+        let mut chosen = ResourceQuery { sql, values: values![account_id] };
         match filter.owner_id.as_deref() {
             Some("") => chosen.add("owner_id IS NULL", Vec::new()),
             Some(owner) => chosen.add("owner_id = ?", values![owner]),
@@ -187,9 +188,8 @@ impl Reading {
     ) -> Result<Option<Resource>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name = $3");
-        let mut rows =
-            self.connection.rows_built(sql, values![account_id, key.kind.slug(), &key.name]).await?;
-        rows.first_mut().map(read_resource).transpose()
+        let rows = self.connection.rows_built(sql, resource_row(account_id, key)).await?;
+        Ok(read_resources(rows)?.pop())
     }
 
     /// A resource of a kind by id.
@@ -200,8 +200,8 @@ impl Reading {
         id: &str,
     ) -> Result<Option<Resource>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM resources WHERE id = $1 AND account_id = $2 AND kind = $3");
-        let mut rows = self.connection.rows_built(sql, values![id, account_id, kind.slug()]).await?;
-        rows.first_mut().map(read_resource).transpose()
+        let rows = self.connection.rows_built(sql, values![id, account_id, kind.slug()]).await?;
+        Ok(read_resources(rows)?.pop())
     }
 
     /// A page of resources, by kind and name, after a key.
@@ -212,7 +212,7 @@ impl Reading {
         after: Option<&ResourceKey>,
         limit: usize,
     ) -> Result<Vec<Resource>, StoreError> {
-        let mut chosen = Chosen::of(COLUMNS, account_id, filter);
+        let mut chosen = ResourceQuery::of(COLUMNS, account_id, filter);
         if let Some(kind) = filter.kind {
             chosen.add("kind = ?", values![kind.slug()]);
         }
@@ -222,8 +222,7 @@ impl Reading {
             (_, None) => {}
         }
         chosen.sql.push_str(&format!(" ORDER BY kind, name LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
-        rows.iter_mut().map(read_resource).collect()
+        read_resources(self.connection.rows_built(chosen.sql, chosen.values).await?)
     }
 
     /// How many resources of each kind a filter chooses, whatever kind it names.
@@ -232,10 +231,10 @@ impl Reading {
         account_id: &str,
         filter: &ResourceFilter,
     ) -> Result<Vec<(Kind, usize)>, StoreError> {
-        let mut chosen = Chosen::of("kind, COUNT(*)", account_id, filter);
+        let mut chosen = ResourceQuery::of("kind, COUNT(*) AS count", account_id, filter);
         chosen.sql.push_str(" GROUP BY kind");
-        let mut rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
-        rows.iter_mut().map(|row| Ok((row.word(Kind::from_word)?, row.count()?))).collect()
+        let rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
+        rows.iter().map(|row| Ok((row.word("kind", Kind::from_word)?, row.count("count")?))).collect()
     }
 
     /// The peers or virtual IPs of a network, by name.
@@ -251,8 +250,7 @@ impl Reading {
         );
         let beginning = format!("{network}/");
         let values = values![account_id, kind.slug(), like_pattern(&beginning, "%")];
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        let mut found: Vec<Resource> = rows.iter_mut().map(read_resource).collect::<Result<_, _>>()?;
+        let mut found = read_resources(self.connection.rows_built(sql, values).await?)?;
         // One of the databases takes upper and lower case for the same.
         found.retain(|resource| resource.key.name.starts_with(&beginning));
         Ok(found)
@@ -266,18 +264,26 @@ impl Reading {
     ) -> Result<Vec<(ResourceKey, Kind, usize)>, StoreError> {
         let rows = targets.iter().map(|key| resource_row(account_id, key)).collect();
         let prefix = "WITH given (account_id, kind, name) AS (VALUES";
-        let suffix = ") SELECT to_kind, to_name, found.kind, COUNT(*) FROM given \
+        let suffix = ") SELECT to_kind, to_name, found.kind, COUNT(*) AS count FROM given \
                       CROSS JOIN resource_references AS found WHERE found.account_id = given.account_id \
                       AND to_kind = given.kind AND to_name = given.name GROUP BY to_kind, to_name, found.kind";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(|row| Ok((read_key(row)?, row.word(Kind::from_word)?, row.count()?))).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    read_key_in(row, "to_kind", "to_name")?,
+                    row.word("kind", Kind::from_word)?,
+                    row.count("count")?,
+                ))
+            })
+            .collect()
     }
 
     /// How many resources of each kind an account has.
     pub async fn resources_count(&mut self, account_id: &str) -> Result<Vec<(Kind, usize)>, StoreError> {
-        let sql = "SELECT kind, COUNT(*) FROM resources WHERE account_id = $1 GROUP BY kind";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut().map(|row| Ok((row.word(Kind::from_word)?, row.count()?))).collect()
+        let sql = "SELECT kind, COUNT(*) AS count FROM resources WHERE account_id = $1 GROUP BY kind";
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(|row| Ok((row.word("kind", Kind::from_word)?, row.count("count")?))).collect()
     }
 
     /// How many resources a repository owns.
@@ -286,16 +292,16 @@ impl Reading {
         account_id: &str,
         repository_id: &str,
     ) -> Result<usize, StoreError> {
-        let sql = "SELECT COUNT(*) FROM resources WHERE account_id = $1 AND owner_id = $2";
-        let mut rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
-        rows.first_mut().map_or(Ok(0), Row::count)
+        let sql = "SELECT COUNT(*) AS count FROM resources WHERE account_id = $1 AND owner_id = $2";
+        let rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
+        rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 
     /// Every resource of an account without its spec.
     pub async fn resource_heads(&mut self, account_id: &str) -> Result<Vec<ResourceHead>, StoreError> {
         let sql = "SELECT kind, name, digest, owner_id FROM resources WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_head).collect()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(read_head).collect()
     }
 
     /// The files that declared these resources when their last changes from git were applied, as far as they are known.
@@ -309,8 +315,8 @@ impl Reading {
         let suffix = ") SELECT resources.kind, resources.name, declared_in FROM given CROSS JOIN resources \
                       WHERE resources.account_id = given.account_id AND resources.kind = given.kind \
                       AND resources.name = given.name AND declared_in IS NOT NULL";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(|row| Ok((read_key(row)?, row.text()?))).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| Ok((read_key(row)?, row.text("declared_in")?))).collect()
     }
 
     /// Resources of an account, by their keys, without their specs.
@@ -324,8 +330,8 @@ impl Reading {
         let suffix = ") SELECT resources.kind, resources.name, digest, owner_id FROM given CROSS JOIN resources \
                       WHERE resources.account_id = given.account_id AND resources.kind = given.kind \
                       AND resources.name = given.name";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(read_head).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(read_head).collect()
     }
 
     /// Resources of an account by their keys.
@@ -340,8 +346,7 @@ impl Reading {
             ") SELECT {COLUMNS} FROM given CROSS JOIN resources WHERE resources.account_id = given.account_id \
              AND kind = given_kind AND name = given_name"
         );
-        let mut rows = self.connection.rows_many(prefix, rows, &suffix).await?;
-        rows.iter_mut().map(read_resource).collect()
+        read_resources(self.connection.rows_many(prefix, rows, &suffix).await?)
     }
 
     /// What refers to resources of an account: each pair as who refers, and to what.
@@ -356,8 +361,8 @@ impl Reading {
                       CROSS JOIN resource_references AS found WHERE found.account_id = given.account_id \
                       AND to_kind = given.kind AND to_name = given.name \
                       ORDER BY to_kind, to_name, found.kind, found.name";
-        let mut rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter_mut().map(|row| Ok((read_key(row)?, read_key(row)?))).collect()
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| Ok((read_key(row)?, read_key_in(row, "to_kind", "to_name")?))).collect()
     }
 
     /// What refers to a resource of an account, so many at most.
@@ -371,8 +376,8 @@ impl Reading {
             "SELECT kind, name FROM resource_references WHERE account_id = $1 AND to_kind = $2 AND to_name = $3 \
              ORDER BY kind, name LIMIT {limit}"
         );
-        let mut rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
-        rows.iter_mut().map(read_key).collect()
+        let rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
+        rows.iter().map(read_key).collect()
     }
 
     /// Every resource of an account, or those of one owner.
@@ -407,10 +412,17 @@ impl AccountWriting {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let account_id = self.account_id().to_owned();
-        let rows = resources.iter().map(|resource| resource.row(&account_id, now)).collect();
-        let prefix = "INSERT INTO resources (account_id, kind, name, id, spec, digest, owner_id, generation, \
+        self.specs_put(resources.iter().map(|resource| (resource.digest, resource.spec)).collect()).await?;
+        let keys: Vec<&ResourceKey> = resources.iter().map(|resource| resource.key).collect();
+        let ended = self.last_generations(&keys).await?;
+        let row = |resource: &NewResource<'_>| {
+            let last = ended.get(resource.key.kind, &resource.key.name).copied().unwrap_or(0);
+            resource.row(&account_id, last + 1, now)
+        };
+        let rows = resources.iter().map(row).collect();
+        let prefix = "INSERT INTO resources (account_id, kind, name, id, digest, owner_id, generation, \
                       created_at, updated_at, updated_by, declared_in) VALUES";
-        let suffix = "ON CONFLICT (account_id, kind, name) DO UPDATE SET spec = excluded.spec, \
+        let suffix = "ON CONFLICT (account_id, kind, name) DO UPDATE SET \
                       digest = excluded.digest, owner_id = excluded.owner_id, \
                       generation = resources.generation + 1, updated_at = excluded.updated_at, \
                       updated_by = excluded.updated_by, \
@@ -426,14 +438,23 @@ impl AccountWriting {
     }
 
     /// Ends a resource. False if there is none.
-    pub async fn resource_remove(&mut self, key: &ResourceKey) -> Result<bool, StoreError> {
-        Ok(self.resources_remove(&[key]).await? == 1)
+    pub async fn resource_remove(
+        &mut self,
+        ended: EndedResource<'_>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(self.resources_remove(&[ended], now).await? == 1)
     }
 
-    /// Ends resources, and says how many there were.
-    pub async fn resources_remove(&mut self, keys: &[&ResourceKey]) -> Result<u64, StoreError> {
+    /// Ends resources, leaves a tombstone for each, and says how many there were.
+    pub async fn resources_remove(
+        &mut self,
+        ended: &[EndedResource<'_>],
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let account_id = self.account_id().to_owned();
-        let rows = keys.iter().map(|key| resource_row(&account_id, key)).collect();
+        self.tombstones_add(ended, now).await?;
+        let rows = ended.iter().map(|ended| resource_row(&account_id, ended.key)).collect();
         let prefix = "DELETE FROM resources WHERE (account_id, kind, name) IN (VALUES";
         self.connection.execute_many(prefix, rows, ")").await
     }

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use windlass_core::code::Code;
 use windlass_core::gate::Contributors;
-use windlass_core::run::{Run, RunError, RunStatus, Stage, Trigger};
+use windlass_core::run::{Movement, Run, RunError, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -22,48 +22,56 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
 /// The same without what was found, which can be long; how many were not offered is still told.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
-                    commit_subject, NULL, movement, '{}', diff_count, remaining, skipped, '[]', error_code, \
-                    error_message, error_help, NULL, created_at, started_at, completed_at, applied_at, \
+                    commit_subject, NULL AS commit_message, movement, '{}' AS diff, diff_count, remaining, skipped, \
+                    '[]' AS problems, error_code, error_message, error_help, NULL AS drift_after_apply, created_at, started_at, completed_at, applied_at, \
                     contributors, contributors_gap, plan_id, next_position, confirmed_commit";
 
-fn read_run(row: &mut Row) -> Result<Run, StoreError> {
+fn read_run(row: &Row) -> Result<Run, StoreError> {
     Ok(Run {
-        id: row.text()?,
-        account_id: row.text()?,
-        repository_id: row.text()?,
-        repository_name: row.text()?,
-        trigger: row.word(Trigger::from_slug)?,
-        requested_by: row.optional_text()?,
-        confirm_mass_destroy: row.yes()?,
-        status: row.word(RunStatus::from_slug)?,
-        stage: row.word(Stage::from_slug)?,
-        attempt: row.number()?,
-        commit_sha: row.optional_text()?,
-        commit_author: row.optional_text()?,
-        commit_email: row.optional_text()?,
-        commit_subject: row.optional_text()?,
-        commit_message: row.optional_text()?,
-        movement: row.optional_text()?,
-        diff: row.json()?,
-        diff_count: row.count()?,
-        remaining: row.count()?,
-        skipped: row.json()?,
-        problems: row.json()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        repository_id: row.text("repository_id")?,
+        repository_name: row.text("repository_name")?,
+        trigger: row.word("trigger_kind", Trigger::from_slug)?,
+        requested_by: row.optional_text("requested_by")?,
+        confirm_mass_destroy: row.yes("confirm_mass_destroy")?,
+        status: row.word("status", RunStatus::from_slug)?,
+        stage: row.word("stage", Stage::from_slug)?,
+        attempt: row.number("attempt")?,
+        commit_sha: row.optional_text("commit_sha")?,
+        commit_author: row.optional_text("commit_author")?,
+        commit_email: row.optional_text("commit_email")?,
+        commit_subject: row.optional_text("commit_subject")?,
+        commit_message: row.optional_text("commit_message")?,
+        movement: row.optional_word("movement", Movement::from_slug)?,
+        diff: row.json("diff")?,
+        diff_count: row.count("diff_count")?,
+        remaining: row.count("remaining")?,
+        skipped: row.json("skipped")?,
+        problems: row.json("problems")?,
         error: read_error(row)?,
-        drift_after_apply: row.optional_text()?.and_then(|text| serde_json::from_str(&text).ok()),
-        created_at: row.moment()?,
-        started_at: row.optional_moment()?,
-        completed_at: row.optional_moment()?,
-        applied_at: row.optional_moment()?,
+        drift_after_apply: row
+            .optional_text("drift_after_apply")?
+            .and_then(|text| serde_json::from_str(&text).ok()),
+        created_at: row.timestamp("created_at")?,
+        started_at: row.optional_timestamp("started_at")?,
+        completed_at: row.optional_timestamp("completed_at")?,
+        applied_at: row.optional_timestamp("applied_at")?,
         contributors: Contributors::kept(read_people(row)?, read_gap(row)?),
-        plan_id: row.optional_text()?,
-        next_position: row.optional_number()?.and_then(|position| usize::try_from(position).ok()),
-        confirmed_commit: row.optional_text()?,
+        plan_id: row.optional_text("plan_id")?,
+        next_position: row
+            .optional_number("next_position")?
+            .and_then(|position| usize::try_from(position).ok()),
+        confirmed_commit: row.optional_text("confirmed_commit")?,
     })
 }
 
-fn read_error(row: &mut Row) -> Result<Option<RunError>, StoreError> {
-    let (code, message, help) = (row.optional_text()?, row.optional_text()?, row.optional_text()?);
+fn read_error(row: &Row) -> Result<Option<RunError>, StoreError> {
+    let (code, message, help) = (
+        row.optional_text("error_code")?,
+        row.optional_text("error_message")?,
+        row.optional_text("error_help")?,
+    );
     Ok(code.map(|code| RunError {
         code,
         message: message.unwrap_or_default(),
@@ -75,15 +83,15 @@ impl Reading {
     /// A run of an account.
     pub async fn run(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE id = $1 AND account_id = $2");
-        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
-        rows.first_mut().map(read_run).transpose()
+        let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first().map(read_run).transpose()
     }
 
     /// A run of an account without its diff, its problems and its drift.
     pub async fn run_head(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {HEAD} FROM sync_runs WHERE id = $1 AND account_id = $2");
-        let mut rows = self.connection.rows_built(sql, values![id, account_id]).await?;
-        rows.first_mut().map(read_run).transpose()
+        let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
+        rows.first().map(read_run).transpose()
     }
 
     /// Runs of an account, newest first, before an id; of one repository if given. Without diffs, problems and drift.
@@ -105,8 +113,8 @@ impl Reading {
             sql.push_str(&format!(" AND id < ${}", values.len()));
         }
         sql.push_str(&format!(" ORDER BY id DESC LIMIT {limit}"));
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.iter_mut().map(read_run).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.iter().map(read_run).collect()
     }
 
     /// The newest run of a repository that read a commit, without its diff, its problems and its drift.
@@ -119,8 +127,8 @@ impl Reading {
             "SELECT {HEAD} FROM sync_runs WHERE repository_id = $1 AND account_id = $2 AND commit_sha IS NOT NULL \
              ORDER BY id DESC LIMIT 1"
         );
-        let mut rows = self.connection.rows_built(sql, values![repository_id, account_id]).await?;
-        rows.first_mut().map(read_run).transpose()
+        let rows = self.connection.rows_built(sql, values![repository_id, account_id]).await?;
+        rows.first().map(read_run).transpose()
     }
 
     /// The newest run of a repository that would have destroyed too much and was stopped, without its diff, its problems and
@@ -135,22 +143,22 @@ impl Reading {
              ORDER BY id DESC LIMIT 1"
         );
         let values = values![repository_id, account_id, Code::MassDestroy.slug()];
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.first_mut().map(read_run).transpose()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.first().map(read_run).transpose()
     }
 
     /// Unfinished runs of every account, oldest first.
     pub async fn runs_unfinished(&mut self) -> Result<Vec<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE status = 'in_progress' ORDER BY id");
-        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
-        rows.iter_mut().map(read_run).collect()
+        let rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter().map(read_run).collect()
     }
 
     /// The run that waits to be begun on a repository.
     pub async fn run_queued(&mut self, repository_id: &str) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'");
-        let mut rows = self.connection.rows_built(sql, values![repository_id]).await?;
-        rows.first_mut().map(read_run).transpose()
+        let rows = self.connection.rows_built(sql, values![repository_id]).await?;
+        rows.first().map(read_run).transpose()
     }
 }
 
@@ -180,7 +188,7 @@ impl Writing {
 
     /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had, for the commit it had
     /// it for.
-    pub async fn run_ask(&mut self, id: &str, by: &str) -> Result<(), StoreError> {
+    pub async fn run_request(&mut self, id: &str, by: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, by]).await?;
         Ok(())
@@ -230,7 +238,7 @@ impl Writing {
             &run.commit_author,
             &run.commit_email,
             &run.commit_subject,
-            &run.movement,
+            run.movement.map(Movement::slug),
             run.diff.to_string(),
             run.diff_count,
             run.remaining,
@@ -248,7 +256,7 @@ impl Writing {
     }
 
     /// Changes the status of a run whose proposals moved.
-    pub async fn run_settle(
+    pub async fn run_set_status(
         &mut self,
         id: &str,
         status: RunStatus,

@@ -53,7 +53,7 @@ async fn applied_in_sqlite(path: &Path) -> Result<Vec<AppliedMigration>, StoreEr
         .immutable(!journal_of(path).exists())
         .busy_timeout(PATIENCE);
     let mut connection = SqliteConnection::connect_with(&options).await?;
-    let sql = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1";
+    let sql = "SELECT COUNT(*) AS count FROM sqlite_master WHERE type = 'table' AND name = $1";
     let tables: i64 = sqlx::query(sql).bind(TABLE).fetch_one(&mut connection).await?.try_get(0)?;
     let applied = if tables == 0 { Vec::new() } else { applied_in(&mut connection).await? };
     connection.close().await?;

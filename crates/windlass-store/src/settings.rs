@@ -5,7 +5,7 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::retention::{OldRows, RowBudget};
-use crate::sql::{Row, values};
+use crate::sql::values;
 use crate::write::Writing;
 
 /// A request with an idempotency key that changed something or was answered.
@@ -32,18 +32,18 @@ const UNANSWERED: i64 = 0;
 impl Reading {
     /// A setting.
     pub async fn setting(&mut self, name: &str) -> Result<Option<String>, StoreError> {
-        let mut rows =
-            self.connection.rows("SELECT value FROM settings WHERE name = $1", values![name]).await?;
-        rows.first_mut().map(Row::text).transpose()
+        let rows = self.connection.rows("SELECT value FROM settings WHERE name = $1", values![name]).await?;
+        rows.first().map(|row| row.text("value")).transpose()
     }
 
     /// The request that came with this key before.
     pub async fn request(&mut self, account_id: &str, key: &str) -> Result<Option<KeyedRequest>, StoreError> {
         let sql =
             "SELECT request_digest, status, body FROM answers WHERE account_id = $1 AND idempotency_key = $2";
-        let mut rows = self.connection.rows(sql, values![account_id, key]).await?;
-        let Some(row) = rows.first_mut() else { return Ok(None) };
-        let (digest, answer) = (row.text()?, Answer { status: row.number()?, body: row.text()? });
+        let rows = self.connection.rows(sql, values![account_id, key]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let (digest, answer) =
+            (row.text("request_digest")?, Answer { status: row.number("status")?, body: row.text("body")? });
         Ok(Some(KeyedRequest { digest, answer: Some(answer).filter(|answer| answer.status != UNANSWERED) }))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Only two types cross the border: text and 64-bit numbers.
 
-use sqlx::{Column as _, Row as _};
+use sqlx::Row as _;
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
@@ -86,6 +86,12 @@ impl From<i64> for Value {
     }
 }
 
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Value {
+        Value::Number(number)
+    }
+}
+
 impl From<usize> for Value {
     fn from(number: usize) -> Value {
         Value::Number(Some(i64::try_from(number).unwrap_or(i64::MAX)))
@@ -110,128 +116,120 @@ impl From<Option<Timestamp>> for Value {
     }
 }
 
-/// A row on its way out, read column by column in the order of the statement.
-pub(crate) struct Row {
-    row: AnyRow,
-    next: usize,
-}
+/// A row on its way out, read by the names of its columns.
+pub(crate) struct Row(AnyRow);
 
 enum AnyRow {
     Sqlite(sqlx::sqlite::SqliteRow),
     Postgres(sqlx::postgres::PgRow),
 }
 
+/// A column of a row, whichever database it came from.
+macro_rules! column {
+    ($row:expr, $name:expr) => {
+        match &$row.0 {
+            AnyRow::Sqlite(row) => row.try_get($name),
+            AnyRow::Postgres(row) => row.try_get($name),
+        }
+        .map_err(StoreError::from)
+    };
+}
+
 impl Row {
     pub(crate) fn sqlite(row: sqlx::sqlite::SqliteRow) -> Row {
-        Row { row: AnyRow::Sqlite(row), next: 0 }
+        Row(AnyRow::Sqlite(row))
     }
 
     pub(crate) fn postgres(row: sqlx::postgres::PgRow) -> Row {
-        Row { row: AnyRow::Postgres(row), next: 0 }
+        Row(AnyRow::Postgres(row))
     }
 
-    /// The next column, text or nothing.
-    pub(crate) fn optional_text(&mut self) -> Result<Option<String>, StoreError> {
-        let index = self.step();
-        match &self.row {
-            AnyRow::Sqlite(row) => row.try_get(index),
-            AnyRow::Postgres(row) => row.try_get(index),
-        }
-        .map_err(StoreError::from)
+    /// Text, or nothing.
+    pub(crate) fn optional_text(&self, column: &str) -> Result<Option<String>, StoreError> {
+        column!(self, column)
     }
 
-    /// The next column, text.
-    pub(crate) fn text(&mut self) -> Result<String, StoreError> {
-        let index = self.step();
-        match &self.row {
-            AnyRow::Sqlite(row) => row.try_get(index),
-            AnyRow::Postgres(row) => row.try_get(index),
-        }
-        .map_err(StoreError::from)
+    /// Text.
+    pub(crate) fn text(&self, column: &str) -> Result<String, StoreError> {
+        column!(self, column)
     }
 
-    /// The next column, a number or nothing.
-    pub(crate) fn optional_number(&mut self) -> Result<Option<i64>, StoreError> {
-        let index = self.step();
-        match &self.row {
-            AnyRow::Sqlite(row) => row.try_get(index),
-            AnyRow::Postgres(row) => row.try_get(index),
-        }
-        .map_err(StoreError::from)
+    /// A number, or nothing.
+    pub(crate) fn optional_number(&self, column: &str) -> Result<Option<i64>, StoreError> {
+        column!(self, column)
     }
 
-    /// The next column, a number.
-    pub(crate) fn number(&mut self) -> Result<i64, StoreError> {
-        let index = self.step();
-        match &self.row {
-            AnyRow::Sqlite(row) => row.try_get(index),
-            AnyRow::Postgres(row) => row.try_get(index),
-        }
-        .map_err(StoreError::from)
+    /// A number.
+    pub(crate) fn number(&self, column: &str) -> Result<i64, StoreError> {
+        column!(self, column)
     }
 
-    /// The next column, yes or no.
-    pub(crate) fn yes(&mut self) -> Result<bool, StoreError> {
-        Ok(self.number()? != 0)
+    /// Yes or no.
+    pub(crate) fn yes(&self, column: &str) -> Result<bool, StoreError> {
+        Ok(self.number(column)? != 0)
     }
 
-    /// The next column, a count.
-    pub(crate) fn count(&mut self) -> Result<usize, StoreError> {
-        Ok(usize::try_from(self.number()?).unwrap_or(0))
+    /// A count.
+    pub(crate) fn count(&self, column: &str) -> Result<usize, StoreError> {
+        Ok(usize::try_from(self.number(column)?).unwrap_or(0))
     }
 
-    /// The next column, a moment.
-    pub(crate) fn moment(&mut self) -> Result<Timestamp, StoreError> {
-        self.number().map(Timestamp::from_millis)
+    /// A moment.
+    pub(crate) fn timestamp(&self, column: &str) -> Result<Timestamp, StoreError> {
+        self.number(column).map(Timestamp::from_millis)
     }
 
-    /// The next column, a moment or nothing.
-    pub(crate) fn optional_moment(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.optional_number()?.map(Timestamp::from_millis))
+    /// A moment, or nothing.
+    pub(crate) fn optional_timestamp(&self, column: &str) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.optional_number(column)?.map(Timestamp::from_millis))
     }
 
-    /// The next column, a digest.
-    pub(crate) fn digest(&mut self) -> Result<Digest, StoreError> {
-        let text = self.text()?;
-        Digest::parse(&text).ok_or_else(|| self.broken(&text))
+    /// A digest.
+    pub(crate) fn digest(&self, column: &str) -> Result<Digest, StoreError> {
+        self.word(column, Digest::parse)
     }
 
-    /// The next column, a digest or nothing.
-    pub(crate) fn optional_digest(&mut self) -> Result<Option<Digest>, StoreError> {
-        let Some(text) = self.optional_text()? else { return Ok(None) };
-        Digest::parse(&text).map(Some).ok_or_else(|| self.broken(&text))
+    /// A digest, or nothing.
+    pub(crate) fn optional_digest(&self, column: &str) -> Result<Option<Digest>, StoreError> {
+        self.optional_word(column, Digest::parse)
     }
 
-    /// The next column, one of a set of words.
-    pub(crate) fn word<T>(&mut self, from_slug: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
-        let text = self.text()?;
-        from_slug(&text).ok_or_else(|| self.broken(&text))
+    /// One of a set of words.
+    pub(crate) fn word<T>(
+        &self,
+        column: &str,
+        from_slug: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, StoreError> {
+        let text = self.text(column)?;
+        from_slug(&text).ok_or_else(|| broken(column, &text))
     }
 
-    /// The next column, a JSON document.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, StoreError> {
-        let text = self.text()?;
-        serde_json::from_str(&text).map_err(|_| self.broken(&text))
+    /// One of a set of words, or nothing.
+    pub(crate) fn optional_word<T>(
+        &self,
+        column: &str,
+        from_slug: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(text) = self.optional_text(column)? else { return Ok(None) };
+        from_slug(&text).map(Some).ok_or_else(|| broken(column, &text))
     }
 
-    /// The next column, a JSON document or nothing.
-    pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, StoreError> {
-        let Some(text) = self.optional_text()? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|_| self.broken(&text))
+    /// A JSON document.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: &str) -> Result<T, StoreError> {
+        let text = self.text(column)?;
+        serde_json::from_str(&text).map_err(|_| broken(column, &text))
     }
 
-    fn step(&mut self) -> usize {
-        let index = self.next;
-        self.next += 1;
-        index
+    /// A JSON document, or nothing.
+    pub(crate) fn optional_json<T: serde::de::DeserializeOwned>(
+        &self,
+        column: &str,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(text) = self.optional_text(column)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|_| broken(column, &text))
     }
+}
 
-    fn broken(&self, text: &str) -> StoreError {
-        let index = self.next.saturating_sub(1);
-        let column = match &self.row {
-            AnyRow::Sqlite(row) => row.columns().get(index).map(|column| column.name().to_owned()),
-            AnyRow::Postgres(row) => row.columns().get(index).map(|column| column.name().to_owned()),
-        };
-        StoreError::Broken { column: column.unwrap_or_default(), value: text.chars().take(80).collect() }
-    }
+fn broken(column: &str, text: &str) -> StoreError {
+    StoreError::Broken { column: column.to_owned(), value: text.chars().take(80).collect() }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use windlass_core::inbound::throttle::Failures;
+use windlass_core::inbound::throttle::FailureCount;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::retention::{OldRows, RowBudget};
-use crate::sql::{Row, values};
+use crate::sql::values;
 use crate::write::Writing;
 
 /// Places that are remembered for one person.
@@ -16,16 +16,20 @@ const PLACES_PER_PERSON: i64 = 32;
 
 impl Reading {
     /// The failures of a subject.
-    pub async fn failures(&mut self, subject: &str) -> Result<Option<Failures>, StoreError> {
+    pub async fn failures(&mut self, subject: &str) -> Result<Option<FailureCount>, StoreError> {
         let sql = "SELECT failures, last_at FROM throttles WHERE subject = $1";
-        let mut rows = self.connection.rows(sql, values![subject]).await?;
-        rows.first_mut().map(|row| Ok(Failures { count: row.number()?, last_at: row.moment()? })).transpose()
+        let rows = self.connection.rows(sql, values![subject]).await?;
+        rows.first()
+            .map(|row| {
+                Ok(FailureCount { count: row.number("failures")?, last_at: row.timestamp("last_at")? })
+            })
+            .transpose()
     }
 
     /// How many subjects have failures.
     pub async fn failures_count(&mut self) -> Result<usize, StoreError> {
-        let mut rows = self.connection.rows("SELECT COUNT(*) FROM throttles", Vec::new()).await?;
-        rows.first_mut().map_or(Ok(0), Row::count)
+        let rows = self.connection.rows("SELECT COUNT(*) AS count FROM throttles", Vec::new()).await?;
+        rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 
     /// Whether a person signed in from an address block.
@@ -61,7 +65,7 @@ impl Writing {
     }
 
     /// Takes a failure back that was counted for an attempt which then succeeded.
-    pub async fn failure_take_back(&mut self, subject: &str) -> Result<(), StoreError> {
+    pub async fn failure_undo(&mut self, subject: &str) -> Result<(), StoreError> {
         let sql = "UPDATE throttles SET failures = failures - 1 WHERE subject = $1 AND failures > 0";
         self.connection.execute(sql, values![subject]).await?;
         Ok(())

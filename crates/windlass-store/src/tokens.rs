@@ -33,17 +33,17 @@ pub struct Token {
 const COLUMNS: &str =
     "id, account_id, name, permissions, created_by, created_at, expires_at, last_used_at, revoked_at";
 
-fn read_token(row: &mut Row) -> Result<Token, StoreError> {
+fn read_token(row: &Row) -> Result<Token, StoreError> {
     Ok(Token {
-        id: row.text()?,
-        account_id: row.text()?,
-        name: row.text()?,
-        permissions: row.json()?,
-        created_by: row.text()?,
-        created_at: row.moment()?,
-        expires_at: row.optional_moment()?,
-        last_used_at: row.optional_moment()?,
-        revoked_at: row.optional_moment()?,
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        name: row.text("name")?,
+        permissions: row.json("permissions")?,
+        created_by: row.text("created_by")?,
+        created_at: row.timestamp("created_at")?,
+        expires_at: row.optional_timestamp("expires_at")?,
+        last_used_at: row.optional_timestamp("last_used_at")?,
+        revoked_at: row.optional_timestamp("revoked_at")?,
     })
 }
 
@@ -51,15 +51,15 @@ impl Reading {
     /// The token of a secret, by the secret's hash.
     pub async fn token_by_hash(&mut self, hash: &str) -> Result<Option<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens WHERE secret_hash = $1");
-        let mut rows = self.connection.rows_built(sql, values![hash]).await?;
-        rows.first_mut().map(read_token).transpose()
+        let rows = self.connection.rows_built(sql, values![hash]).await?;
+        rows.first().map(read_token).transpose()
     }
 
     /// The tokens of an account, newest first.
     pub async fn tokens(&mut self, account_id: &str) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens WHERE account_id = $1 ORDER BY id DESC");
-        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_token).collect()
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter().map(read_token).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! People, what they may do in which account, and their sessions.
 
+use windlass_core::access::Role;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 
@@ -37,7 +38,7 @@ pub struct Member {
     /// The person.
     pub user: User,
     /// Their role there.
-    pub role: String,
+    pub role: Role,
     /// Where the role comes from.
     pub origin: Origin,
     /// When their groups last gave it, if they did.
@@ -66,31 +67,35 @@ const COLUMNS: &str = "users.id, users.email, users.name, users.password_hash, u
 
 const MEMBERSHIP: &str = "memberships.role, memberships.origin, memberships.proved_at";
 
-fn read_user(row: &mut Row) -> Result<User, StoreError> {
+fn read_user(row: &Row) -> Result<User, StoreError> {
     Ok(User {
-        id: row.text()?,
-        email: row.text()?,
-        name: row.text()?,
-        password_hash: Redacted::new(row.text()?),
-        must_change_password: row.yes()?,
-        is_root: row.yes()?,
-        disabled_at: row.optional_moment()?,
-        created_at: row.moment()?,
+        id: row.text("id")?,
+        email: row.text("email")?,
+        name: row.text("name")?,
+        password_hash: Redacted::new(row.text("password_hash")?),
+        must_change_password: row.yes("must_change_password")?,
+        is_root: row.yes("is_root")?,
+        disabled_at: row.optional_timestamp("disabled_at")?,
+        created_at: row.timestamp("created_at")?,
     })
 }
 
-fn read_member(row: &mut Row) -> Result<Member, StoreError> {
-    let (user, role) = (read_user(row)?, row.text()?);
-    Ok(Member { user, role, origin: Origin::from_slug(&row.text()?), proved_at: row.moment()? })
+fn read_member(row: &Row) -> Result<Member, StoreError> {
+    let (user, role) = (read_user(row)?, row.word("role", Role::from_slug)?);
+    Ok(Member {
+        user,
+        role,
+        origin: row.word("origin", Origin::from_slug)?,
+        proved_at: row.timestamp("proved_at")?,
+    })
 }
 
 impl Reading {
     /// A person by id or e-mail address.
     pub async fn user(&mut self, id_or_email: &str) -> Result<Option<User>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM users WHERE id = $1 OR email = $2");
-        let mut rows =
-            self.connection.rows_built(sql, values![id_or_email, id_or_email.to_lowercase()]).await?;
-        rows.first_mut().map(read_user).transpose()
+        let rows = self.connection.rows_built(sql, values![id_or_email, id_or_email.to_lowercase()]).await?;
+        rows.first().map(read_user).transpose()
     }
 
     /// The administrators of the installation, those who may sign in first.
@@ -98,14 +103,14 @@ impl Reading {
         let sql = format!(
             "SELECT {COLUMNS} FROM users WHERE is_root = 1 ORDER BY disabled_at IS NOT NULL, created_at, id"
         );
-        let mut rows = self.connection.rows_built(sql, Vec::new()).await?;
-        rows.iter_mut().map(read_user).collect()
+        let rows = self.connection.rows_built(sql, Vec::new()).await?;
+        rows.iter().map(read_user).collect()
     }
 
     /// How many people are known.
     pub async fn users_count(&mut self) -> Result<usize, StoreError> {
-        let mut rows = self.connection.rows("SELECT COUNT(*) FROM users", Vec::new()).await?;
-        rows.first_mut().map_or(Ok(0), Row::count)
+        let rows = self.connection.rows("SELECT COUNT(*) AS count FROM users", Vec::new()).await?;
+        rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 
     /// The people of an account, by e-mail address.
@@ -114,8 +119,8 @@ impl Reading {
             "SELECT {COLUMNS}, {MEMBERSHIP} FROM users JOIN memberships ON memberships.user_id = users.id \
              WHERE memberships.account_id = $1 ORDER BY users.email"
         );
-        let mut rows = self.connection.rows_built(sql, values![account_id]).await?;
-        rows.iter_mut().map(read_member).collect()
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter().map(read_member).collect()
     }
 
     /// A person in an account, by id or e-mail address.
@@ -129,33 +134,35 @@ impl Reading {
              WHERE memberships.account_id = $1 AND (users.id = $2 OR users.email = $3)"
         );
         let values = values![account_id, id_or_email, id_or_email.to_lowercase()];
-        let mut rows = self.connection.rows_built(sql, values).await?;
-        rows.first_mut().map(read_member).transpose()
+        let rows = self.connection.rows_built(sql, values).await?;
+        rows.first().map(read_member).transpose()
     }
 
     /// The accounts a person is in, with their role: id, name, role; by name.
-    pub async fn memberships(&mut self, user_id: &str) -> Result<Vec<(String, String, String)>, StoreError> {
+    pub async fn memberships(&mut self, user_id: &str) -> Result<Vec<(String, String, Role)>, StoreError> {
         let sql = "SELECT accounts.id, accounts.name, memberships.role FROM memberships \
                    JOIN accounts ON accounts.id = memberships.account_id \
                    WHERE memberships.user_id = $1 ORDER BY memberships.created_at, accounts.name";
-        let mut rows = self.connection.rows(sql, values![user_id]).await?;
-        rows.iter_mut().map(|row| Ok((row.text()?, row.text()?, row.text()?))).collect()
+        let rows = self.connection.rows(sql, values![user_id]).await?;
+        rows.iter()
+            .map(|row| Ok((row.text("id")?, row.text("name")?, row.word("role", Role::from_slug)?)))
+            .collect()
     }
 
     /// A session by id, if it has not ended.
     pub async fn session(&mut self, id: &str, now: Timestamp) -> Result<Option<Session>, StoreError> {
         let sql = "SELECT id, user_id, account_id, address, created_at, expires_at FROM sessions \
                    WHERE id = $1 AND expires_at > $2";
-        let mut rows = self.connection.rows(sql, values![id, now]).await?;
-        rows.first_mut()
+        let rows = self.connection.rows(sql, values![id, now]).await?;
+        rows.first()
             .map(|row| {
                 Ok(Session {
-                    id: row.text()?,
-                    user_id: row.text()?,
-                    account_id: row.text()?,
-                    address: row.text()?,
-                    created_at: row.moment()?,
-                    expires_at: row.moment()?,
+                    id: row.text("id")?,
+                    user_id: row.text("user_id")?,
+                    account_id: row.text("account_id")?,
+                    address: row.text("address")?,
+                    created_at: row.timestamp("created_at")?,
+                    expires_at: row.timestamp("expires_at")?,
                 })
             })
             .transpose()
@@ -215,7 +222,7 @@ impl Writing {
         &mut self,
         account_id: &str,
         user_id: &str,
-        role: &str,
+        role: Role,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.member_put(account_id, user_id, role, Origin::Hand, now).await
@@ -226,7 +233,7 @@ impl Writing {
         &mut self,
         account_id: &str,
         user_id: &str,
-        role: &str,
+        role: Role,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.member_put(account_id, user_id, role, Origin::Groups, now).await
@@ -236,14 +243,14 @@ impl Writing {
         &mut self,
         account_id: &str,
         user_id: &str,
-        role: &str,
+        role: Role,
         origin: Origin,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO memberships (account_id, user_id, role, origin, created_at, proved_at) \
                    VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (account_id, user_id) \
                    DO UPDATE SET role = excluded.role, origin = excluded.origin, proved_at = excluded.proved_at";
-        self.connection.execute(sql, values![account_id, user_id, role, origin.slug(), now]).await?;
+        self.connection.execute(sql, values![account_id, user_id, role.slug(), origin.slug(), now]).await?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::archive::tells_of;
-use crate::audit::Audited;
+use crate::audit::AuditRecord;
 use crate::audit_head::AuditHead;
 use crate::db::Reading;
 use crate::error::StoreError;
@@ -52,7 +52,7 @@ impl ChainCheck {
     }
 
     /// What is wrong with the next entry, if anything is.
-    pub fn check(&mut self, entry: &Audited) -> Result<(), String> {
+    pub fn check(&mut self, entry: &AuditRecord) -> Result<(), String> {
         if let Some(fault) = fault_of(entry, &self.account_id, &self.last) {
             return Err(fault);
         }
@@ -77,7 +77,7 @@ struct Known {
 
 impl Known {
     /// What is wrong with an entry that itself is whole.
-    fn contradicts(&mut self, entry: &Audited) -> Option<String> {
+    fn contradicts(&mut self, entry: &AuditRecord) -> Option<String> {
         if self.hash.as_ref() == Some(&entry.hash) {
             self.hash = None;
         }
@@ -247,12 +247,14 @@ impl Reading {
 
     async fn audit_head(&mut self, account_id: &str) -> Result<Option<AuditHead>, StoreError> {
         let sql = "SELECT audit_seq, audit_hash FROM chains WHERE account_id = $1";
-        let mut rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.first_mut().map(|row| Ok(AuditHead { seq: row.number()?, hash: row.text()? })).transpose()
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.first()
+            .map(|row| Ok(AuditHead { seq: row.number("audit_seq")?, hash: row.text("audit_hash")? }))
+            .transpose()
     }
 }
 
-fn fault_of(entry: &Audited, account_id: &str, last: &AuditHead) -> Option<String> {
+fn fault_of(entry: &AuditRecord, account_id: &str, last: &AuditHead) -> Option<String> {
     if entry.seq <= last.seq {
         return Some("it was put in before the first".to_owned());
     }

@@ -1,6 +1,7 @@
 //! Webhooks of repositories: which generation of their secret counts, what came in last, and what must not come in twice.
 
 use windlass_core::digest::Digest;
+use windlass_core::forge::WebhookSender;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -29,7 +30,7 @@ pub struct Received {
     /// When.
     pub at: Timestamp,
     /// Who sent it.
-    pub from: String,
+    pub from: WebhookSender,
     /// What its sender calls the event.
     pub event: String,
     /// What was made of it.
@@ -47,16 +48,21 @@ pub struct Refused {
     pub reason: String,
 }
 
-fn read_webhook(row: &mut Row) -> Result<Webhook, StoreError> {
-    let generation = row.number()?;
-    let (at, from) = (row.optional_moment()?, row.optional_text()?.unwrap_or_default());
-    let (event, outcome) =
-        (row.optional_text()?.unwrap_or_default(), row.optional_text()?.unwrap_or_default());
-    let received = at.map(|at| Received { at, from, event, outcome });
+fn read_webhook(row: &Row) -> Result<Webhook, StoreError> {
+    let generation = row.number("generation")?;
+    let (at, from) = (
+        row.optional_timestamp("received_at")?,
+        row.optional_word("received_from", WebhookSender::from_slug)?,
+    );
+    let (event, outcome) = (
+        row.optional_text("received_event")?.unwrap_or_default(),
+        row.optional_text("received_outcome")?.unwrap_or_default(),
+    );
+    let received = at.zip(from).map(|(at, from)| Received { at, from, event, outcome });
     let (at, from, reason) = (
-        row.optional_moment()?,
-        row.optional_text()?.unwrap_or_default(),
-        row.optional_text()?.unwrap_or_default(),
+        row.optional_timestamp("refused_at")?,
+        row.optional_text("refused_from")?.unwrap_or_default(),
+        row.optional_text("refused_reason")?.unwrap_or_default(),
     );
     let refused = at.map(|at| Refused { at, from, reason });
     Ok(Webhook { generation, received, refused })
@@ -67,9 +73,9 @@ impl Reading {
     pub async fn webhook(&mut self, repository_id: &str) -> Result<Webhook, StoreError> {
         let sql = "SELECT generation, received_at, received_from, received_event, received_outcome, refused_at, \
                    refused_from, refused_reason FROM webhooks WHERE repository_id = $1";
-        let mut rows = self.connection.rows(sql, values![repository_id]).await?;
+        let rows = self.connection.rows(sql, values![repository_id]).await?;
         let none = Webhook { generation: FIRST, received: None, refused: None };
-        rows.first_mut().map_or(Ok(none), read_webhook)
+        rows.first().map_or(Ok(none), read_webhook)
     }
 }
 
@@ -78,8 +84,8 @@ impl Writing {
     pub async fn webhook_rotate(&mut self, repository_id: &str) -> Result<i64, StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation) VALUES ($1, $2) ON CONFLICT (repository_id) \
                    DO UPDATE SET generation = webhooks.generation + 1 RETURNING generation";
-        let mut rows = self.connection.rows(sql, values![repository_id, FIRST + 1]).await?;
-        rows.first_mut().map_or(Ok(FIRST), Row::number)
+        let rows = self.connection.rows(sql, values![repository_id, FIRST + 1]).await?;
+        rows.first().map_or(Ok(FIRST), |row| row.number("generation"))
     }
 
     /// Notes the last delivery that was signed rightly.
@@ -92,8 +98,14 @@ impl Writing {
                    received_outcome) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (repository_id) DO UPDATE SET \
                    received_at = excluded.received_at, received_from = excluded.received_from, \
                    received_event = excluded.received_event, received_outcome = excluded.received_outcome";
-        let values =
-            values![repository_id, FIRST, received.at, &received.from, &received.event, &received.outcome];
+        let values = values![
+            repository_id,
+            FIRST,
+            received.at,
+            received.from.slug(),
+            &received.event,
+            &received.outcome
+        ];
         self.connection.execute(sql, values).await?;
         Ok(())
     }
@@ -114,7 +126,7 @@ impl Writing {
     }
 
     /// Notes a delivery with the rest of the transaction. False if it came before.
-    pub async fn delivery_note(
+    pub async fn webhook_delivery_record(
         &mut self,
         repository_id: &str,
         identity: Digest,
@@ -137,7 +149,7 @@ impl Writing {
     }
 
     /// Syncs a repository no later than at a moment.
-    pub async fn repository_hasten(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn repository_sync_by(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1 AND next_sync_at > $2";
         self.connection.execute(sql, values![id, at]).await?;
         Ok(())

@@ -64,16 +64,16 @@ impl Chain {
     async fn lock(writing: &mut Writing, account_id: &str) -> Result<Chain, StoreError> {
         let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
                    RETURNING event_seq, audit_seq, audit_hash, state_version";
-        let mut rows = writing.connection.rows(sql, values![account_id]).await?;
-        let row = rows.first_mut().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        let rows = writing.connection.rows(sql, values![account_id]).await?;
+        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
         Ok(Chain {
             account_id: account_id.to_owned(),
-            event_seq: row.number()?,
-            audit_seq: row.number()?,
-            audit_hash: row.text()?,
+            event_seq: row.number("event_seq")?,
+            audit_seq: row.number("audit_seq")?,
+            audit_hash: row.text("audit_hash")?,
             events: Vec::new(),
             entries: Vec::new(),
-            state_version: row.number()?,
+            state_version: row.number("state_version")?,
             keeps_state: false,
         })
     }
@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// Begins a transaction of two accounts: what is written for both becomes true together. It is about the first until
-    /// [`AccountWriting::turn_to`] says otherwise.
+    /// [`AccountWriting::switch_account`] says otherwise.
     pub async fn write_accounts(&self, first: &str, other: &str) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
         // Always in the same order, so that two such transactions never wait for each other.
@@ -143,7 +143,7 @@ impl Store {
             beside: Some(high),
             replica_id: self.replica_id().to_owned(),
         };
-        writing.turn_to(first);
+        writing.switch_account(first);
         Ok(writing)
     }
 }
@@ -155,7 +155,7 @@ impl AccountWriting {
     }
 
     /// In a transaction of two accounts: what follows is about this one of them.
-    pub fn turn_to(&mut self, account_id: &str) {
+    pub fn switch_account(&mut self, account_id: &str) {
         if let Some(beside) = &mut self.beside
             && beside.account_id == account_id
         {

@@ -23,12 +23,20 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, DeliveryFilter, DeliveryState, EventFilter, EventOrder, Moved, Placed, PlanPlace,
-    ProposalFilter, PullRequestWish, ReportKind, ResourceFilter, RowBudget, Store, Tried,
+    Address, DeliveryAttempt, DeliveryFilter, DeliveryState, EndedResource, EventFilter, EventOrder,
+    PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition, ReportKind,
+    ResourceFilter, RowBudget, Store,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
-const LARGE: [&str; 23] = [
+const LARGE: [&str; 30] = [
+    "contents",
+    "tombstones",
+    "agents",
+    "assignments",
+    "inventory",
+    "observed",
+    "observed_targets",
     "invitations",
     "audit_checkpoints",
     "plans",
@@ -189,7 +197,7 @@ async fn list(store: &Store) {
         for before in [None, Some("x")] {
             reading.proposals("a", &filter, before, 50).await.unwrap();
         }
-        let turn = PlanPlace { run_id: "r".to_owned(), position: 1, id: "x".to_owned() };
+        let turn = PlanCursor { run_id: "r".to_owned(), position: 1, id: "x".to_owned() };
         for after in [None, Some(&turn)] {
             reading.proposals_in_order("a", &filter, after, 50).await.unwrap();
         }
@@ -232,22 +240,22 @@ async fn look_up(store: &Store) {
     reading.resource_by_id("a", Kind::Node, "x").await.unwrap();
     reading.resources_count("a").await.unwrap();
     reading.resource_heads("a").await.unwrap();
-    reading.wanted("r").await.unwrap();
-    reading.wanted_specs("r", Some(&[key()])).await.unwrap();
+    reading.desired("r").await.unwrap();
+    reading.desired_specs("r", Some(&[key()])).await.unwrap();
     reading.run("a", "x").await.unwrap();
     reading.runs_unfinished().await.unwrap();
     reading.run_queued("r").await.unwrap();
     reading.proposal("a", "x").await.unwrap();
     reading.run_proposals("x").await.unwrap();
-    reading.run_fates("a", "x").await.unwrap();
+    reading.run_outcomes("a", "x").await.unwrap();
     reading.run_of_last_commit("a", "r").await.unwrap();
     reading.forge_reports("a", "r", ReportKind::Status, 9).await.unwrap();
     reading.forge_reports_due(now(), now(), 9).await.unwrap();
     reading.runs_of_proposals(&["x", "y"]).await.unwrap();
     reading.proposals_by_id("a", &["x", "y"]).await.unwrap();
-    reading.proposals_offered("r").await.unwrap();
-    reading.proposals_declined("r").await.unwrap();
-    let turn = reading.proposals_to_apply("a", None, 50).await.unwrap().first().map(Proposal::turn);
+    reading.proposals_open_of("r").await.unwrap();
+    reading.proposals_rejected("r").await.unwrap();
+    let turn = reading.proposals_to_apply("a", None, 50).await.unwrap().first().map(Proposal::apply_order);
     reading.proposals_to_apply("a", turn.as_ref(), 50).await.unwrap();
     reading.proposals_blocked("a").await.unwrap();
     reading.differing("a", "r").await.unwrap();
@@ -267,9 +275,9 @@ async fn look_up(store: &Store) {
     reading.referrers_count("a", &[key(), key()]).await.unwrap();
     reading.drifted_among(&[("r", &key())]).await.unwrap();
     reading.acceptances_among(&[("r", &key())]).await.unwrap();
-    reading.differing_at("a", "r", &key()).await.unwrap();
-    reading.wanted_file("r", &key()).await.unwrap();
-    reading.wanted_files("r", &[key(), key()]).await.unwrap();
+    reading.differing_resource("a", "r", &key()).await.unwrap();
+    reading.desired_file("r", &key()).await.unwrap();
+    reading.desired_files("r", &[key(), key()]).await.unwrap();
     reading.resource_files("a", &[key()]).await.unwrap();
     reading.run_stopped("a", "r").await.unwrap();
     reading.proposals_about("a", &[key(), key()]).await.unwrap();
@@ -282,7 +290,7 @@ async fn look_up(store: &Store) {
     reading.invitations_to("a@b", now()).await.unwrap();
     reading.repository_of_webhook("acme:fleet").await.unwrap();
     reading.webhook("r").await.unwrap();
-    reading.accounts_behind().await.unwrap();
+    reading.accounts_with_backlog().await.unwrap();
     reading.event_before("a", now()).await.unwrap();
     reading.deliveries_of_groups("a", &["x", "y"], now()).await.unwrap();
     reading.deliveries_counted("a", now()).await.unwrap();
@@ -296,9 +304,18 @@ async fn look_up(store: &Store) {
     reading.plan_steps_from("x", 9).await.unwrap();
     reading.plans_unopened("a").await.unwrap();
     reading.steps_applied("r", &[step()]).await.unwrap();
-    reading.wanted_of("r", &[key(), key()]).await.unwrap();
-    reading.approval_sets_standing("r").await.unwrap();
-    reading.approval_sets_standing_by("a", "ada@example.com").await.unwrap();
+    reading.desired_of("r", &[key(), key()]).await.unwrap();
+    reading.audit_last_changes("a", &[key(), key()]).await.unwrap();
+    reading.tombstones("a", &key()).await.unwrap();
+    reading.agent_of("a", &key()).await.unwrap();
+    reading.agents("a").await.unwrap();
+    reading.assignment("a", &key()).await.unwrap();
+    reading.assignments("a").await.unwrap();
+    reading.inventory("a", &key()).await.unwrap();
+    reading.observed("a", &key()).await.unwrap();
+    reading.observed_targets("a").await.unwrap();
+    reading.approval_sets_in_force("r").await.unwrap();
+    reading.approval_sets_in_force_by("a", "ada@example.com").await.unwrap();
     reading.approval_sets_of("x").await.unwrap();
     reading.approval_sets_used(&["x", "y"], &[Digest::of(b"x")]).await.unwrap();
 }
@@ -310,11 +327,16 @@ async fn write(store: &Store) {
     let mut writing = store.write_account("a").await.unwrap();
     let spec = Spec::read(Kind::Node, r#"{"template": "edge"}"#).spec.unwrap();
     writing.resource_put(&key(), &spec, None, "ada", now()).await.unwrap();
-    writing.resource_remove(&key()).await.unwrap();
+    let ended = EndedResource { key: &key(), by: "ada" };
+    writing.resource_remove(ended, now()).await.unwrap();
+    writing.tombstones_forget(now(), &mut plenty()).await.unwrap();
+    let agent = writing.agent_enrol(&key(), now()).await.unwrap();
+    writing.agent_contact(&agent.id, now()).await.unwrap();
+    writing.inventory_remove("a", &key(), &["x"]).await.unwrap();
     writing.resources_disown("r").await.unwrap();
     writing.desired_mark_agreed("r").await.unwrap();
     writing.desired_mark_agreed_among(&[("r", &key(), None)]).await.unwrap();
-    let moved = Moved {
+    let moved = ProposalMove {
         from: Status::PendingApproval,
         to: Status::Approved,
         reason: None,
@@ -324,9 +346,14 @@ async fn write(store: &Store) {
     };
     writing.proposal_move("x", &moved).await.unwrap();
     writing.proposal_edit("x", 1, None, &Contributors::default()).await.unwrap();
-    writing.approvals_fall("a", "ada@example.com", "they left").await.unwrap();
-    let placed =
-        Placed { id: "x", position: 1, cause: Cause::Edited, waits_for: Vec::new(), blocked_by: Vec::new() };
+    writing.approvals_lapse("a", "ada@example.com", "they left").await.unwrap();
+    let placed = ProposalPosition {
+        id: "x",
+        position: 1,
+        cause: Cause::Edited,
+        waits_for: Vec::new(),
+        blocked_by: Vec::new(),
+    };
     writing.proposals_place(&[placed]).await.unwrap();
     writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();
     writing.acceptances_remove(&[("r", &key())]).await.unwrap();
@@ -335,15 +362,15 @@ async fn write(store: &Store) {
     writing.run_finish(&Run::queued("x".to_owned(), &fleet, now())).await.unwrap();
     writing.events_forget(now(), now(), &mut plenty()).await.unwrap();
     writing.webhook_deliveries_forget(now(), &mut plenty()).await.unwrap();
-    writing.repository_hasten("r", now()).await.unwrap();
+    writing.repository_sync_by("r", now()).await.unwrap();
     writing.previews_forget(now(), &mut plenty()).await.unwrap();
-    let tried = Tried { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
-    writing.delivery_tried("x", &tried).await.unwrap();
+    let tried = DeliveryAttempt { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
+    writing.delivery_attempted("x", &tried).await.unwrap();
     writing.delivery_repeated("x", 1).await.unwrap();
     writing.delivery_retry("a", "x", now()).await.unwrap();
     writing.deliveries_digested("a", "p", "x").await.unwrap();
     writing.deliveries_forget(now(), &mut plenty()).await.unwrap();
-    let wish = PullRequestWish {
+    let wish = PendingPullRequest {
         account_id: "a".to_owned(),
         repository_id: "r".to_owned(),
         number: 7,
@@ -351,7 +378,7 @@ async fn write(store: &Store) {
         commit_sha: "c".to_owned(),
         attempts: 0,
     };
-    writing.pull_request_later(&wish, now()).await.unwrap();
+    writing.pull_request_reschedule(&wish, now()).await.unwrap();
     writing.pull_request_done(&wish).await.unwrap();
     writing.pull_request_forget("r", 7).await.unwrap();
     writing.forge_reports_retry("r", now()).await.unwrap();
@@ -360,7 +387,7 @@ async fn write(store: &Store) {
     writing.run_planned("x", None, None).await.unwrap();
     writing.plans_forget(now(), &mut plenty()).await.unwrap();
     writing.approval_set_carry("x", "y").await.unwrap();
-    writing.approval_set_fall("x", "moved", now()).await.unwrap();
+    writing.approval_set_lapse("x", "moved", now()).await.unwrap();
     writing.proposals_keep_until(&[("x", now())]).await.unwrap();
     writing.repository_remove("r").await.unwrap();
     writing.commit().await.unwrap();

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-pub use crate::form::Form;
-use crate::write::{Named, Writer};
+pub use crate::form::FleetForm;
+use crate::write::{EntryName, FleetWriter};
 
 /// The account of every fleet made here.
 pub const ACCOUNT: &str = "acme";
@@ -17,13 +17,13 @@ pub const ACCOUNT: &str = "acme";
 /// Nodes of one site, and so of one included file and around one network.
 pub const SITE_NODES: usize = 1000;
 
-/// How many nodes, in [`Form::List`], make one file that is just below the limit of 1 MiB.
+/// How many nodes, in [`FleetForm::List`], make one file that is just below the limit of 1 MiB.
 pub const LARGEST_FILE_NODES: usize = 8000;
 
 /// Which state of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edition {
-    /// As it was before: one node in a hundred has another size than in [`Edition::Current`].
+pub enum FleetEdition {
+    /// As it was before: one node in a hundred has another size than in [`FleetEdition::Current`].
     Previous,
     /// As it is.
     Current,
@@ -44,9 +44,9 @@ pub fn nothing() -> FleetText {
 }
 
 /// A fleet of so many nodes in one file.
-pub fn one_file(nodes: usize, form: Form, edition: Edition) -> FleetText {
+pub fn one_file(nodes: usize, form: FleetForm, edition: FleetEdition) -> FleetText {
     let mut root = nothing();
-    let mut out = Writer::new(form);
+    let mut out = FleetWriter::new(form);
     write_shared(&mut out);
     write_sites(&mut out, &sites(0..nodes), edition);
     root.text.push_str(&out.finish());
@@ -55,7 +55,7 @@ pub fn one_file(nodes: usize, form: Form, edition: Edition) -> FleetText {
 
 /// A fleet of exactly so many resources: templates and modules in fleet.yaml, each site in a file that it includes.
 /// What no whole site fits is filled with nodes outside any network.
-pub fn spread(resources: usize, form: Form, edition: Edition) -> Vec<FleetText> {
+pub fn spread(resources: usize, form: FleetForm, edition: FleetEdition) -> Vec<FleetText> {
     let mut left = resources.saturating_sub(ROLES.len() + 1 + MODULES.len());
     let site_resources = Site { number: 0, nodes: 0..SITE_NODES }.resources();
     let count = left / site_resources;
@@ -65,7 +65,7 @@ pub fn spread(resources: usize, form: Form, edition: Edition) -> Vec<FleetText> 
     if count > 0 {
         root.text.push_str("include: [\"fleet.d/*.yaml\"]\n");
     }
-    let mut out = Writer::new(form);
+    let mut out = FleetWriter::new(form);
     write_shared(&mut out);
     out.line(0, "nodes:");
     let spare = Site { number: count, nodes: count * SITE_NODES..count * SITE_NODES + left };
@@ -74,7 +74,7 @@ pub fn spread(resources: usize, form: Form, edition: Edition) -> Vec<FleetText> 
 
     let mut files = vec![root];
     for site in sites(0..count * SITE_NODES) {
-        let mut out = Writer::new(form);
+        let mut out = FleetWriter::new(form);
         let path = format!("fleet.d/site-{:03}.yaml", site.number);
         write_sites(&mut out, &[site], edition);
         files.push(FleetText { path, text: out.finish() });
@@ -114,14 +114,14 @@ const MODULES: [(&str, &str, &str, &str); 6] = [
     ("node-metrics", "1.8.2", "interval", "prometheus-node-exporter"),
 ];
 
-fn write_shared(out: &mut Writer) {
+fn write_shared(out: &mut FleetWriter) {
     out.line(0, "templates:");
-    out.open_entry(2, Named("name", "base"));
+    out.open_entry(2, EntryName("name", "base"));
     out.line(4, "description: What every machine has");
     out.line(4, "node_platform: ubuntu-24.04-amd64");
     out.line(4, "modules: [system-base@1.0.0, security-hardening@1.0.0, chrony@4.3.0]");
     for (role, module) in ROLES {
-        out.open_entry(2, Named("name", role));
+        out.open_entry(2, EntryName("name", role));
         out.line(4, "extends: base");
         out.line(4, &format!("modules: [{module}]"));
         out.line(4, &format!("metadata: {{purpose: {role}, tier: 2}}"));
@@ -132,8 +132,8 @@ fn write_shared(out: &mut Writer) {
     }
 }
 
-fn write_module(out: &mut Writer, (name, version, setting, package): (&str, &str, &str, &str)) {
-    out.open_entry(2, Named("name", name));
+fn write_module(out: &mut FleetWriter, (name, version, setting, package): (&str, &str, &str, &str)) {
+    out.open_entry(2, EntryName("name", name));
     out.line(4, &format!("version: {version}"));
     out.line(4, "depends_on: [system-base@1.0.0]");
     out.line(4, &format!("config: {{{setting}: 4}}"));
@@ -163,7 +163,7 @@ fn sites(nodes: Range<usize>) -> Vec<Site> {
     nodes.clone().step_by(SITE_NODES).map(site).collect()
 }
 
-fn write_sites(out: &mut Writer, sites: &[Site], edition: Edition) {
+fn write_sites(out: &mut FleetWriter, sites: &[Site], edition: FleetEdition) {
     out.line(0, "nodes:");
     sites.iter().for_each(|site| site.write_nodes(out, edition));
     out.line(0, "assignments:");
@@ -192,38 +192,38 @@ impl Site {
         format!("{}-{node:05}", CITIES[self.number % CITIES.len()].0)
     }
 
-    fn write_nodes(&self, out: &mut Writer, edition: Edition) {
+    fn write_nodes(&self, out: &mut FleetWriter, edition: FleetEdition) {
         let (_, region) = CITIES[self.number % CITIES.len()];
         for node in self.nodes.clone() {
             let (template, _) = ROLES[node % ROLES.len()];
             let size = match (edition, node % 100) {
-                (Edition::Current, 50) => "t3-large",
+                (FleetEdition::Current, 50) => "t3-large",
                 _ => "t3-small",
             };
             let rack = node / 20;
             let fields = format!(
                 "template: {template}, region: {region}, instance_type: {size}, labels: {{rack: {rack}}}"
             );
-            out.entry(2, Named("hostname", &self.hostname(node)), &fields);
+            out.entry(2, EntryName("hostname", &self.hostname(node)), &fields);
         }
     }
 
-    fn write_assignments(&self, out: &mut Writer) {
+    fn write_assignments(&self, out: &mut FleetWriter) {
         for node in self.assigned() {
             let (module, _, setting, _) = MODULES[(node / 8) % MODULES.len()];
             let name = format!("{}:{module}", self.hostname(node));
-            out.entry(2, Named("name", &name), &format!("config: {{{setting}: {}}}", 2 + node % 7));
+            out.entry(2, EntryName("name", &name), &format!("config: {{{setting}: {}}}", 2 + node % 7));
         }
     }
 
-    fn write_network(&self, out: &mut Writer) {
+    fn write_network(&self, out: &mut FleetWriter) {
         let number = self.number;
-        out.open_entry(4, Named("name", &format!("fabric-{number:03}")));
+        out.open_entry(4, EntryName("name", &format!("fabric-{number:03}")));
         out.line(6, "routing_mode: ibgp");
         out.line(6, &format!("cidr: fd12:{number:x}::/64"));
         out.line(6, "peers:");
         for (index, node) in self.peers().enumerate() {
-            out.entry(8, Named("host", &self.hostname(node)), &peer_fields(index));
+            out.entry(8, EntryName("host", &self.hostname(node)), &peer_fields(index));
         }
         out.line(6, "virtual_ips:");
         let peers: Vec<usize> = self.peers().collect();
@@ -235,7 +235,7 @@ impl Site {
                 hosts[1..].join(", "),
                 0x100 + index,
             );
-            out.entry(8, Named("name", &format!("front-{index:02}")), &fields);
+            out.entry(8, EntryName("name", &format!("front-{index:02}")), &fields);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// How sections are written. Both mean the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FleetForm {
     /// As lists whose items carry their name.
     List,
     /// As maps keyed by name.

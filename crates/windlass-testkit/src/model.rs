@@ -25,7 +25,7 @@ struct SectionModel {
 
 /// How a section is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ModelForm {
     /// As a map keyed by name.
     Map,
     /// As a list whose items carry the name.
@@ -33,7 +33,7 @@ pub enum Form {
 }
 
 /// Reads choices from a tape; an exhausted tape chooses the first of everything.
-struct Choices<'t> {
+struct TapeReader<'t> {
     tape: &'t [u8],
 }
 
@@ -51,7 +51,7 @@ const HOSTILE: [&str; 10] = [
     "",
 ];
 
-impl Choices<'_> {
+impl TapeReader<'_> {
     fn below(&mut self, count: usize) -> usize {
         let Some((first, rest)) = self.tape.split_first() else { return 0 };
         self.tape = rest;
@@ -85,7 +85,7 @@ impl Choices<'_> {
 impl Model {
     /// The fleet a tape describes.
     pub fn from_tape(tape: &[u8]) -> Model {
-        let mut choices = Choices { tape };
+        let mut choices = TapeReader { tape };
         let mut model = Model::default();
         let modules = choices.names("module", 4);
         let templates = choices.names("template", 4);
@@ -104,7 +104,7 @@ impl Model {
 
     /// The same fleet with texts made to hurt in the free settings of its modules, as keys and as values.
     pub fn with_hostile_texts(mut self, tape: &[u8]) -> Model {
-        let mut choices = Choices { tape };
+        let mut choices = TapeReader { tape };
         let modules = self.sections.iter_mut().filter(|section| section.path == ["modules"]);
         for (_, spec) in modules.flat_map(|section| &mut section.entries) {
             for _ in 0..choices.below(4) {
@@ -119,7 +119,7 @@ impl Model {
         self.sections.push(SectionModel { path, name_key, entries });
     }
 
-    fn modules(&mut self, names: &[String], choices: &mut Choices<'_>) {
+    fn modules(&mut self, names: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let mut spec = json!({ "priority": choices.below(3) * 10, "version": "1.0.0" });
@@ -142,7 +142,7 @@ impl Model {
         self.add(&["modules"], "name", entries);
     }
 
-    fn templates(&mut self, names: &[String], modules: &[String], choices: &mut Choices<'_>) {
+    fn templates(&mut self, names: &[String], modules: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let mut spec = Map::new();
@@ -161,7 +161,7 @@ impl Model {
         self.add(&["templates"], "name", entries);
     }
 
-    fn nodes(&mut self, names: &[String], templates: &[String], choices: &mut Choices<'_>) {
+    fn nodes(&mut self, names: &[String], templates: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for name in names {
             let Some(template) = choices.one(templates) else { continue };
@@ -177,7 +177,7 @@ impl Model {
         self.add(&["nodes"], "hostname", entries);
     }
 
-    fn assignments(&mut self, nodes: &[String], modules: &[String], choices: &mut Choices<'_>) {
+    fn assignments(&mut self, nodes: &[String], modules: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for node in nodes {
             for module in modules {
@@ -189,7 +189,7 @@ impl Model {
         self.add(&["assignments"], "name", entries);
     }
 
-    fn networks(&mut self, nodes: &[String], choices: &mut Choices<'_>) {
+    fn networks(&mut self, nodes: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for (number, name) in choices.names("network", 2).into_iter().enumerate() {
             let peers: Vec<&String> = nodes.iter().filter(|_| choices.flip()).collect();
@@ -210,7 +210,7 @@ impl Model {
         self.add(&["sdwan", "networks"], "name", entries);
     }
 
-    fn federation(&mut self, choices: &mut Choices<'_>) {
+    fn federation(&mut self, choices: &mut TapeReader<'_>) {
         let trust = format!("sha256:{}", choices.word(["ab", "cd"]).repeat(32));
         let peers = choices.names("control", 1);
         let entries = peers
@@ -220,7 +220,7 @@ impl Model {
         self.add(&["federation", "peers"], "name", entries);
     }
 
-    fn kubernetes(&mut self, choices: &mut Choices<'_>) {
+    fn kubernetes(&mut self, choices: &mut TapeReader<'_>) {
         let clusters = choices.names("cluster", 3);
         let groups = choices.names("group", 2);
         let bundles = choices.names("bundle", 3);
@@ -246,7 +246,7 @@ impl Model {
         self.add(&["bundles"], "name", entries);
     }
 
-    fn notifications(&mut self, choices: &mut Choices<'_>) {
+    fn notifications(&mut self, choices: &mut TapeReader<'_>) {
         let providers = choices.names("provider", 2);
         let speaking = |name: &String| {
             let spec = match name.ends_with('0') {
@@ -271,11 +271,11 @@ impl Model {
     /// The fleet as files: `spread` says for each section which of four files it goes to and in which form, and in
     /// which order its entries stand.
     pub fn files(&self, spread: &[u8]) -> Vec<SourceFile> {
-        let mut choices = Choices { tape: spread };
+        let mut choices = TapeReader { tape: spread };
         let mut texts: Vec<String> = vec![String::new(); 4];
         for section in &self.sections {
             let file = choices.below(texts.len());
-            let form = if choices.flip() { Form::Map } else { Form::List };
+            let form = if choices.flip() { ModelForm::Map } else { ModelForm::List };
             let mut entries = section.entries.clone();
             if choices.flip() {
                 entries.reverse();
@@ -292,7 +292,7 @@ impl Model {
     }
 }
 
-fn write_section(section: &SectionModel, entries: &[(String, Value)], form: Form) -> String {
+fn write_section(section: &SectionModel, entries: &[(String, Value)], form: ModelForm) -> String {
     let mut text = String::new();
     for (depth, key) in section.path.iter().enumerate() {
         text.push_str(&format!("{:indent$}{key}:\n", "", indent = depth * 2));
@@ -300,8 +300,8 @@ fn write_section(section: &SectionModel, entries: &[(String, Value)], form: Form
     let indent = section.path.len() * 2;
     for (name, value) in entries {
         match form {
-            Form::Map => text.push_str(&format!("{:indent$}{name}: {}\n", "", flow(value))),
-            Form::List => {
+            ModelForm::Map => text.push_str(&format!("{:indent$}{name}: {}\n", "", flow(value))),
+            ModelForm::List => {
                 let mut item = value.clone();
                 item[section.name_key] = json!(name);
                 text.push_str(&format!("{:indent$}- {}\n", "", flow(&item)));

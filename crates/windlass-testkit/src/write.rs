@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use crate::form::Form;
+use crate::form::FleetForm;
 
 /// A file being written.
-pub(crate) struct Writer {
-    form: Form,
+pub(crate) struct FleetWriter {
+    form: FleetForm,
     text: String,
 }
 
-impl Writer {
-    pub(crate) fn new(form: Form) -> Writer {
-        Writer { form, text: String::new() }
+impl FleetWriter {
+    pub(crate) fn new(form: FleetForm) -> FleetWriter {
+        FleetWriter { form, text: String::new() }
     }
 
     pub(crate) fn finish(self) -> String {
@@ -25,25 +25,25 @@ impl Writer {
     }
 
     /// An entry of a section on one line; `fields` is what stands between the braces.
-    pub(crate) fn entry(&mut self, indent: usize, name: Named<'_>, fields: &str) {
-        let Named(key, name) = name;
+    pub(crate) fn entry(&mut self, indent: usize, name: EntryName<'_>, fields: &str) {
+        let EntryName(key, name) = name;
         let _ = match (self.form, fields.is_empty()) {
-            (Form::List, true) => writeln!(self.text, "{:indent$}- {{{key}: {name}}}", ""),
-            (Form::List, false) => writeln!(self.text, "{:indent$}- {{{key}: {name}, {fields}}}", ""),
-            (Form::Map, _) => writeln!(self.text, "{:indent$}{name}: {{{fields}}}", ""),
+            (FleetForm::List, true) => writeln!(self.text, "{:indent$}- {{{key}: {name}}}", ""),
+            (FleetForm::List, false) => writeln!(self.text, "{:indent$}- {{{key}: {name}, {fields}}}", ""),
+            (FleetForm::Map, _) => writeln!(self.text, "{:indent$}{name}: {{{fields}}}", ""),
         };
     }
 
     /// The first line of an entry over several lines. What follows is indented by two more.
-    pub(crate) fn open_entry(&mut self, indent: usize, name: Named<'_>) {
-        let Named(key, name) = name;
+    pub(crate) fn open_entry(&mut self, indent: usize, name: EntryName<'_>) {
+        let EntryName(key, name) = name;
         match self.form {
-            Form::List => self.line(indent, &format!("- {key}: {name}")),
-            Form::Map => self.line(indent, &format!("{name}:")),
+            FleetForm::List => self.line(indent, &format!("- {key}: {name}")),
+            FleetForm::Map => self.line(indent, &format!("{name}:")),
         }
     }
 }
 
 /// The key that carries an entry's name in the list form, and the name.
 #[derive(Clone, Copy)]
-pub(crate) struct Named<'n>(pub(crate) &'static str, pub(crate) &'n str);
+pub(crate) struct EntryName<'n>(pub(crate) &'static str, pub(crate) &'n str);

@@ -2,24 +2,26 @@
 
 use std::sync::Arc;
 
-use windlass_core::manifest::{Context, Fleet, MAX_RESOURCES, Role, assemble, read_file};
+use windlass_core::manifest::{FileRole, Fleet, MAX_RESOURCES, ReadContext, assemble, read_file};
 use windlass_core::yaml::MAX_FILE_BYTES;
-use windlass_testkit::fleet::{Edition, FleetText, Form, LARGEST_FILE_NODES, nothing, one_file, spread};
+use windlass_testkit::fleet::{
+    FleetEdition, FleetForm, FleetText, LARGEST_FILE_NODES, nothing, one_file, spread,
+};
 
 fn read(files: &[FleetText]) -> Fleet {
-    let role = |index| if index == 0 { Role::Root } else { Role::Included };
+    let role = |index| if index == 0 { FileRole::Root } else { FileRole::Included };
     let read = |(index, file): (usize, &FleetText)| {
         Arc::new(read_file(&file.path, file.text.as_bytes(), role(index)))
     };
-    assemble(files.iter().enumerate().map(read).collect(), &Context::offline())
+    assemble(files.iter().enumerate().map(read).collect(), &ReadContext::offline())
 }
 
 #[test]
 fn fleets_of_every_size_and_form_have_no_problems() {
     assert_eq!(read(&[nothing()]).diagnostics, []);
     for nodes in [1, 2, 9, 100, 1000, 1001] {
-        for form in [Form::List, Form::Map] {
-            let fleet = read(&[one_file(nodes, form, Edition::Current)]);
+        for form in [FleetForm::List, FleetForm::Map] {
+            let fleet = read(&[one_file(nodes, form, FleetEdition::Current)]);
             assert_eq!(fleet.diagnostics, [], "{nodes} nodes as {form:?}");
         }
     }
@@ -28,21 +30,21 @@ fn fleets_of_every_size_and_form_have_no_problems() {
 #[test]
 fn both_forms_mean_the_same_and_the_editions_differ() {
     let digest = |form, edition| read(&[one_file(300, form, edition)]).desired.digest();
-    let current = digest(Form::List, Edition::Current);
-    assert_eq!(current, digest(Form::Map, Edition::Current));
-    assert_ne!(current, digest(Form::List, Edition::Previous));
+    let current = digest(FleetForm::List, FleetEdition::Current);
+    assert_eq!(current, digest(FleetForm::Map, FleetEdition::Current));
+    assert_ne!(current, digest(FleetForm::List, FleetEdition::Previous));
 }
 
 #[test]
 fn the_largest_file_is_just_below_the_limit() {
-    let size = one_file(LARGEST_FILE_NODES, Form::List, Edition::Current).text.len();
+    let size = one_file(LARGEST_FILE_NODES, FleetForm::List, FleetEdition::Current).text.len();
     assert!((1_000_000..=MAX_FILE_BYTES).contains(&size), "{size} bytes");
 }
 
 #[test]
 fn a_spread_fleet_has_exactly_the_resources_asked_for_in_files_below_the_limit() {
     for resources in [1000, 5000, MAX_RESOURCES] {
-        let files = spread(resources, Form::List, Edition::Current);
+        let files = spread(resources, FleetForm::List, FleetEdition::Current);
         assert!(files.iter().all(|file| file.text.len() <= MAX_FILE_BYTES));
         let fleet = read(&files);
         assert_eq!(fleet.diagnostics, []);

@@ -1,7 +1,7 @@
 //! What differs in the files that a resource names, as rows of a table.
 
 use windlass_core::content::ContentDifference;
-use windlass_core::tell::{Mark, content_lines};
+use windlass_core::display::{DiffLineKind, content_lines};
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +19,14 @@ pub(crate) fn rows<'d>(differences: impl IntoIterator<Item = &'d ContentDifferen
     differences.into_iter().flat_map(content_lines).map(row).collect()
 }
 
-fn row((mark, text): (Mark, String)) -> ContentRow {
+fn row((mark, text): (DiffLineKind, String)) -> ContentRow {
     let (class, sign) = match mark {
-        Mark::Head | Mark::Note | Mark::Place => return ContentRow { class: "fold", sign: "", text },
-        Mark::Same => ("", ""),
-        Mark::Added => ("come", "+"),
-        Mark::Removed => ("gone", "−"),
+        DiffLineKind::Head | DiffLineKind::Note | DiffLineKind::Place => {
+            return ContentRow { class: "fold", sign: "", text };
+        }
+        DiffLineKind::Same => ("", ""),
+        DiffLineKind::Added => ("come", "+"),
+        DiffLineKind::Removed => ("gone", "−"),
     };
     // The sign stands in a column of its own.
     ContentRow { class, sign, text: text.chars().skip(1).collect() }

@@ -19,7 +19,7 @@ const MAX_ROWS: usize = 2_000;
 
 /// A stretch of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct LinePart {
     /// The text.
     pub text: String,
     /// Whether it differs from the other side's line.
@@ -28,20 +28,20 @@ pub struct Part {
 
 /// One side's line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct DiffLine {
     /// Counted from 1.
     pub number: usize,
     /// The line in stretches.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LinePart>,
 }
 
 /// One row of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum DiffRow {
     /// On both sides alike.
-    Same(Line, Line),
+    Same(DiffLine, DiffLine),
     /// Before and after, where one may be missing.
-    Changed(Option<Line>, Option<Line>),
+    Changed(Option<DiffLine>, Option<DiffLine>),
     /// So many lines that are alike and not shown.
     Fold(usize),
     /// So many rows that are too many for a page.
@@ -50,27 +50,27 @@ pub enum Row {
 
 /// What a spec was and would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Comparison {
+pub struct SpecDiff {
     /// In the order of the text.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
     /// Lines that come.
     pub added: usize,
     /// Lines that go.
     pub removed: usize,
 }
 
-impl Comparison {
+impl SpecDiff {
     /// Compares two specs as YAML; none is an empty text.
-    pub fn of(before: Option<&Value>, after: Option<&Value>) -> Comparison {
+    pub fn of(before: Option<&Value>, after: Option<&Value>) -> SpecDiff {
         let text =
             |value: Option<&Value>| value.map_or_else(String::new, |value| yaml::write(without_nulls(value)));
-        Comparison::of_texts(&text(before), &text(after))
+        SpecDiff::of_texts(&text(before), &text(after))
     }
 
     /// Compares two texts.
-    pub fn of_texts(before: &str, after: &str) -> Comparison {
+    pub fn of_texts(before: &str, after: &str) -> SpecDiff {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-        let mut comparison = Comparison::default();
+        let mut comparison = SpecDiff::default();
         for op in operations(&old, &new) {
             comparison.take(op, &old, &new);
         }
@@ -84,7 +84,7 @@ impl Comparison {
                 for offset in 0..len {
                     let plain = |index: usize, text: &str| line(index, vec![same(text)]);
                     let (before, after) = (old_index + offset, new_index + offset);
-                    self.rows.push(Row::Same(plain(before, old[before]), plain(after, new[after])));
+                    self.rows.push(DiffRow::Same(plain(before, old[before]), plain(after, new[after])));
                 }
             }
             DiffOp::Delete { old_index, old_len, .. } => self.replace(old, new, (old_index, old_len), (0, 0)),
@@ -105,9 +105,9 @@ impl Comparison {
             let row = match (before, after) {
                 (Some(before), Some(after)) => {
                     let (left, right) = marked(old[before], new[after]);
-                    Row::Changed(Some(line(before, left)), Some(line(after, right)))
+                    DiffRow::Changed(Some(line(before, left)), Some(line(after, right)))
                 }
-                (before, after) => Row::Changed(
+                (before, after) => DiffRow::Changed(
                     before.map(|index| line(index, vec![same(old[index])])),
                     after.map(|index| line(index, vec![same(new[index])])),
                 ),
@@ -118,7 +118,7 @@ impl Comparison {
 
     /// Hides what is far from every change, and what is too much for a page.
     fn fold(&mut self) {
-        let is_change = |row: &Row| matches!(row, Row::Changed(..));
+        let is_change = |row: &DiffRow| matches!(row, DiffRow::Changed(..));
         let changes: Vec<usize> =
             self.rows.iter().enumerate().filter(|(_, row)| is_change(row)).map(|(index, _)| index).collect();
         let is_near = |index: usize| {
@@ -128,7 +128,7 @@ impl Comparison {
             near(changes.get(next)) || near(next.checked_sub(1).and_then(|before| changes.get(before)))
         };
         let mut rows = Vec::with_capacity(self.rows.len());
-        let mut hidden: Vec<Row> = Vec::new();
+        let mut hidden: Vec<DiffRow> = Vec::new();
         for (index, row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
             match is_near(index) {
                 true => {
@@ -142,7 +142,7 @@ impl Comparison {
         if rows.len() > MAX_ROWS {
             let over = rows.len() - MAX_ROWS;
             rows.truncate(MAX_ROWS);
-            rows.push(Row::Cut(over));
+            rows.push(DiffRow::Cut(over));
         }
         self.rows = rows;
     }
@@ -159,12 +159,12 @@ pub(crate) fn without_nulls(value: &Value) -> Value {
     }
 }
 
-fn flush(hidden: &mut Vec<Row>, rows: &mut Vec<Row>) {
+fn flush(hidden: &mut Vec<DiffRow>, rows: &mut Vec<DiffRow>) {
     match hidden.len() {
         0 => {}
         few if few < WORTH_FOLDING => rows.append(hidden),
         many => {
-            rows.push(Row::Fold(many));
+            rows.push(DiffRow::Fold(many));
             hidden.clear();
         }
     }
@@ -189,16 +189,16 @@ fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     ]
 }
 
-fn line(index: usize, parts: Vec<Part>) -> Line {
-    Line { number: index + 1, parts }
+fn line(index: usize, parts: Vec<LinePart>) -> DiffLine {
+    DiffLine { number: index + 1, parts }
 }
 
-fn same(text: &str) -> Part {
-    Part { text: text.to_owned(), differs: false }
+fn same(text: &str) -> LinePart {
+    LinePart { text: text.to_owned(), differs: false }
 }
 
 /// Two lines with what differs between them marked: what they begin and end with alike is not.
-fn marked(before: &str, after: &str) -> (Vec<Part>, Vec<Part>) {
+fn marked(before: &str, after: &str) -> (Vec<LinePart>, Vec<LinePart>) {
     let head: usize =
         before.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
     let (left, right) = (&before[head..], &after[head..]);
@@ -214,7 +214,7 @@ fn marked(before: &str, after: &str) -> (Vec<Part>, Vec<Part>) {
         [(&before[..head], false), (middle, true), (end, false)]
             .into_iter()
             .filter(|(text, _)| !text.is_empty())
-            .map(|(text, differs)| Part { text: text.to_owned(), differs })
+            .map(|(text, differs)| LinePart { text: text.to_owned(), differs })
             .collect()
     };
     (parts(left), parts(right))
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn text(line: &Line) -> String {
+    fn text(line: &DiffLine) -> String {
         line.parts
             .iter()
             .map(|part| if part.differs { format!("[{}]", part.text) } else { part.text.clone() })
@@ -234,12 +234,12 @@ mod tests {
 
     #[test]
     fn what_differs_inside_a_line_is_marked() {
-        let comparison = Comparison::of(
-            Some(&json!({"a": 1, "region": "eu-1"})),
-            Some(&json!({"a": 1, "region": "us-1"})),
-        );
+        let comparison =
+            SpecDiff::of(Some(&json!({"a": 1, "region": "eu-1"})), Some(&json!({"a": 1, "region": "us-1"})));
         assert_eq!((comparison.added, comparison.removed), (1, 1));
-        let Row::Changed(Some(before), Some(after)) = &comparison.rows[1] else { panic!("{comparison:?}") };
+        let DiffRow::Changed(Some(before), Some(after)) = &comparison.rows[1] else {
+            panic!("{comparison:?}")
+        };
         assert_eq!((text(before), text(after)), ("region: [eu]-1".to_owned(), "region: [us]-1".to_owned()));
     }
 
@@ -248,19 +248,19 @@ mod tests {
         let before: Vec<String> = (0..40).map(|n| format!("line {n}")).collect();
         let mut after = before.clone();
         after[20] = "other".to_owned();
-        let comparison = Comparison::of_texts(&before.join("\n"), &after.join("\n"));
+        let comparison = SpecDiff::of_texts(&before.join("\n"), &after.join("\n"));
         assert_eq!(comparison.rows.len(), 2 + 2 * CONTEXT + 1);
-        assert_eq!(comparison.rows[0], Row::Fold(17));
-        let created = Comparison::of(None, Some(&json!({"a": 1, "b": 2})));
+        assert_eq!(comparison.rows[0], DiffRow::Fold(17));
+        let created = SpecDiff::of(None, Some(&json!({"a": 1, "b": 2})));
         assert_eq!((created.added, created.removed, created.rows.len()), (2, 0, 2));
-        assert!(Comparison::of(None, None).rows.is_empty());
+        assert!(SpecDiff::of(None, None).rows.is_empty());
     }
 
     #[test]
     fn a_huge_text_costs_no_more_than_its_length_and_is_cut() {
         let before: Vec<String> = (0..30_000).map(|n| format!("a{n}")).collect();
         let after: Vec<String> = (0..30_000).map(|n| format!("b{n}")).collect();
-        let comparison = Comparison::of_texts(&before.join("\n"), &after.join("\n"));
-        assert_eq!(comparison.rows.last(), Some(&Row::Cut(28_000)));
+        let comparison = SpecDiff::of_texts(&before.join("\n"), &after.join("\n"));
+        assert_eq!(comparison.rows.last(), Some(&DiffRow::Cut(28_000)));
     }
 }

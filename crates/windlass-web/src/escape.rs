@@ -10,9 +10,9 @@ use askama::filters::Escaper;
 
 /// Escapes for text and quoted attributes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Visible;
+pub(crate) struct VisibleEscaper;
 
-impl Escaper for Visible {
+impl Escaper for VisibleEscaper {
     fn write_escaped_str<W: Write>(&self, mut dest: W, text: &str) -> fmt::Result {
         let mut written = 0;
         for (at, c) in text.char_indices().filter(|(_, c)| needs_care(*c)) {
@@ -57,7 +57,7 @@ mod tests {
 
     fn escaped(text: &str) -> String {
         let mut out = String::new();
-        Visible.write_escaped_str(&mut out, text).expect("a string takes everything");
+        VisibleEscaper.write_escaped_str(&mut out, text).expect("a string takes everything");
         out
     }
 

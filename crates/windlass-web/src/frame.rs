@@ -6,7 +6,7 @@ use windlass_core::time::Timestamp;
 
 /// Which entry of the navigation is lit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum NavEntry {
     /// The account at a glance.
     Overview,
     /// What waits for a decision.
@@ -115,7 +115,7 @@ pub struct Frame {
     /// What every form sends back.
     pub csrf: String,
     /// Where they are.
-    pub place: Place,
+    pub place: NavEntry,
     /// Light or dark.
     pub theme: Theme,
     /// Proposals that wait for a decision.
@@ -137,7 +137,7 @@ impl Frame {
             .then(|| format!("this needs the permission {permission}"))
     }
 
-    pub(crate) fn is_at(&self, place: Place) -> bool {
+    pub(crate) fn is_at(&self, place: NavEntry) -> bool {
         self.place == place
     }
 

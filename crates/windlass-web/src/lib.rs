@@ -12,7 +12,7 @@
 //! 2. A model in `pages/`, one file, deriving `Template`; a template of the same name in `templates/` that extends
 //!    `layout.html`. Wrap what changes by itself in an element with an `id` and `data-live`: the script keeps it current.
 //! 3. A file in the server's `web/` that loads the model with the functions the API's handlers use, and renders it.
-//! 4. Is it a place of its own? A variant in [`frame::Place`] and a link in `templates/layout.html`.
+//! 4. Is it a place of its own? A variant in [`frame::NavEntry`] and a link in `templates/layout.html`.
 //! 5. A hostile model in `tests/escaping.rs`.
 
 pub mod assets;
@@ -22,11 +22,13 @@ mod escape;
 pub mod frame;
 mod link;
 pub mod pages;
+mod sentence;
+mod shown;
 pub mod table;
 pub mod topology;
 mod words;
 
-pub use words::sentence;
+pub use sentence::sentence;
 
 /// Something that can be shown.
 pub trait Html {

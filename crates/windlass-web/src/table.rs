@@ -7,7 +7,7 @@ use windlass_api::endpoint::{Access, Method, Operation, endpoints};
 
 /// One page, or one thing a form does.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PageEntry {
     /// Which.
     pub page: Page,
     /// How it is asked for.
@@ -19,18 +19,18 @@ pub struct Entry {
 }
 
 /// Who may use a page.
-enum Rule {
+enum PageAccess {
     /// Everyone.
     Public,
     /// Whoever may do this through the API.
     As(Operation),
 }
 
-impl Rule {
+impl PageAccess {
     fn access(&self) -> Access {
         match self {
-            Rule::Public => Access::Public,
-            Rule::As(operation) => {
+            PageAccess::Public => Access::Public,
+            PageAccess::As(operation) => {
                 let found = endpoints().into_iter().find(|endpoint| endpoint.operation == *operation);
                 found.expect("the endpoint table has every operation").access
             }
@@ -47,19 +47,19 @@ macro_rules! pages {
         }
 
         /// The table.
-        pub fn pages() -> Vec<Entry> {
-            vec![$(Entry {
+        pub fn pages() -> Vec<PageEntry> {
+            vec![$(PageEntry {
                 page: Page::$page,
                 method: Method::$method,
                 path: $path,
-                access: Rule::access(&$rule),
+                access: PageAccess::access(&$rule),
             },)*]
         }
     };
 }
 
 use Operation as O;
-use Rule::{As, Public};
+use PageAccess::{As, Public};
 
 pages! {
     /// The root leads to the app.

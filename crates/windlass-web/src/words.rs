@@ -1,7 +1,11 @@
 //! Small words and shapes of text that pages share: how long ago, how many, which tone.
 
 use serde_json::Value;
+use windlass_core::diff::Action;
 use windlass_core::time::Timestamp;
+
+pub(crate) use crate::sentence::{sentence, title};
+use crate::shown::Shown;
 
 /// Longer values are cut in tables; the proposal's page shows them whole.
 const MAX_SHOWN: usize = 72;
@@ -9,16 +13,16 @@ const MAX_SHOWN: usize = 72;
 /// How long ago a moment was, or how long until it comes.
 pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
     let Some(moment) = Timestamp::parse(at) else { return at.to_owned() };
-    let (past, future) = (now.since(moment).as_secs(), moment.since(*now).as_secs());
+    let (past, future) = (now.elapsed_since(moment).as_secs(), moment.elapsed_since(*now).as_secs());
     match (past, future) {
         (0..=4, 0..=4) => "just now".to_owned(),
-        (past, 0) => format!("{} ago", lasting(past)),
-        (_, future) => format!("in {}", lasting(future)),
+        (past, 0) => format!("{} ago", duration(past)),
+        (_, future) => format!("in {}", duration(future)),
     }
 }
 
 /// A length of time.
-pub(crate) fn lasting(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -28,7 +32,7 @@ pub(crate) fn lasting(seconds: u64) -> String {
 }
 
 /// A moment for a tooltip: without the milliseconds.
-pub(crate) fn moment(at: &str) -> String {
+pub(crate) fn timestamp(at: &str) -> String {
     let cut = at.split_once('.').map_or(at, |(whole, _)| whole);
     format!("{} UTC", cut.replace('T', " ").trim_end_matches('Z'))
 }
@@ -93,7 +97,7 @@ pub(crate) fn person(name: &str) -> &str {
 }
 
 /// What a map or list says in a few words: `env: prod, matchLabels: {…}` without what is empty.
-pub(crate) fn gist(value: &Value) -> String {
+pub(crate) fn value_summary(value: &Value) -> String {
     let says = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -104,12 +108,12 @@ pub(crate) fn gist(value: &Value) -> String {
     let text = match value {
         Value::Object(map) => {
             let told = map.iter().filter(|(_, value)| says(value)).map(|(key, value)| match value {
-                Value::Object(_) => gist(value),
-                _ => format!("{key}: {}", gist(value)),
+                Value::Object(_) => value_summary(value),
+                _ => format!("{key}: {}", value_summary(value)),
             });
             told.collect::<Vec<_>>().join(", ")
         }
-        Value::Array(items) => items.iter().map(gist).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(value_summary).collect::<Vec<_>>().join(", "),
         other => self::value(other),
     };
     shortened(&text)
@@ -130,7 +134,7 @@ pub(crate) fn facts(document: &Value) -> Vec<(String, String)> {
         Value::Null => Vec::new(),
         Value::Object(members) => {
             let told = members.iter().filter(|(_, value)| !value.is_null());
-            told.map(|(name, value)| (state(name), whole(value))).collect()
+            told.map(|(name, value)| (title(name), whole(value))).collect()
         }
         other => vec![("Detail".to_owned(), whole(other))],
     }
@@ -161,33 +165,8 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 }
 
 /// What a state is called.
-pub(crate) fn state(slug: impl AsRef<str>) -> String {
-    match slug.as_ref() {
-        "pending_approval" | "diff_ready" => "Awaiting approval".to_owned(),
-        "partial" => "Partially proposed".to_owned(),
-        "in_progress" => "Syncing".to_owned(),
-        other => sentence(&other.replace('_', " ")),
-    }
-}
-
-/// A message as the beginning of a sentence. A name that it begins with stays as it is.
-pub fn sentence(message: &str) -> String {
-    let first = message.split_whitespace().next().unwrap_or_default();
-    if first.contains(['.', ':', '/', '`']) {
-        return message.to_owned();
-    }
-    let mut letters = message.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// How a branch moved.
-pub(crate) fn movement(slug: &str) -> String {
-    match slug {
-        "first" => "first sync".to_owned(),
-        "unchanged" => "unchanged".to_owned(),
-        "rewritten" => "history rewritten".to_owned(),
-        other => other.replace('_', "-"),
-    }
+pub(crate) fn state(shown: impl Shown) -> String {
+    shown.label()
 }
 
 /// What people call a kind of resource.
@@ -200,40 +179,21 @@ pub(crate) fn kind(slug: &str) -> String {
 }
 
 /// The colour a state is told in.
-pub(crate) fn tone(slug: &str) -> &'static str {
-    match slug {
-        "applied" | "applied_manually" | "success" | "ok" | "granted" | "passed" | "done" | "sent" => "good",
-        "pending_approval" | "diff_ready" | "partial" | "needed" | "pending" => "warn",
-        "failed" | "rejected" | "refused" | "expired" => "bad",
-        "approved" | "in_progress" | "syncing" => "busy",
-        _ => "calm",
-    }
-}
-
-/// The colour a severity is told in.
-pub(crate) fn severity_tone(severity: &str) -> &'static str {
-    match severity {
-        "critical" | "high" => "bad",
-        "medium" => "warn",
-        _ => "calm",
-    }
+pub(crate) fn tone(shown: impl Shown) -> &'static str {
+    shown.tone()
 }
 
 /// The class of a change.
-pub(crate) fn change_tone(change: &str) -> &'static str {
-    match change {
-        "create" => "create",
-        "destroy" => "destroy",
-        _ => "update",
-    }
+pub(crate) fn change_tone(change: &Action) -> &'static str {
+    change.word()
 }
 
 /// The sign of a change, beside its colour.
-pub(crate) fn change_sign(change: &str) -> &'static str {
+pub(crate) fn change_sign(change: &Action) -> &'static str {
     match change {
-        "create" => "+",
-        "destroy" => "−",
-        _ => "~",
+        Action::Create => "+",
+        Action::Destroy => "−",
+        Action::Update => "~",
     }
 }
 
@@ -257,16 +217,6 @@ pub(crate) fn body(message: &Option<String>) -> Option<&str> {
     Some(rest.trim()).filter(|rest| !rest.is_empty())
 }
 
-/// What people call a forge.
-pub(crate) fn forge(kind: &str) -> &str {
-    match kind {
-        "github" => "GitHub",
-        "gitea" => "Gitea",
-        "gitlab" => "GitLab",
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,24 +236,24 @@ mod tests {
         ] {
             assert_eq!(ago(&now, at), told);
         }
-        assert_eq!(moment("2026-11-16T12:00:00.123Z"), "2026-11-16 12:00:00 UTC");
+        assert_eq!(timestamp("2026-11-16T12:00:00.123Z"), "2026-11-16 12:00:00 UTC");
     }
 
     #[test]
     fn a_sentence_begins_large_unless_it_begins_with_a_name() {
         assert_eq!(sentence("there is none"), "There is none");
         assert_eq!(sentence("fleet.yaml:4:23: unknown key"), "fleet.yaml:4:23: unknown key");
-        assert_eq!(
-            (sentence(""), state("pending_approval")),
-            (String::new(), "Awaiting approval".to_owned())
-        );
+        assert_eq!((sentence(""), title("commit_sha")), (String::new(), "Commit sha".to_owned()));
     }
 
     #[test]
     fn a_map_is_told_by_what_it_says() {
         let selector = json!({"matchExpressions": [], "matchLabels": {"env": "prod"}, "none": null});
-        assert_eq!(gist(&selector), "env: prod");
-        assert_eq!(gist(&json!([{"cluster": "a"}, {"cluster_group": "b"}])), "cluster: a, cluster_group: b");
+        assert_eq!(value_summary(&selector), "env: prod");
+        assert_eq!(
+            value_summary(&json!([{"cluster": "a"}, {"cluster_group": "b"}])),
+            "cluster: a, cluster_group: b"
+        );
         assert_eq!(person("ada@example.com (proposal 01a1)"), "ada@example.com");
         assert_eq!(person("token ci (ada@example.com)"), "token ci (ada@example.com)");
     }

@@ -15,6 +15,7 @@ pub(crate) mod resource;
 pub(crate) mod server;
 mod time;
 pub(crate) mod vault;
+mod word;
 
 use std::path::PathBuf;
 

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::sync::Arc;
 
 use windlass_core::adopt::{adopt, patch};
-use windlass_core::manifest::{Context, Fleet, Memo, SourceFile};
+use windlass_core::manifest::{Fleet, ReadCache, ReadContext, SourceFile};
 use windlass_core::resource::{ResourceKey, Spec};
 
 fn read(files: &[(&str, &str)]) -> Fleet {
     let files: Vec<SourceFile> =
         files.iter().map(|(path, text)| SourceFile::new(*path, text.as_bytes().to_vec())).collect();
-    let fleet = Memo::default().read_once(&files, &Context::offline());
+    let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
     assert!(!fleet.has_errors(), "{:?}", fleet.diagnostics);
     fleet
 }
@@ -46,7 +46,7 @@ fn git_applies_the_patch_whatever_the_lines_end_with() {
         "{head}clusters: [{{name: a, labels: {{x: new}}}}, {{name: b}}]\nnodes: [{{hostname: n, template: u}}]\n"
     );
     let accepted = read(&[("fleet.yaml", &accepted), ("fleet.d/a.yaml", "")]);
-    let edited = adopt(&read(&files), &everything(&accepted), &Context::offline()).unwrap();
+    let edited = adopt(&read(&files), &everything(&accepted), &ReadContext::offline()).unwrap();
     assert_eq!(edited.len(), 2);
 
     let directory = tempfile::tempdir().unwrap();

@@ -152,7 +152,7 @@ fn only_one_place_knows_each_foreign_library() {
     for (word, home) in [
         ("granit_parser", "crates/windlass-core/src/yaml/"),
         ("gix::", "crates/windlass-source/src/git/"),
-        ("rmcp::", "crates/windlass-mcp/src/speak/"),
+        ("rmcp::", "crates/windlass-mcp/src/protocol/"),
     ] {
         let output = Command::new("git")
             .args(["grep", "-l", word, "--", "crates/*/src/*.rs"])
@@ -188,5 +188,34 @@ fn every_test_that_guards_an_invariant_exists() {
             .status()
             .unwrap();
         assert!(found.success(), "ARCHITECTURE.md names the test {name}, which does not exist");
+    }
+}
+
+/// What stands between backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_walk_from_a_webhook_to_drift_names_functions_that_exist() {
+    let text = fs::read_to_string(project_root().join("ARCHITECTURE.md")).unwrap();
+    let section = text.split("### From a webhook to drift").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() >= 10, "{rows:?}");
+    let read = |krate: &str, file: &str| {
+        let path = project_root().join("crates").join(krate).join("src").join(file);
+        fs::read_to_string(&path).unwrap_or_else(|_| panic!("the walk names {}", path.display()))
+    };
+    for row in rows {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let hops = quoted(cells[1]);
+        assert!(!hops.is_empty() && hops.len().is_multiple_of(2), "a file and a function each: {row}");
+        for hop in hops.chunks(2) {
+            let function = format!("fn {}(", hop[1]);
+            assert!(read("windlass-control", hop[0]).contains(&function), "{}: {function}", hop[0]);
+        }
+        for file in quoted(cells[2]) {
+            read("windlass-core", file);
+        }
     }
 }

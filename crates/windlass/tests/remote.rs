@@ -232,23 +232,14 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
     bad_node["name"] = hostile.into();
     bad_node["spec"] = json!({hostile: hostile});
     bad_node["updated_by"] = hostile.into();
-    let mut bad_proposal = proposal("aaaa", hostile);
-    for field in [
-        "name",
-        "kind",
-        "explanation",
-        "author",
-        "repository_name",
-        "action",
-        "change",
-        "digest",
-        "opened_at",
-    ] {
+    let mut bad_proposal = proposal("aaaa", "pending_approval");
+    for field in ["name", "kind", "explanation", "author", "repository_name", "action", "digest", "opened_at"]
+    {
         bad_proposal[field] = hostile.into();
     }
     bad_proposal["fields"] = json!([{"path": hostile, "before": hostile, "after": hostile}]);
     let mut bad_event = event(1);
-    for field in ["kind", "message", "severity", "at", "resource_name"] {
+    for field in ["kind", "message", "at", "resource_name"] {
         bad_event[field] = hostile.into();
     }
     let (bad_proposal_show, bad_node_show) = (json!({"proposal": bad_proposal}), json!({"node": bad_node}));
@@ -297,6 +288,12 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
         }
     }
     outputs.push(refusing.run(&["status", "--color", "never"]));
+    // A state that no Windlass knows is no answer of ours.
+    let unknown = Canned::with(&[("GET", PROPOSALS, proposals(&[proposal("aaaa", hostile)]))]);
+    let refused = unknown.run(&["proposal", "list", "--color", "never"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+    assert!(stderr(&refused).contains("it is not one of `pending_approval`"), "{}", stderr(&refused));
+    outputs.push(refused);
     for output in outputs {
         for text in [stdout(&output), stderr(&output)] {
             let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
@@ -305,13 +302,22 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
     }
 }
 
+/// A proposal that tells something in every text that is free.
+fn telling(text: &str) -> Value {
+    let mut told = proposal("aaaa", "pending_approval");
+    for field in ["name", "explanation", "author", "repository_name"] {
+        told[field] = text.into();
+    }
+    told
+}
+
 #[test]
 fn a_server_that_sends_the_token_back_cannot_make_us_print_it() {
     let echo = |status| {
         Canned::start(move |_| match status {
             200 => json_answer(
                 200,
-                json!({"proposals": [proposal("aaaa", TOKEN)],
+                json!({"proposals": [telling(TOKEN)],
                                            "meta": {"next_cursor": null, "limit": 50}}),
             ),
             _ => refusal(status, TOKEN, &format!("your token is {TOKEN}")),

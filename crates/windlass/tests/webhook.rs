@@ -13,10 +13,10 @@ const WEBHOOK: &str = "/api/v1/system/gitops_repositories/fleet/webhook";
 fn shown(text: &str) -> Value {
     json!({
         "webhook": {"url": format!("https://windlass.example.com/{text}"), "generation": 1,
-            "last_delivery": {"at": "2026-11-16T00:32:26.000Z", "sender": text, "event": "push", "outcome": text},
+            "last_delivery": {"at": "2026-11-16T00:32:26.000Z", "sender": "github", "event": "push", "outcome": text},
             "last_refusal": {"at": "2026-11-16T00:32:26.000Z", "address": "192.0.2.7", "reason": text}},
         "secret": format!("secret-{text}"), "signing_token": format!("whsec_{text}"),
-        "setup": [{"forge": text, "how": format!("go to {text}")}],
+        "setup": [{"forge": "github", "how": format!("go to {text}")}],
     })
 }
 

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::audit::Outcome;
+
+use crate::word::Word;
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +28,8 @@ pub struct AuditInfo {
     pub target_kind: String,
     /// Its name or id.
     pub target: String,
-    /// `done`, `refused` or `failed`.
+    /// What became of it. Told as it was written, so that a log that was tampered with can still be read.
+    #[schemars(with = "Word<Outcome>")]
     pub outcome: String,
     /// What it was before.
     pub before_digest: Option<String>,

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::permission::{Permission, PermissionSchema, Role, RoleSchema};
+use crate::permission::{Permission, Role};
+use crate::word::Word;
 
 /// A sign-in.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -41,10 +42,10 @@ pub struct Me {
     /// The account's name.
     pub account_name: String,
     /// Their role there.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
     /// What this request may do: the role's permissions, or fewer with an API token.
-    #[schemars(with = "Vec<PermissionSchema>")]
+    #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
     /// The API token used.
     pub token_name: Option<String>,
@@ -76,7 +77,7 @@ pub struct UserBody {
     #[serde(default)]
     pub name: String,
     /// Their role.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
 }
 
@@ -86,7 +87,7 @@ pub struct UserBody {
 pub struct UserPatch {
     /// Their role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<RoleSchema>")]
+    #[schemars(with = "Option<Word<Role>>")]
     pub role: Option<Role>,
     /// Whether they may not sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +110,7 @@ pub struct UserInfo {
     /// Their name.
     pub name: String,
     /// Their role.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
     /// Whether they may not sign in.
     pub disabled: bool,
@@ -168,7 +169,7 @@ pub struct InvitationInfo {
     /// Who is asked.
     pub email: String,
     /// The role they would have.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
     /// Who asks.
     pub invited_by: String,
@@ -193,7 +194,7 @@ pub struct ReceivedInvitation {
     /// The account's name.
     pub account: String,
     /// The role you would have there.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
     /// Who asks.
     pub invited_by: String,
@@ -216,7 +217,7 @@ pub struct JoinedAccount {
     /// The account's name: sign in to it to work there.
     pub account: String,
     /// Your role there.
-    #[schemars(with = "RoleSchema")]
+    #[schemars(with = "Word<Role>")]
     pub role: Role,
 }
 
@@ -235,7 +236,7 @@ pub struct TokenBody {
     pub name: String,
     /// What it may do; never more than you. Left out: read.
     #[serde(default)]
-    #[schemars(with = "Vec<PermissionSchema>")]
+    #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
     /// Days until it ends, 1 to 365. Default 90.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,7 +251,7 @@ pub struct TokenInfo {
     /// What it is for.
     pub name: String,
     /// What it may do.
-    #[schemars(with = "Vec<PermissionSchema>")]
+    #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
     /// Who made it.
     pub created_by: String,

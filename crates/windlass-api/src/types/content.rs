@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windlass_core::content;
 
+use crate::word::Word;
+
 /// What changes in the content of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentDifference {
@@ -28,8 +30,9 @@ pub struct ContentDifference {
 pub struct FileDifference {
     /// Its path, from the directory of fleet.yaml.
     pub path: String,
-    /// `added`, `changed` or `removed`.
-    pub change: String,
+    /// What happens to it.
+    #[schemars(with = "Word<content::FileChange>")]
+    pub change: content::FileChange,
     /// How large it is, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_bytes: Option<u64>,
@@ -66,14 +69,9 @@ impl From<content::ContentDifference> for ContentDifference {
 
 impl From<content::FileDifference> for FileDifference {
     fn from(file: content::FileDifference) -> FileDifference {
-        let change = match file.change {
-            content::FileChange::Added => "added",
-            content::FileChange::Changed => "changed",
-            content::FileChange::Removed => "removed",
-        };
         FileDifference {
             path: file.path,
-            change: change.to_owned(),
+            change: file.change,
             before_bytes: file.before_bytes,
             after_bytes: file.after_bytes,
             lines: file.lines,

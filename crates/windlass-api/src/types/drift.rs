@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::diff::Action;
+
+use crate::word::Word;
 
 /// How a repository's resources differ from git.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +35,9 @@ pub struct DriftItem {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What making it as git says would be: `create`, `update` or `destroy`.
-    pub change: String,
+    /// What making it as git says would be.
+    #[schemars(with = "Word<Action>")]
+    pub change: Action,
     /// The fields that differ: `before` is what git says, `after` the accepted state.
     pub fields: Vec<super::FieldChange>,
     /// Who changed it.

@@ -3,16 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::event::{EventKind, Severity};
+
+use crate::word::{OpenWord, Word};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventInfo {
     /// Its number in the account, without gaps.
     pub seq: i64,
-    /// What kind, for example `gitops.proposal_opened`.
+    /// What kind, for example `gitops.proposal_opened`. Later versions may have more.
+    #[schemars(with = "OpenWord<EventKind>")]
     pub kind: String,
-    /// `low`, `medium`, `high` or `critical`.
-    pub severity: String,
+    /// How much it matters.
+    #[schemars(with = "Word<Severity>")]
+    pub severity: Severity,
     /// The kind of resource it is about.
     pub resource_kind: Option<String>,
     /// The resource it is about.

@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windlass_core::forge::ForgeKind;
+
+use crate::word::Word;
 
 /// What the forge of a repository is told, or what to change about that. Left out means no change, or the default. An empty
 /// text removes an optional one.
@@ -36,8 +39,9 @@ pub struct ForgeFields {
 /// What the forge of a repository is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgeInfo {
-    /// `github`, `gitea` or `gitlab`.
-    pub kind: String,
+    /// Which API it has.
+    #[schemars(with = "Word<ForgeKind>")]
+    pub kind: ForgeKind,
     /// Where its API is, if that was said.
     pub api_url: Option<String>,
     /// `owner/name` there, if that was said.

@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windlass_core::delivery::DeliveryState;
+
+use crate::word::Word;
 
 /// What came of a test message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,8 +32,9 @@ pub struct DeliveryInfo {
     pub event_kind: String,
     /// What is told, in one line.
     pub message: String,
-    /// `pending`, `sent`, `failed` or `suppressed`.
-    pub state: String,
+    /// What became of it so far.
+    #[schemars(with = "Word<DeliveryState>")]
+    pub state: DeliveryState,
     /// How often it was tried.
     pub attempts: i64,
     /// How often the same happened again soon after, and was not told.

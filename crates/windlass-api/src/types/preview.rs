@@ -7,6 +7,9 @@ use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use windlass_core::preview::{PreviewOutcome, PreviewSource};
+
+use crate::word::Word;
 
 /// What to look at: exactly one of `ref`, `commit` and `files`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,10 +22,10 @@ pub struct PreviewBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The files themselves, by their path from the directory of fleet.yaml.
-    #[serde(default, deserialize_with = "few_files", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "bounded_files", skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
     /// Beside `files`: other paths that the fleet names and that are there.
-    #[serde(default, deserialize_with = "few_paths", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "bounded_paths", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// Beside `files`: git's ids of what stands at those paths, as `blob:…` for a file and `tree:…` for a directory. The
     /// content of a path without an id is not compared, and the plan says so.
@@ -43,7 +46,7 @@ const MAX_FILES: usize = windlass_core::manifest::MAX_FILES + 1;
 const MAX_PATHS: usize = 200_000;
 
 /// Files, counted while they are read: a body of nothing but names would take many times its size.
-fn few_files<'de, D: Deserializer<'de>>(
+fn bounded_files<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<BTreeMap<String, String>>, D::Error> {
     struct Files;
@@ -75,7 +78,7 @@ fn few_files<'de, D: Deserializer<'de>>(
 }
 
 /// Paths, counted while they are read.
-fn few_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn bounded_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Paths;
     impl<'de> Visitor<'de> for Paths {
         type Value = Vec<String>;
@@ -109,8 +112,9 @@ pub struct PreviewInfo {
     pub repository_name: String,
     /// The directory of fleet.yaml in the repository.
     pub path_prefix: String,
-    /// `git` if the server fetched what it looked at, `files` if they were sent.
-    pub source: String,
+    /// Where the files came from.
+    #[schemars(with = "Word<PreviewSource>")]
+    pub source: PreviewSource,
     /// The branch, reference or commit; for files, what they were called.
     #[serde(rename = "ref")]
     pub reference: String,
@@ -118,8 +122,9 @@ pub struct PreviewInfo {
     pub commit_sha: Option<String>,
     /// The commit of the last good sync at that time.
     pub base_commit: Option<String>,
-    /// `nothing`, `changes` or `problems`.
-    pub outcome: String,
+    /// What was found.
+    #[schemars(with = "Word<PreviewOutcome>")]
+    pub outcome: PreviewOutcome,
     /// How many changes there would be.
     pub changes: usize,
     /// Who asked for it; none if a pull request did.

@@ -3,8 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::diff::{Action, Cause};
+use windlass_core::gate::{ConsentState, ContributorRole};
+use windlass_core::proposal::Status;
 
 use super::content::ContentDifference;
+use crate::word::Word;
 
 /// A proposal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +27,12 @@ pub struct ProposalInfo {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// `create`, `update` or `destroy`.
-    pub change: String,
-    /// Why: `declared`, `edited`, `adopted`, `contested` (another repository owns it) or `removed`.
-    pub cause: String,
+    /// What is done.
+    #[schemars(with = "Word<Action>")]
+    pub change: Action,
+    /// Why.
+    #[schemars(with = "Word<Cause>")]
+    pub cause: Cause,
     /// The reason in words.
     pub explanation: String,
     /// The spec that is created, updated to or destroyed, with its name.
@@ -68,7 +74,8 @@ pub struct ProposalInfo {
     /// The line in it.
     pub line: Option<usize>,
     /// Where it is in its life.
-    pub status: String,
+    #[schemars(with = "Word<Status>")]
+    pub status: Status,
     /// What it waits for beside approval.
     pub blocked_by: Vec<String>,
     /// Changes of the same plan that come first.
@@ -98,8 +105,9 @@ pub struct ProposalInfo {
 /// Someone who had a hand in a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributorInfo {
-    /// `author`, `committer`, `co_author`, `signer`, `pusher`, `editor` or `writer`.
-    pub role: String,
+    /// How.
+    #[schemars(with = "Word<ContributorRole>")]
+    pub role: ContributorRole,
     /// Their e-mail address; a forge's login where it tells no address.
     pub person: String,
 }
@@ -136,8 +144,9 @@ impl From<windlass_core::diff::FieldChange> for FieldChange {
 pub struct GateInfo {
     /// The rule that matched; none for the default.
     pub rule: Option<String>,
-    /// `granted`, `needed` or `refused`.
-    pub consent: String,
+    /// Whether it was agreed to.
+    #[schemars(with = "Word<ConsentState>")]
+    pub consent: ConsentState,
     /// Approvals that count.
     pub have: usize,
     /// Approvals that are needed.
@@ -264,7 +273,8 @@ pub struct BatchItem {
     /// Which.
     pub id: String,
     /// Where it is in its life now; none if it could not be found.
-    pub status: Option<String>,
+    #[schemars(with = "Option<Word<Status>>")]
+    pub status: Option<Status>,
     /// Why it was not decided as asked.
     pub error: Option<super::ErrorBody>,
 }

@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windlass_core::repository::{LastStatus, RepositoryStatus};
+
+use crate::word::Word;
 
 /// A repository to register, or what to change about one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -82,10 +85,12 @@ pub struct RepositoryInfo {
     pub auto_apply: bool,
     /// Seconds between syncs.
     pub reconcile_interval_seconds: u64,
-    /// `syncing`, `ok`, `failed`, `disabled`, `quarantined`, or `pending` before the first run.
-    pub status: String,
+    /// How it is.
+    #[schemars(with = "Word<RepositoryStatus>")]
+    pub status: RepositoryStatus,
     /// How the last run ended.
-    pub last_status: String,
+    #[schemars(with = "Word<LastStatus>")]
+    pub last_status: LastStatus,
     /// Why the last run failed.
     pub last_error: Option<String>,
     /// The last run.

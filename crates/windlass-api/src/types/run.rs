@@ -3,6 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windlass_core::code::ProblemSeverity;
+use windlass_core::diff::Action;
+use windlass_core::plan::SetKind;
+use windlass_core::proposal::Status;
+use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
+
+use crate::word::Word;
 
 /// How to sync.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,14 +33,17 @@ pub struct RunInfo {
     pub repository_id: String,
     /// Its repository's name.
     pub repository_name: String,
-    /// `in_progress`, `success`, `diff_ready`, `partial`, `failed`, `applied` or `applied_manually`.
-    pub status: String,
-    /// Where it is while it is in progress: `queued`, `fetching` or `comparing`; then `finished`.
-    pub stage: String,
+    /// Where it is.
+    #[schemars(with = "Word<RunStatus>")]
+    pub status: RunStatus,
+    /// Where it is while it is in progress; then `finished`.
+    #[schemars(with = "Word<Stage>")]
+    pub stage: Stage,
     /// What it or its proposals wait for, for people.
     pub waiting_for: Vec<String>,
-    /// `schedule`, `request`, `webhook` or `revert`.
-    pub trigger: String,
+    /// What made it happen.
+    #[schemars(with = "Word<Trigger>")]
+    pub trigger: Trigger,
     /// Who asked for it.
     pub requested_by: Option<String>,
     /// The commit it read.
@@ -45,8 +55,9 @@ pub struct RunInfo {
     /// The whole message. Lists leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_message: Option<String>,
-    /// How the branch moved: `first`, `unchanged`, `fast_forward` or `rewritten`.
-    pub movement: Option<String>,
+    /// How the branch moved.
+    #[schemars(with = "Option<Word<Movement>>")]
+    pub movement: Option<Movement>,
     /// What differs: kind → add, update, delete → names; SD-WAN kinds under `sdwan`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub diff: Value,
@@ -98,12 +109,14 @@ pub struct RunInfo {
 pub struct ChangeSetInfo {
     /// What an approval of it names.
     pub digest: String,
-    /// `plan` or `group`.
-    pub scope: String,
+    /// Whether it is the whole plan or a group of it.
+    #[schemars(with = "Word<SetKind>")]
+    pub scope: SetKind,
     /// The kind that all of a group share.
     pub kind: Option<String>,
-    /// `create`, `update` or `destroy`, of a group.
-    pub change: Option<String>,
+    /// What is done, of a group.
+    #[schemars(with = "Option<Word<Action>>")]
+    pub change: Option<Action>,
     /// How many changes.
     pub count: usize,
     /// How many of them destroy something.
@@ -134,8 +147,9 @@ pub struct ApproveSetBody {
 pub struct ApprovedSet {
     /// The digest that was approved.
     pub digest: String,
-    /// `plan` or `group`.
-    pub scope: String,
+    /// Whether it is the whole plan or a group of it.
+    #[schemars(with = "Word<SetKind>")]
+    pub scope: SetKind,
     /// How many changes it covers.
     pub count: usize,
     /// How many of them destroy something.
@@ -181,12 +195,14 @@ pub struct RunProposal {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// `create`, `update` or `destroy`.
-    pub change: String,
+    /// What is done.
+    #[schemars(with = "Word<Action>")]
+    pub change: Action,
     /// The spec that is created, updated to or destroyed, with its name.
     pub payload: Value,
     /// Where it is in its life.
-    pub status: String,
+    #[schemars(with = "Word<Status>")]
+    pub status: Status,
     /// What it waits for beside approval.
     pub blocked_by: Vec<String>,
 }
@@ -212,8 +228,9 @@ pub struct ActionInfo {
 /// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
-    /// `error` or `warning`.
-    pub severity: String,
+    /// How much it matters.
+    #[schemars(with = "Word<ProblemSeverity>")]
+    pub severity: ProblemSeverity,
     /// A stable word; `windlass explain CODE` tells more.
     pub code: String,
     /// Where in the document, for example `nodes[3].template`.

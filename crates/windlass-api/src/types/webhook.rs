@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windlass_core::forge::WebhookSender;
+
+use crate::word::Word;
 
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,8 +46,9 @@ pub struct WebhookInfo {
 pub struct WebhookReceived {
     /// When.
     pub at: String,
-    /// Who sent it: `github`, `gitea`, `gitlab`, `bitbucket` or `generic`.
-    pub sender: String,
+    /// Who sent it.
+    #[schemars(with = "Word<WebhookSender>")]
+    pub sender: WebhookSender,
     /// What its sender calls the event.
     pub event: String,
     /// What was made of it.
@@ -79,7 +83,8 @@ pub struct WebhookShown {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookSetup {
     /// Which forge.
-    pub forge: String,
+    #[schemars(with = "Word<WebhookSender>")]
+    pub forge: WebhookSender,
     /// Where to go and what to fill in.
     pub how: String,
 }

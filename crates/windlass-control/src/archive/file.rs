@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, AuditHead, Audited, ChainCheck, Reading};
+use windlass_store::{Actor, AuditHead, AuditRecord, ChainCheck, Reading};
 
 use crate::archive::error::ArchiveError;
 
@@ -82,8 +82,8 @@ struct ArchivedEntry {
     hash: String,
 }
 
-impl From<Audited> for ArchivedEntry {
-    fn from(entry: Audited) -> ArchivedEntry {
+impl From<AuditRecord> for ArchivedEntry {
+    fn from(entry: AuditRecord) -> ArchivedEntry {
         ArchivedEntry {
             seq: entry.seq,
             at: entry.at.as_millis(),
@@ -105,9 +105,9 @@ impl From<Audited> for ArchivedEntry {
     }
 }
 
-impl From<ArchivedEntry> for Audited {
-    fn from(entry: ArchivedEntry) -> Audited {
-        Audited {
+impl From<ArchivedEntry> for AuditRecord {
+    fn from(entry: ArchivedEntry) -> AuditRecord {
+        AuditRecord {
             seq: entry.seq,
             at: Timestamp::from_millis(entry.at),
             actor: Actor {
@@ -208,7 +208,10 @@ pub(crate) fn make_durable(path: &Path) -> Result<(), ArchiveError> {
 
 /// Reads an archive and verifies that its entries are as they were written, follow one another and end with its checkpoint.
 /// Each entry is shown to whoever asks.
-pub fn read_archive(path: &Path, mut look: impl FnMut(&Audited)) -> Result<VerifiedArchive, ArchiveError> {
+pub fn read_archive(
+    path: &Path,
+    mut look: impl FnMut(&AuditRecord),
+) -> Result<VerifiedArchive, ArchiveError> {
     let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
     let damaged =
         |line: usize, reason: String| ArchiveError::Damaged { path: path.to_path_buf(), line, reason };
@@ -224,7 +227,7 @@ pub fn read_archive(path: &Path, mut look: impl FnMut(&Audited)) -> Result<Verif
     for (line, number) in lines {
         let entry: ArchivedEntry = serde_json::from_str(&line.map_err(failed)?)
             .map_err(|error| damaged(number, format!("it is not an entry: {error}")))?;
-        let entry = Audited::from(entry);
+        let entry = AuditRecord::from(entry);
         chain.check(&entry).map_err(|reason| damaged(number, format!("entry {}: {reason}", entry.seq)))?;
         look(&entry);
     }

@@ -9,7 +9,9 @@ use windlass_core::account::Account;
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::Halt;
 use windlass_core::proposal;
+use windlass_core::repository::LastStatus;
 use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::run::RunStatus;
 use windlass_store::{Reading, StoreError, new_id};
 
 use crate::caller::Identity;
@@ -52,27 +54,27 @@ pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Resul
         return Err(Refusal::conflict("taken", "there is an account of this name", "choose another"));
     }
     writing.account_add(&id, name, now).await?;
-    writing.member_set(&id, &who.user_id, Role::Admin.slug(), now).await?;
+    writing.member_set(&id, &who.user_id, Role::Admin, now).await?;
     writing.commit().await?;
     let mut writing = server.store().write_account(&id).await?;
-    writing.audit(record::entry(&who.actor(), "account.create", ("account", name), json!({}), now));
+    writing.audit(record::audit_entry(&who.actor(), "account.create", ("account", name), json!({}), now));
     let account = writing.account(&id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     Ok(info(&account))
 }
 
 /// Halts all applying in the caller's account.
-pub async fn pull_switch(server: &Control, who: &Identity, reason: &str) -> Result<AccountInfo, Refusal> {
+pub async fn halt_account(server: &Control, who: &Identity, reason: &str) -> Result<AccountInfo, Refusal> {
     let reason: String = reason.trim().chars().take(500).collect();
-    turn_switch(server, who, Some(Halt { since: now(), by: who.email.clone(), reason })).await
+    set_halt(server, who, Some(Halt { since: now(), by: who.email.clone(), reason })).await
 }
 
 /// Lets applying go on in the caller's account.
-pub async fn release_switch(server: &Control, who: &Identity) -> Result<AccountInfo, Refusal> {
-    turn_switch(server, who, None).await
+pub async fn resume_account(server: &Control, who: &Identity) -> Result<AccountInfo, Refusal> {
+    set_halt(server, who, None).await
 }
 
-async fn turn_switch(server: &Control, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
+async fn set_halt(server: &Control, who: &Identity, halt: Option<Halt>) -> Result<AccountInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     writing.account_halt(halt.as_ref()).await?;
@@ -85,7 +87,13 @@ async fn turn_switch(server: &Control, who: &Identity, halt: Option<Halt>) -> Re
         None => ("account.resume", EventKind::AccountResumed, format!("{} lets applying go on", who.email)),
     };
     let detail = json!({"reason": halt.as_ref().map(|halt| halt.reason.clone())});
-    writing.audit(record::entry(&who.actor(), action, ("account", &who.account_name), detail.clone(), now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        action,
+        ("account", &who.account_name),
+        detail.clone(),
+        now,
+    ));
     writing.event(NewEvent {
         kind,
         severity: Severity::Critical,
@@ -112,17 +120,17 @@ pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Ref
     let repositories = reading.repositories(&who.account_id).await?;
     let failed: Vec<String> = repositories
         .iter()
-        .filter(|repository| repository.last_status == "failed")
+        .filter(|repository| repository.last_status == LastStatus::Ended(RunStatus::Failed))
         .map(|repository| repository.name.clone())
         .collect();
     let drifted = reading.drifts_count(&who.account_id).await?;
-    let mut waiting_for = waits(&mut reading, &account, &proposals).await?;
+    let mut waiting_for = blocking_reasons(&mut reading, &account, &proposals).await?;
     waiting_for.extend(
         failed.iter().map(|name| format!("the last sync of {name} failed: see `windlass repo show {name}`")),
     );
     waiting_for
-        .extend(server.config().credentials.trouble().map(|trouble| format!("credentials: {trouble}")));
-    waiting_for.extend(server.troubles().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
+        .extend(server.config().credentials.last_problem().map(|trouble| format!("credentials: {trouble}")));
+    waiting_for.extend(server.problems().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
     let fault = server.signed_heads().fault(&who.account_id);
     waiting_for.extend(fault.map(|fault| format!("the audit log is not signed any more: {fault}")));
     Ok(Status {
@@ -140,7 +148,7 @@ pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Ref
     })
 }
 
-async fn waits(
+async fn blocking_reasons(
     reading: &mut Reading,
     account: &Account,
     proposals: &[(proposal::Status, usize)],

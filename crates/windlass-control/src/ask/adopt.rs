@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use serde_json::json;
 use windlass_api::types::{AdoptBody, Adopted};
-use windlass_core::adopt::{AdoptError, Edited, adopt as adopt_accepted, patch};
-use windlass_core::manifest::Context;
+use windlass_core::adopt::{AdoptError, EditedFile, adopt as adopt_accepted, patch};
+use windlass_core::display::error_chain;
+use windlass_core::manifest::ReadContext;
 use windlass_core::quarantine::WorkEnd;
 use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, Spec};
-use windlass_core::tell::error_chain;
-use windlass_source::{Author, Branch, CommitId, Mirror, NewFile, Push};
+use windlass_source::{Branch, CommitAuthor, CommitId, Mirror, NewFile, Push};
 use windlass_store::Reading;
 
-use crate::ask::drift::{pick, read_key};
+use crate::account_state::accepted;
+use crate::ask::drift::{find_difference, read_key};
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::internal;
+use crate::failure::panic_error;
 use crate::flow::drift::differences::differences_of;
 use crate::flow::sync::fetch::FetchPlan;
-use crate::flow::sync::material::read_fleet_at;
-use crate::limits::company::Leave;
+use crate::flow::sync::fleet_at_commit::read_fleet_at;
+use crate::limits::isolation::WorkPermit;
 use crate::record;
 use crate::refusal::Refusal;
-use crate::work::requested::{Requested, requested, to_the_end};
-use crate::world::accepted;
+use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 
 /// Makes the change that writes the accepted state into git, and pushes it if a branch is named.
-pub async fn adopt_some(
+pub async fn adopt_resources(
     server: &Control,
     who: &Identity,
     id: &str,
@@ -40,7 +40,7 @@ pub async fn adopt_some(
         branch.map_err(|error| Refusal::unprocessable("bad-value", error.to_string(), error.help()))?;
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
-    let wanted = wanted_of(&mut reading, who, &repository, body).await?;
+    let wanted = resources_to_adopt(&mut reading, who, &repository, body).await?;
     let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
@@ -48,14 +48,21 @@ pub async fn adopt_some(
         return Err(Refusal::conflict("never-synced", "this repository was never read", "sync it first"));
     };
     let plan = FetchPlan::of(&repository, &account.name, server).await?;
-    let job = Job { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
-    let turn = server.remote_turns().take(&who.account_id).await?;
-    let (edited, pushed) = to_the_end(turn, adopt_on_thread(server.clone(), repository.clone(), job)).await?;
+    let job = AdoptJob { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
+    let turn = server.remote_permits().take(&who.account_id).await?;
+    let (edited, pushed) =
+        run_to_completion(turn, adopt_on_thread(server.clone(), repository.clone(), job)).await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let detail = json!({"branch": branch.as_ref().map(Branch::as_str), "commit_sha": pushed,
         "files": edited.iter().map(|file| file.path.clone()).collect::<Vec<_>>()});
-    writing.audit(record::entry(&who.actor(), "drift.adopt", ("repository", &repository.name), detail, now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "drift.adopt",
+        ("repository", &repository.name),
+        detail,
+        now,
+    ));
     server.commit(writing).await?;
     let branch = pushed.as_ref().and(body.branch.clone());
     Ok(Adopted { patch: patch(&edited), branch, commit_sha: pushed })
@@ -65,33 +72,33 @@ pub async fn adopt_some(
 async fn adopt_on_thread(
     server: Control,
     repository: Repository,
-    job: Job,
-) -> Result<(Vec<Edited>, Option<String>), Refusal> {
+    job: AdoptJob,
+) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
     let directory = server.mirror_directory(&repository.id);
-    let work = |leave: Leave| {
+    let work = |leave: WorkPermit| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
             let _leave = leave;
             job.work(&server, &directory)
         });
-        async move { task.await.map_err(|panic| internal(&panic))? }
+        async move { task.await.map_err(|panic| panic_error(&panic))? }
     };
     let end_of = |done: &Result<_, Refusal>| match done {
         Ok(_) => WorkEnd::ReadThrough,
         Err(_) => WorkEnd::Failed,
     };
-    requested(&server, &Requested::Of(repository), work, end_of).await
+    run_on_demand(&server, &OnDemandWork::ReadsRepository(repository), work, end_of).await
 }
 
 /// What shall be adopted: key and the accepted state of it.
-type Wanted = Vec<(ResourceKey, Option<Arc<Spec>>)>;
+type AdoptTargets = Vec<(ResourceKey, Option<Arc<Spec>>)>;
 
-async fn wanted_of(
+async fn resources_to_adopt(
     reading: &mut Reading,
     who: &Identity,
     repository: &Repository,
     body: &AdoptBody,
-) -> Result<Wanted, Refusal> {
+) -> Result<AdoptTargets, Refusal> {
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let keys: Vec<ResourceKey> = match body.resources.is_empty() {
         true => found.drifted().map(|difference| difference.key.clone()).collect(),
@@ -106,7 +113,7 @@ async fn wanted_of(
     }
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
-        pick(&found, &key)?;
+        find_difference(&found, &key)?;
         let accepted = reading.resource(&who.account_id, &key).await?.map(|accepted| accepted.spec);
         wanted.push((key, accepted));
     }
@@ -114,21 +121,21 @@ async fn wanted_of(
 }
 
 /// Everything that is needed on the thread that may block.
-struct Job {
+struct AdoptJob {
     commit: CommitId,
     plan: FetchPlan,
-    wanted: Wanted,
-    context: Context,
+    wanted: AdoptTargets,
+    context: ReadContext,
     branch: Option<Branch>,
     author: String,
 }
 
-impl Job {
+impl AdoptJob {
     fn work(
         &self,
         server: &Control,
         directory: &std::path::Path,
-    ) -> Result<(Vec<Edited>, Option<String>), Refusal> {
+    ) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {
             Refusal::conflict("local", error_chain(error), "sync the repository once more, then try again")
         };
@@ -142,7 +149,7 @@ impl Job {
             .iter()
             .map(|file| NewFile { path: file.path.clone(), content: file.after.clone().into_bytes() })
             .collect();
-        let author = Author { name: self.author.clone(), email: self.author.clone(), at: now() };
+        let author = CommitAuthor { name: self.author.clone(), email: self.author.clone(), at: now() };
         let names: Vec<String> = self.wanted.iter().map(|(key, _)| key.to_string()).collect();
         let message = format!("Adopt the accepted state\n\n{}\n", names.join("\n"));
         let push = Push { base: &self.commit, branch, files: &files, message: &message, author: &author };
@@ -156,9 +163,9 @@ impl Job {
 }
 
 /// The same files named from the repository's root.
-fn in_repository(edited: Vec<Edited>, prefix: &str) -> Vec<Edited> {
+fn in_repository(edited: Vec<EditedFile>, prefix: &str) -> Vec<EditedFile> {
     let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-    edited.into_iter().map(|file| Edited { path: format!("{prefix}{}", file.path), ..file }).collect()
+    edited.into_iter().map(|file| EditedFile { path: format!("{prefix}{}", file.path), ..file }).collect()
 }
 
 fn adopt_error(error: AdoptError) -> Refusal {
@@ -168,7 +175,7 @@ fn adopt_error(error: AdoptError) -> Refusal {
                 "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
             return Refusal::unprocessable("secret-inline", error.to_string(), help);
         }
-        AdoptError::NeedsHand { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
+        AdoptError::NeedsManualEdit { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
         _ => "look at the repository's last run".to_owned(),
     };
     Refusal::conflict("adopt", error.to_string(), help)

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
-use windlass_store::{Audited, Expected, Reading, Verified};
+use windlass_store::{AuditRecord, Expected, Reading, Verified};
 
 use crate::caller::Identity;
 use crate::checkpoint::sign::find_fault;
@@ -11,7 +11,7 @@ use crate::page::{PageQuery, cut};
 use crate::refusal::Refusal;
 
 /// An entry as answers show it.
-pub fn info(entry: Audited) -> AuditInfo {
+pub fn info(entry: AuditRecord) -> AuditInfo {
     AuditInfo {
         seq: entry.seq,
         at: entry.at.to_string(),

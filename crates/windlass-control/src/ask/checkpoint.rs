@@ -4,7 +4,7 @@ use windlass_api::types::{AuditKeys, CheckpointInfo, CheckpointList};
 
 use crate::ask::audit::chain_of;
 use crate::caller::Identity;
-use crate::checkpoint::sign::{SignOutcome, When, sign_chain};
+use crate::checkpoint::sign::{SignOutcome, SignTiming, sign_chain};
 use crate::checkpoint::{info, key_info};
 use crate::clock::now;
 use crate::control::Control;
@@ -43,7 +43,7 @@ pub async fn sign_now(
     let heads = server.store().read().await?.audit_heads().await?;
     let head = heads.into_iter().find(|(id, _)| id == account_id).map(|(_, head)| head);
     let head = head.ok_or_else(Refusal::not_found)?;
-    let checkpoint = match sign_chain(server, account_id, &head, When::Now, now()).await? {
+    let checkpoint = match sign_chain(server, account_id, &head, SignTiming::Now, now()).await? {
         SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
         SignOutcome::Current(None) => {
             return Err(Refusal::conflict("empty", "there is no entry to sign yet", "do something first"));

@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_api::types::{
     CredentialBindingBody, CredentialBindingInfo, CredentialBindingList, CredentialInfo, CredentialList,
 };
-use windlass_core::credential_hosts::Destination;
+use windlass_core::credential_hosts::CredentialDestination;
 use windlass_secrets::{SecretError, VaultError};
 use windlass_store::{CredentialBinding, Reading};
 
@@ -69,7 +69,7 @@ fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, Refusal> {
         let help = "it names where the credential is kept, for example secret/data/gitops/deploy-key";
         return Err(invalid("credential_path: it is not a path", help));
     }
-    let to = Destination::parse(body.host.trim()).ok_or_else(|| {
+    let to = CredentialDestination::parse(body.host.trim()).ok_or_else(|| {
         invalid("host: it is not a host", "write git.example.com:22, or git.example.com for port 443")
     })?;
     Ok(CredentialUse { path, to })
@@ -104,7 +104,13 @@ pub async fn unbind_by_admin(
         return Err(Refusal::not_found());
     }
     let detail = json!({"host": host});
-    writing.audit(record::entry(&who.actor(), "credential.unbind", ("credential", &path), detail, now()));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "credential.unbind",
+        ("credential", &path),
+        detail,
+        now(),
+    ));
     let list = load(&mut writing, who).await?;
     server.commit(writing).await?;
     Ok(list)

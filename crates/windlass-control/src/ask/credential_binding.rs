@@ -6,33 +6,34 @@
 
 use serde_json::json;
 use windlass_api::permission::Permission;
-use windlass_core::credential_hosts::{WhyNotTold, may_be_told};
+use windlass_core::credential_hosts::{CredentialHostRefusal, check_destination};
 use windlass_core::repository::Repository;
-use windlass_source::{Insecure, RemoteUrl};
+use windlass_source::{InsecureUrls, RemoteUrl};
 use windlass_store::{AccountWriting, Actor, CredentialBinding, Store, StoreError};
 
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::config::ControlConfig;
 use crate::control::Control;
-use crate::credential::{CredentialUse, NotTold, bound_hosts, git_destination, named_hosts};
-use crate::outside::forge::way::Way;
+use crate::credential::{CredentialRefusal, CredentialUse, bound_hosts, git_destination, named_hosts};
+use crate::outside::forge::target::ForgeTarget;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// The setting that says that the credentials of repositories from before there were bindings are bound.
-const UPGRADED: &str = "credential_bindings";
+const BINDINGS_UPGRADED_SETTING: &str = "credential_bindings";
 
-const BOUND: &str = "bound";
+const BINDINGS_UPGRADED: &str = "bound";
 
 /// The credentials that a repository uses, and where it tells them.
-fn uses_of(repository: &Repository, config: &ControlConfig) -> Vec<CredentialUse> {
+fn credential_uses(repository: &Repository, config: &ControlConfig) -> Vec<CredentialUse> {
     let mut uses = Vec::new();
-    let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
+    let url = RemoteUrl::parse(&repository.repo_url, InsecureUrls::Allowed).ok();
     if let (Some(path), Some(to)) = (&repository.credential_path, url.as_ref().and_then(git_destination)) {
         uses.push(CredentialUse { path: path.clone(), to });
     }
-    let way = repository.forge.as_ref().and_then(|settings| Way::of(repository, settings, config).ok());
+    let way =
+        repository.forge.as_ref().and_then(|settings| ForgeTarget::of(repository, settings, config).ok());
     uses.extend(way.map(|way| way.credential_use()).filter(|used| !uses.contains(used)));
     uses
 }
@@ -45,25 +46,26 @@ pub(crate) async fn first_uses(
     repository: &Repository,
     before: Option<&Repository>,
 ) -> Result<Vec<CredentialUse>, Refusal> {
-    let known = before.map(|before| uses_of(before, server.config())).unwrap_or_default();
+    let known = before.map(|before| credential_uses(before, server.config())).unwrap_or_default();
     let mut to_bind = Vec::new();
-    for used in uses_of(repository, server.config()).into_iter().filter(|used| !known.contains(used)) {
+    for used in credential_uses(repository, server.config()).into_iter().filter(|used| !known.contains(used))
+    {
         let fields = server.config().credentials.read(&who.account_name, &used.path).await;
         // What cannot be read now names no hosts yet; it is checked again when it is used.
         let named = fields.map_or(Ok(None), |fields| named_hosts(&fields));
         let bound = bound_hosts(server, &who.account_id, &used.path).await?;
-        match may_be_told(&named, &bound, &used.to) {
+        match check_destination(&named, &bound, &used.to) {
             Ok(()) => {}
-            Err(WhyNotTold::Unbound) if who.permissions.contains(&Permission::GitopsAdmin) => {
+            Err(CredentialHostRefusal::Unbound) if who.permissions.contains(&Permission::GitopsAdmin) => {
                 check_shared(server, who, &used).await?;
                 to_bind.push(used);
             }
             Err(why) => {
                 let kind = match why {
-                    WhyNotTold::Unbound => RefusalKind::Forbidden,
+                    CredentialHostRefusal::Unbound => RefusalKind::Forbidden,
                     _ => RefusalKind::Invalid,
                 };
-                let NotTold { code, message, help } = NotTold::of(&why, &used);
+                let CredentialRefusal { code, message, help } = CredentialRefusal::of(&why, &used);
                 return Err(Refusal::new(kind, code, message, help));
             }
         }
@@ -110,7 +112,7 @@ pub(crate) async fn bind(
         if writing.credential_bind(&binding).await? {
             let (target, detail) =
                 (("credential", used.path.as_str()), json!({"host": host, "reason": reason}));
-            writing.audit(record::entry(&who.actor(), "credential.bind", target, detail, now()));
+            writing.audit(record::audit_entry(&who.actor(), "credential.bind", target, detail, now()));
         }
     }
     Ok(())
@@ -123,7 +125,7 @@ pub(crate) async fn bind_moved(
     repository: &Repository,
     (account_id, config): (&str, &ControlConfig),
 ) -> Result<(), StoreError> {
-    for CredentialUse { path, to } in uses_of(repository, config) {
+    for CredentialUse { path, to } in credential_uses(repository, config) {
         if writing.credential_hosts(account_id, &path).await?.is_empty() {
             let binding = CredentialBinding {
                 account_id: account_id.to_owned(),
@@ -140,14 +142,14 @@ pub(crate) async fn bind_moved(
 
 /// Once, when a server starts that knows of bindings: credentials are bound to the hosts their repositories are on.
 pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), StoreError> {
-    if store.read().await?.setting(UPGRADED).await?.as_deref() == Some(BOUND) {
+    if store.read().await?.setting(BINDINGS_UPGRADED_SETTING).await?.as_deref() == Some(BINDINGS_UPGRADED) {
         return Ok(());
     }
     let accounts = store.read().await?.accounts().await?;
     for account in accounts {
         let mut writing = store.write_account(&account.id).await?;
         for repository in writing.repositories(&account.id).await? {
-            for CredentialUse { path, to } in uses_of(&repository, config) {
+            for CredentialUse { path, to } in credential_uses(&repository, config) {
                 let binding = CredentialBinding {
                     account_id: account.id.clone(),
                     credential_path: path.clone(),
@@ -159,7 +161,7 @@ pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), 
                     let detail =
                         json!({"host": to.to_string(), "reason": "it was used there before the upgrade"});
                     let target = ("credential", path.as_str());
-                    writing.audit(record::entry(
+                    writing.audit(record::audit_entry(
                         &Actor::windlass(),
                         "credential.bind",
                         target,
@@ -172,6 +174,6 @@ pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), 
         writing.commit().await?;
     }
     let mut writing = store.write().await?;
-    writing.setting_put(UPGRADED, BOUND).await?;
+    writing.setting_put(BINDINGS_UPGRADED_SETTING, BINDINGS_UPGRADED).await?;
     writing.commit().await
 }

@@ -5,8 +5,8 @@ use windlass_api::permission::Permission;
 use windlass_api::types::{
     AcceptBody, Acceptance as AcceptanceInfo, DriftItem, DriftReport, DriftTarget, Reverted,
 };
-use windlass_core::diff::short_document;
-use windlass_core::drift::{Acceptance, Difference, Origin};
+use windlass_core::diff::nonempty_diff_document;
+use windlass_core::drift::{Acceptance, DifferenceOrigin, GitDifference};
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::proposal::Status;
 use windlass_core::repository::Repository;
@@ -19,10 +19,10 @@ use crate::ask::repository::find::find;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::drift::differences::{Found, differences_of, fields_of, last_change};
+use crate::flow::drift::differences::{DifferenceDetails, RepositoryDifferences, details_of, differences_of};
 use crate::flow::gate::gatekeeper::may_approve;
 use crate::flow::sync::queue::{SyncRequest, queue_run};
-use crate::record;
+use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
 /// Where the accepted state differs from what a repository last said, each difference with who made it.
@@ -44,16 +44,17 @@ pub async fn report_of(
         .map(|proposal| (proposal.change.key, proposal.id))
         .collect();
     let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
-    for difference in &found.differences {
-        let mut item = load_item(reading, who, repository, &found, difference).await?;
+    let all: Vec<&GitDifference> = found.differences.iter().collect();
+    let items = load_items(reading, who, repository, &found, &all).await?;
+    for (difference, mut item) in all.into_iter().zip(items) {
         item.proposal_id = open.remove(difference.key.kind, &difference.key.name);
         match (item.acceptance.is_some(), difference.origin) {
             (true, _) => settled.push(item),
-            (false, Origin::ByHand) => drifted.push(item),
-            (false, Origin::Pending) => pending.push(item),
+            (false, DifferenceOrigin::ManualChange) => drifted.push(item),
+            (false, DifferenceOrigin::Pending) => pending.push(item),
         }
     }
-    let diff = short_document(found.open().map(|difference| (difference.action, &difference.key)));
+    let diff = nonempty_diff_document(found.open().map(|difference| (difference.action, &difference.key)));
     Ok(DriftReport {
         drift: !drifted.is_empty(),
         repository_id: repository.id.clone(),
@@ -74,30 +75,41 @@ fn acceptance_info(acceptance: &Acceptance) -> AcceptanceInfo {
     }
 }
 
-/// Everything about a difference but the proposal about it.
-pub async fn load_item(
+/// Everything about differences of a repository but the proposals about them, in their order.
+pub async fn load_items(
     reading: &mut Reading,
     who: &Identity,
     repository: &Repository,
-    found: &Found,
-    difference: &Difference,
-) -> Result<DriftItem, Refusal> {
-    let fields = fields_of(reading, &who.account_id, &repository.id, difference).await?;
-    let changed = match difference.origin {
-        Origin::ByHand => last_change(reading, &who.account_id, &difference.key).await?,
-        Origin::Pending => None,
-    };
+    found: &RepositoryDifferences,
+    differences: &[&GitDifference],
+) -> Result<Vec<DriftItem>, Refusal> {
+    let mut details = details_of(reading, &who.account_id, &repository.id, differences).await?;
+    let items = differences.iter().map(|difference| {
+        let key = &difference.key;
+        let details = details.remove(key.kind, &key.name).unwrap_or_default();
+        item_of(difference, details, found.acceptance(difference))
+    });
+    Ok(items.collect())
+}
+
+fn item_of(
+    difference: &GitDifference,
+    details: DifferenceDetails,
+    acceptance: Option<&Acceptance>,
+) -> DriftItem {
+    // What only waits for approval was changed in git.
+    let changed = details.last_change.filter(|_| difference.origin == DifferenceOrigin::ManualChange);
     let (changed_by, changed_at) = changed.unzip();
-    Ok(DriftItem {
+    DriftItem {
         kind: difference.key.kind.slug().to_owned(),
         name: difference.key.name.clone(),
-        change: difference.action.to_string(),
-        fields: fields.into_iter().map(Into::into).collect(),
+        change: difference.action,
+        fields: details.fields.into_iter().map(Into::into).collect(),
         changed_by,
         changed_at: changed_at.map(|at| at.to_string()),
         proposal_id: None,
-        acceptance: found.acceptance(difference).map(acceptance_info),
-    })
+        acceptance: acceptance.map(acceptance_info),
+    }
 }
 
 pub(crate) fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
@@ -108,7 +120,10 @@ pub(crate) fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
 }
 
 /// The difference of a resource, if it has one.
-pub(crate) fn pick<'f>(found: &'f Found, key: &ResourceKey) -> Result<&'f Difference, Refusal> {
+pub(crate) fn find_difference<'f>(
+    found: &'f RepositoryDifferences,
+    key: &ResourceKey,
+) -> Result<&'f GitDifference, Refusal> {
     let difference = found.differences.iter().find(|difference| difference.key == *key);
     difference.ok_or_else(|| {
         Refusal::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
@@ -127,7 +142,7 @@ pub async fn revert_one(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
-    let difference = pick(&found, &key)?;
+    let difference = find_difference(&found, &key)?;
     // Whoever may approve said that the difference is meant; taking that back is up to them.
     if found.acceptance(difference).is_some() && !may_approve(who) {
         let message =
@@ -138,7 +153,13 @@ pub async fn revert_one(
     let request = SyncRequest::new(Trigger::Revert, Some(&who.email));
     let run_id = queue_run(&mut writing, &repository, &request, now).await?;
     let detail = json!({"repository": repository.name, "sync_run_id": run_id});
-    writing.audit(record::entry(&who.actor(), "drift.revert", ("drift", &key.to_string()), detail, now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "drift.revert",
+        ("drift", &key.to_string()),
+        detail,
+        now,
+    ));
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     let message = format!("a proposal makes {key} what git says again; approve it to apply it");
@@ -166,7 +187,7 @@ pub async fn accept_one(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
-    let difference = pick(&found, &key)?;
+    let difference = find_difference(&found, &key)?;
     let acceptance = Acceptance {
         key: key.clone(),
         desired: difference.desired,
@@ -178,7 +199,7 @@ pub async fn accept_one(
     };
     writing.acceptance_put(&repository.id, &acceptance).await?;
     let detail = json!({"repository": repository.name, "reason": reason, "until": until});
-    writing.audit(record::entry(
+    writing.audit(record::audit_entry(
         &who.actor(),
         "drift.accept",
         ("drift", &key.to_string()),
@@ -186,16 +207,14 @@ pub async fn accept_one(
         now,
     ));
     let message = format!("{} says that {key} is meant to differ: {reason}", who.email);
-    let kind = EventKind::DriftAccepted;
-    writing.event(record::repository_event(
-        kind,
-        Severity::Medium,
-        &repository,
-        &who.email,
+    let news = RepositoryEvent {
+        kind: EventKind::DriftAccepted,
+        severity: Severity::Medium,
+        by: &who.email,
         message,
-        detail,
-        now,
-    ));
+        payload: detail,
+    };
+    writing.event(news.event(&repository, now));
     let report = report_of(&mut writing, who, &repository).await?;
     server.commit(writing).await?;
     server.nudges().drift.notify_one();
@@ -216,7 +235,7 @@ fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, R
 }
 
 /// Takes that back.
-pub async fn unaccept_one(
+pub async fn revoke_acceptance(
     server: &Control,
     who: &Identity,
     id: &str,
@@ -230,7 +249,13 @@ pub async fn unaccept_one(
         return Err(Refusal::not_found());
     }
     let detail = json!({"repository": repository.name});
-    writing.audit(record::entry(&who.actor(), "drift.unaccept", ("drift", &key.to_string()), detail, now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "drift.unaccept",
+        ("drift", &key.to_string()),
+        detail,
+        now,
+    ));
     let report = report_of(&mut writing, who, &repository).await?;
     server.commit(writing).await?;
     server.nudges().drift.notify_one();

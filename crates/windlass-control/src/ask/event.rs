@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 
 /// Which events are asked for.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct EventChoice {
+pub struct EventFilterQuery {
     /// Only of this kind.
     pub kind: Option<String>,
     /// Only of this run.
@@ -32,7 +32,7 @@ pub fn info(event: Event) -> EventInfo {
     EventInfo {
         seq: event.seq,
         kind: event.kind,
-        severity: event.severity.slug().to_owned(),
+        severity: event.severity,
         resource_kind: event.resource_kind,
         resource_name: event.resource_name,
         repository_id: event.repository_id,
@@ -53,7 +53,7 @@ pub fn number(text: &str) -> Result<i64, Refusal> {
 pub async fn load_page(
     reading: &mut Reading,
     who: &Identity,
-    choice: EventChoice,
+    choice: EventFilterQuery,
     after: Option<i64>,
     page: &PageQuery,
 ) -> Result<EventList, Refusal> {
@@ -72,7 +72,7 @@ pub async fn load_page(
 async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
-    choice: EventChoice,
+    choice: EventFilterQuery,
 ) -> Result<EventFilter, Refusal> {
     let repository_id = match &choice.repository {
         Some(repository) => {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_api::permission::Permission;
-use windlass_core::export::{ExportedFiles, Form, HiddenValues, LeftOut, fleet_files};
+use windlass_core::export::{ExportedFiles, HiddenValues, OmittedResource, SectionForm, fleet_files};
 use windlass_core::secret::HIDDEN;
 
 use crate::caller::Identity;
@@ -12,10 +12,10 @@ use crate::record;
 use crate::refusal::Refusal;
 
 /// In which form resources are listed.
-pub fn read_form(text: Option<&str>) -> Result<Form, Refusal> {
+pub fn read_form(text: Option<&str>) -> Result<SectionForm, Refusal> {
     match text {
-        None | Some("list") => Ok(Form::List),
-        Some("map") => Ok(Form::Map),
+        None | Some("list") => Ok(SectionForm::List),
+        Some("map") => Ok(SectionForm::Map),
         Some(_) => Err(Refusal::bad_request("form is list or map", "")),
     }
 }
@@ -39,7 +39,7 @@ pub async fn export_fleet(
     server: &Control,
     who: &Identity,
     repository: Option<&str>,
-    (form, values): (Form, HiddenValues),
+    (form, values): (SectionForm, HiddenValues),
 ) -> Result<ExportedFiles, Refusal> {
     let mut reading = server.store().read().await?;
     let owner = match repository {
@@ -71,7 +71,7 @@ async fn record(server: &Control, who: &Identity, repository: Option<&str>) -> R
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = ("account", who.account_name.as_str());
     let detail = json!({"repository": repository});
-    writing.audit(record::entry(&who.actor(), "fleet.export_secrets", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "fleet.export_secrets", target, detail, now()));
     Ok(server.commit(writing).await?)
 }
 
@@ -89,6 +89,6 @@ pub fn masked_comment(masked: usize) -> String {
 }
 
 /// What could not be exported, as comments of the file.
-pub fn left_out_comment(left_out: &[LeftOut]) -> String {
+pub fn left_out_comment(left_out: &[OmittedResource]) -> String {
     left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
 }

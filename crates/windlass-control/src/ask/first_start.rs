@@ -63,10 +63,10 @@ pub async fn first_start(
         created_at: now,
     };
     writing.user_add(&user).await?;
-    writing.member_set(&account_id, &user.id, Role::Admin.slug(), now).await?;
+    writing.member_set(&account_id, &user.id, Role::Admin, now).await?;
     writing.commit().await?;
     let mut writing = store.write_account(&account_id).await?;
-    writing.audit(record::entry(
+    writing.audit(record::audit_entry(
         &Actor::windlass(),
         "user.add",
         ("user", &user.email),

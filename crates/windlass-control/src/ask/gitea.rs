@@ -9,12 +9,12 @@ use crate::clock::now;
 use crate::config::gitea::Gitea;
 use crate::control::Control;
 use crate::outside::forge::gitea::connect_gitea;
-use crate::outside::forge::trouble::Trouble;
+use crate::outside::forge::problem::ForgeProblem;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Makes an empty repository in the operator's Gitea.
-pub async fn make(
+pub async fn create_repository(
     server: &Control,
     who: &Identity,
     body: &GiteaRepositoryBody,
@@ -24,7 +24,7 @@ pub async fn make(
         project: project_of(body)?,
         visibility: if body.private { Visibility::Private } else { Visibility::Public },
     };
-    let _turn = server.remote_turns().take(&who.account_id).await?;
+    let _turn = server.remote_permits().take(&who.account_id).await?;
     let forge =
         connect_gitea(gitea, &who.account_name, &server.config().credentials).await.map_err(failed)?;
     let made = forge.create_repository(&new).await.map_err(refused)?;
@@ -32,7 +32,7 @@ pub async fn make(
     let (target, private) =
         (("gitea_repository", made.full_name.as_str()), made.visibility == Visibility::Private);
     let detail = json!({"private": private, "html_url": made.html_url});
-    writing.audit(record::entry(&who.actor(), "gitea_repository.create", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "gitea_repository.create", target, detail, now()));
     server.commit(writing).await?;
     Ok(GiteaRepositoryInfo {
         full_name: made.full_name,
@@ -72,6 +72,6 @@ fn refused(error: ForgeError) -> Refusal {
     Refusal::new(kind, error.code(), error.to_string(), error.help())
 }
 
-fn failed(trouble: Trouble) -> Refusal {
+fn failed(trouble: ForgeProblem) -> Refusal {
     Refusal::new(RefusalKind::Unavailable, trouble.code, trouble.message, trouble.help)
 }

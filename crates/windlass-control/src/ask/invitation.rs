@@ -10,7 +10,7 @@ use windlass_api::permission::Role;
 use windlass_api::types::{InvitationInfo, JoinedAccount, ReceivedInvitation, UserAdded};
 use windlass_store::{AccountWriting, Invitation, Reading, StoreError, new_id};
 
-use crate::caller::{Identity, role_holds};
+use crate::caller::{Identity, is_role_valid};
 use crate::clock::now;
 use crate::control::Control;
 use crate::record;
@@ -19,15 +19,11 @@ use crate::refusal::Refusal;
 /// How long an invitation can be accepted.
 const LIFETIME: Duration = Duration::from_secs(14 * 24 * 3600);
 
-fn role_of(invitation: &Invitation) -> Role {
-    Role::from_slug(&invitation.role).unwrap_or(Role::Viewer)
-}
-
 fn info(invitation: &Invitation, invited_by: String) -> InvitationInfo {
     InvitationInfo {
         id: invitation.id.clone(),
         email: invitation.email.clone(),
-        role: role_of(invitation),
+        role: invitation.role,
         invited_by,
         created_at: invitation.created_at.to_string(),
         expires_at: invitation.expires_at.to_string(),
@@ -47,15 +43,15 @@ pub(crate) async fn invite(
         id: new_id(),
         account_id: who.account_id.clone(),
         email: email.to_owned(),
-        role: role.slug().to_owned(),
+        role,
         invited_by: who.user_id.clone(),
         created_at: now,
-        expires_at: now.after(LIFETIME),
+        expires_at: now.plus(LIFETIME),
         declined_at: None,
     };
     let invitation = writing.invitation_put(&invitation).await?;
     let detail = json!({"role": role, "expires_at": invitation.expires_at});
-    writing.audit(record::entry(&who.actor(), "invitation.create", ("user", email), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), "invitation.create", ("user", email), detail, now));
     server.commit(writing).await?;
     let invitation = Some(info(&invitation, who.email.clone()));
     Ok(UserAdded { user: None, one_time_password: None, invitation })
@@ -72,7 +68,7 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Invit
 }
 
 /// Takes an invitation of the caller's account back.
-pub async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn revoke_invitation(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let found = writing.invitations(&who.account_id, now).await?;
@@ -80,7 +76,7 @@ pub async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(),
     let invitation = found.ok_or_else(Refusal::not_found)?;
     writing.invitation_remove(&who.account_id, &invitation.id).await?;
     let target = ("user", invitation.email.as_str());
-    writing.audit(record::entry(&who.actor(), "invitation.revoke", target, json!({}), now));
+    writing.audit(record::audit_entry(&who.actor(), "invitation.revoke", target, json!({}), now));
     Ok(server.commit(writing).await?)
 }
 
@@ -104,7 +100,7 @@ pub async fn load_received(
         all.push(ReceivedInvitation {
             id: invitation.id.clone(),
             account: account.name,
-            role: role_of(&invitation),
+            role: invitation.role,
             invited_by: by.unwrap_or_default(),
             created_at: invitation.created_at.to_string(),
             expires_at: invitation.expires_at.to_string(),
@@ -134,11 +130,11 @@ pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAc
         return Err(Refusal::conflict("taken", message, "decline the invitation"));
     }
     let account = writing.account(&account_id).await?.ok_or_else(Refusal::not_found)?;
-    let role = role_of(&invitation);
-    writing.member_set(&account_id, &who.user_id, role.slug(), now).await?;
+    let role = invitation.role;
+    writing.member_set(&account_id, &who.user_id, role, now).await?;
     writing.invitation_remove(&account_id, id).await?;
     let detail = json!({"role": role, "invited_by": invitation.invited_by});
-    writing.audit(record::entry(&who.actor(), "invitation.accept", ("user", &who.email), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), "invitation.accept", ("user", &who.email), detail, now));
     server.commit(writing).await?;
     Ok(JoinedAccount { account: account.name, role })
 }
@@ -147,18 +143,18 @@ pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAc
 async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation) -> Result<bool, StoreError> {
     let inviter = writing.member(&invitation.account_id, &invitation.invited_by).await?;
     Ok(inviter.is_some_and(|inviter| {
-        let is_in = inviter.user.disabled_at.is_none() && role_holds(&inviter, now());
-        is_in && inviter.role == Role::Admin.slug()
+        let is_in = inviter.user.disabled_at.is_none() && is_role_valid(&inviter, now());
+        is_in && inviter.role == Role::Admin
     }))
 }
 
 /// Declines to join an account. It is on the installation's record, not on the account's.
-pub async fn turn_down(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn decline_invitation(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account("").await?;
     let invitation = find(&mut writing, who, id).await?;
     writing.invitation_decline(&invitation.id, now).await?;
     let detail = json!({"account": invitation.account_id});
-    writing.audit(record::entry(&who.actor(), "invitation.decline", ("user", &who.email), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), "invitation.decline", ("user", &who.email), detail, now));
     Ok(server.commit(writing).await?)
 }

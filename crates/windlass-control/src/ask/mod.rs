@@ -22,6 +22,7 @@ pub mod recover;
 pub mod repository;
 pub mod resource;
 pub mod run;
+pub mod target;
 pub mod token;
 pub mod user;
 pub mod webhook;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use windlass_api::types::{DeliveryInfo, DeliveryList, ProviderTest};
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey, Spec};
-use windlass_notify::{Message, Outcome};
+use windlass_notify::{NotificationMessage, SendOutcome};
 use windlass_store::{Delivery, DeliveryFilter, DeliveryState, Reading};
 
 use crate::caller::Identity;
@@ -25,7 +25,7 @@ fn info(delivery: Delivery) -> DeliveryInfo {
         event_seq: delivery.event_seq,
         event_kind: delivery.event_kind,
         message: text,
-        state: delivery.state.slug().to_owned(),
+        state: delivery.state,
         attempts: delivery.attempts,
         repeats: delivery.repeats,
         next_at: is_pending.then(|| delivery.next_at.to_string()),
@@ -59,13 +59,13 @@ pub async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<Pro
     let mut reading = server.store().read().await?;
     let (name, provider) = find(&mut reading, who, id).await?;
     drop(reading);
-    let message = Message::test(&who.account_name, &who.email, now());
-    let turn = server.remote_turns().take(&who.account_id).await?;
+    let message = NotificationMessage::test(&who.account_name, &who.email, now());
+    let turn = server.remote_permits().take(&who.account_id).await?;
     let begun = Instant::now();
     let tried = attempt::try_now(server, &who.account_id, (&name, &provider), &message).await?;
     let (is_ok, words) = match tried.outcome {
-        Outcome::Done { answer } => (true, format!("{name} took the message: {answer}")),
-        Outcome::Later { reason, .. } | Outcome::Never { reason } => (false, reason),
+        SendOutcome::Done { answer } => (true, format!("{name} took the message: {answer}")),
+        SendOutcome::Retry { reason, .. } | SendOutcome::Permanent { reason } => (false, reason),
     };
     if !is_ok {
         tokio::time::sleep_until(begun + server.config().unreached_after).await;
@@ -74,7 +74,7 @@ pub async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<Pro
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = (Kind::NotificationProvider.slug(), name.as_str());
     let detail = json!({"ok": is_ok, "delivery_id": tried.delivery_id});
-    writing.audit(record::entry(&who.actor(), "notification.test", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "notification.test", target, detail, now()));
     server.commit(writing).await?;
     Ok(ProviderTest { ok: is_ok, message: words, delivery_id: tried.delivery_id })
 }
@@ -109,7 +109,7 @@ pub async fn send_again(server: &Control, who: &Identity, id: &str) -> Result<De
     }
     let target = (Kind::NotificationProvider.slug(), delivery.provider.as_str());
     let detail = json!({"delivery_id": delivery.id});
-    writing.audit(record::entry(&who.actor(), "notification.retry", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "notification.retry", target, detail, now()));
     let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().notifications.notify_one();

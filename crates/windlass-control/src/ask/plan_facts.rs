@@ -1,31 +1,31 @@
 //! Approving sets of a run's plan, and letting proposals go on after a failed run.
 
 use windlass_api::types::{ChangeSetInfo, RunInfo};
+use windlass_core::diff::Cause;
 use windlass_core::plan::ChangeSet;
 use windlass_core::run::Run;
 use windlass_store::{ApprovalSet, Reading, StoreError};
 
-use crate::ask::plan_set::scope_word;
 use crate::clock::now;
 use crate::flow::gate::gatekeeper::load_gatekeeper;
 
 /// What there is to say about the plan of a run.
 #[derive(Default)]
-pub(crate) struct PlanFacts {
+pub(crate) struct PlanContext {
     digest: Option<String>,
     sets: Vec<ChangeSetInfo>,
     holds_proposals: bool,
 }
 
-impl PlanFacts {
-    pub(crate) async fn load(reading: &mut Reading, run: &Run) -> Result<PlanFacts, StoreError> {
+impl PlanContext {
+    pub(crate) async fn load(reading: &mut Reading, run: &Run) -> Result<PlanContext, StoreError> {
         let repository = reading.repository(&run.account_id, &run.repository_id).await?;
         let is_last = |id: &Option<String>| id.as_ref() == Some(&run.id);
         let holds_proposals = repository
             .as_ref()
             .is_some_and(|found| is_last(&found.last_run_id) && found.failed_sync().is_some());
         let Some(plan) = reading.plan_of_run(&run.account_id, &run.id).await? else {
-            return Ok(PlanFacts { holds_proposals, ..PlanFacts::default() });
+            return Ok(PlanContext { holds_proposals, ..PlanContext::default() });
         };
         let digest = Some(plan.digest.to_string());
         let current = repository.filter(|repository| repository.good_commit.is_some());
@@ -35,7 +35,7 @@ impl PlanFacts {
             None => None,
         };
         if newest.as_ref() != Some(&plan.id) {
-            return Ok(PlanFacts { digest, holds_proposals, ..PlanFacts::default() });
+            return Ok(PlanContext { digest, holds_proposals, ..PlanContext::default() });
         }
         let mut approvals = reading.approval_sets_of(&plan.id).await?;
         if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
@@ -43,11 +43,11 @@ impl PlanFacts {
             approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
         }
         let sets = plan.sets.iter().map(|set| set_info(set, &approvals)).collect();
-        Ok(PlanFacts { digest, sets, holds_proposals })
+        Ok(PlanContext { digest, sets, holds_proposals })
     }
 
     pub(crate) fn tell(self, info: RunInfo) -> RunInfo {
-        let PlanFacts { digest, sets, holds_proposals } = self;
+        let PlanContext { digest, sets, holds_proposals } = self;
         RunInfo { plan_digest: digest, sets, holds_proposals, ..info }
     }
 }
@@ -60,9 +60,9 @@ fn set_info(set: &ChangeSet, approvals: &[ApprovalSet]) -> ChangeSetInfo {
     approved_by.dedup();
     ChangeSetInfo {
         digest: set.digest.to_string(),
-        scope: scope_word(set.scope).to_owned(),
+        scope: set.scope.kind(),
         kind: set.kind.map(|kind| kind.slug().to_owned()),
-        change: set.cause.map(|cause| cause.action().to_string()),
+        change: set.cause.map(Cause::action),
         count: set.count,
         destroys: set.destroys,
         names: set.names.clone(),

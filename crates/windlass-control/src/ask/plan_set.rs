@@ -11,7 +11,7 @@ use windlass_core::apply::Gatekeeper;
 use windlass_core::digest::Digest;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::Consent;
-use windlass_core::plan::{ChangeSet, SetScope, members_of};
+use windlass_core::plan::{ChangeSet, members_of};
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::run::Run;
@@ -23,32 +23,32 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
+use crate::flow::gate::auto_approve::{approve_granted, granted_consent};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
-use crate::flow::gate::grant::{granted, let_through};
-use crate::flow::gate::set_approvals::given_through;
+use crate::flow::gate::set_approvals::approval_from_set;
 use crate::record;
 
 const ACTION: &str = "plan.approve";
 
 /// Reasons that are told; of the others nothing.
-const REASONS_TOLD: usize = 20;
+const MAX_REASONS: usize = 20;
 
 /// Whether someone said that a set's destroys are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Destroys {
+pub enum DestroyConfirmation {
     /// They did.
-    Meant,
+    Confirmed,
     /// They did not.
-    NotMentioned,
+    NotConfirmed,
 }
 
 /// A set that someone reviewed.
 #[derive(Clone, Copy, Debug)]
-pub struct SetReview<'r> {
+pub struct ReviewedSet<'r> {
     /// The digest of the set that was reviewed.
     pub digest: &'r str,
     /// Whether destroys are meant.
-    pub destroys: Destroys,
+    pub destroys: DestroyConfirmation,
     /// Why, if someone said so.
     pub reason: Option<&'r str>,
 }
@@ -58,21 +58,21 @@ pub async fn approve_set(
     server: &Control,
     who: &Identity,
     run_id: &str,
-    review: SetReview<'_>,
+    review: ReviewedSet<'_>,
 ) -> Result<ApprovedSet, DecisionError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let run = writing.run_head(&who.account_id, run_id).await?.ok_or(DecisionError::NotFound)?;
     let repository =
         writing.repository(&who.account_id, &run.repository_id).await?.ok_or(DecisionError::NotFound)?;
-    let refuse = |error| Refusal { who, run_id, review, error };
+    let refuse = |error| SetRefusal { who, run_id, review, error };
     let (plan, set) = match find_set(&mut writing, &run, &repository, review).await? {
         Ok(found) => found,
         Err(error) => return refuse(error).record(server, writing, now).await,
     };
     let members = members_of(set.scope, &writing.plan_steps(&plan.id).await?, &plan.sets);
     let approval = new_approval(who, &plan, &set, review, now);
-    let covered = match Covered::load(&mut writing, &repository, &members, &approval).await? {
+    let covered = match CoveredProposals::load(&mut writing, &repository, &members, &approval).await? {
         Ok(covered) => covered,
         Err(error) => return refuse(error).record(server, writing, now).await,
     };
@@ -92,7 +92,7 @@ async fn find_set(
     writing: &mut AccountWriting,
     run: &Run,
     repository: &Repository,
-    review: SetReview<'_>,
+    review: ReviewedSet<'_>,
 ) -> Result<Result<(PlanRecord, ChangeSet), DecisionError>, StoreError> {
     // What was planned from another source is nobody's to approve any more.
     let newest = match repository.good_run_id.as_ref().filter(|_| repository.good_commit.is_some()) {
@@ -101,7 +101,7 @@ async fn find_set(
     };
     let moved = |newest: Option<&PlanRecord>| {
         let whole = newest.and_then(|plan| plan.sets.first());
-        Err(DecisionError::SetMoved { digest: whole.map(|set| set.digest.to_string()) })
+        Err(DecisionError::SetChanged { digest: whole.map(|set| set.digest.to_string()) })
     };
     let Some(plan) = newest.clone().filter(|plan| Some(&plan.id) == run.plan_id.as_ref()) else {
         return Ok(moved(newest.as_ref()));
@@ -110,7 +110,7 @@ async fn find_set(
     let Some(set) = plan.sets.iter().find(|set| Some(set.digest) == wanted).cloned() else {
         return Ok(moved(Some(&plan)));
     };
-    if set.destroys > 0 && review.destroys == Destroys::NotMentioned {
+    if set.destroys > 0 && review.destroys == DestroyConfirmation::NotConfirmed {
         return Ok(Err(DecisionError::DestroysNotConfirmed(set.destroys)));
     }
     Ok(Ok((plan, set)))
@@ -120,7 +120,7 @@ fn new_approval(
     who: &Identity,
     plan: &PlanRecord,
     set: &ChangeSet,
-    review: SetReview<'_>,
+    review: ReviewedSet<'_>,
     now: Timestamp,
 ) -> ApprovalSet {
     ApprovalSet {
@@ -140,25 +140,25 @@ fn new_approval(
 }
 
 /// The open proposals of a set, with the approvals each has, the new one included.
-struct Covered {
+struct CoveredProposals {
     gatekeeper: Gatekeeper,
     repository: Repository,
     pending: Vec<(Proposal, Vec<Approval>)>,
     not_counted: Vec<String>,
 }
 
-impl Covered {
+impl CoveredProposals {
     /// Refuses where the person can approve none of what is open.
     async fn load(
         writing: &mut AccountWriting,
         repository: &Repository,
         members: &BTreeSet<Digest>,
         set: &ApprovalSet,
-    ) -> Result<Result<Covered, DecisionError>, StoreError> {
+    ) -> Result<Result<CoveredProposals, DecisionError>, StoreError> {
         let Some(account) = writing.account(&set.account_id).await? else {
             return Ok(Err(DecisionError::NotFound));
         };
-        let open = writing.proposals_offered(&repository.id).await?;
+        let open = writing.proposals_open_of(&repository.id).await?;
         let ids: Vec<&str> = open
             .iter()
             .filter(|offered| offered.status == Status::PendingApproval)
@@ -176,18 +176,19 @@ impl Covered {
             let is_given =
                 |approval: &Approval| approval.approver == set.approver && approval.digest == content;
             if !given.iter().any(is_given)
-                && let Some(why) = gatekeeper.why_not(&proposal, Some(repository), &given, &set.approver)
+                && let Some(why) =
+                    gatekeeper.why_cannot_approve(&proposal, Some(repository), &given, &set.approver)
             {
                 not_counted.push((proposal.change.key.to_string(), why));
             }
-            given.push(given_through(set, content));
+            given.push(approval_from_set(set, content));
             covered.push((proposal, given));
         }
         if let Some((_, why)) = not_counted.first().filter(|_| not_counted.len() == covered.len()) {
             return Ok(Err(DecisionError::NotAllowed(why.clone())));
         }
-        let not_counted = not_counted.into_iter().take(REASONS_TOLD);
-        Ok(Ok(Covered {
+        let not_counted = not_counted.into_iter().take(MAX_REASONS);
+        Ok(Ok(CoveredProposals {
             gatekeeper,
             repository: repository.clone(),
             pending: covered,
@@ -216,12 +217,12 @@ impl Covered {
         for (proposal, given) in &self.pending {
             let judgement = self.gatekeeper.judge(proposal, Some(&self.repository), given, now);
             waiting += usize::from(matches!(judgement.consent, Consent::Needed { .. }));
-            grants.extend(granted(&judgement).map(|grant| (proposal, grant)));
+            grants.extend(granted_consent(&judgement).map(|grant| (proposal, grant)));
         }
-        let_through(writing, &grants, Some(&run.id), now).await?;
+        approve_granted(writing, &grants, Some(&run.id), now).await?;
         Ok(ApprovedSet {
             digest: set.digest.to_string(),
-            scope: scope_word(set.scope).to_owned(),
+            scope: set.scope.kind(),
             count: set.count,
             destroys: set.destroys,
             approved: grants.len(),
@@ -232,34 +233,26 @@ impl Covered {
     }
 }
 
-/// How answers spell what a set is.
-pub(crate) const fn scope_word(scope: SetScope) -> &'static str {
-    match scope {
-        SetScope::Plan => "plan",
-        SetScope::Group(_) => "group",
-    }
-}
-
 fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &ApprovalSet, now: Timestamp) {
     let detail = json!({
-        "digest": set.digest, "scope": scope_word(set.scope), "changes": set.members, "destroys": set.destroys,
+        "digest": set.digest, "scope": set.scope.kind(), "changes": set.members, "destroys": set.destroys,
         "reason": set.reason, "plan_id": set.plan_id, "repository": run.repository_name,
     });
     let message = format!("{} approved {} changes of {} as one", who.email, set.members, run.repository_name);
     let kind = EventKind::PlanApproved;
     writing.event(record::run_event(kind, Severity::Low, run, message, detail.clone(), now));
-    writing.audit(record::entry(&who.actor(), ACTION, ("run", &run.id), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), ACTION, ("run", &run.id), detail, now));
 }
 
 /// A refusal that is entered into the audit log.
-struct Refusal<'r> {
+struct SetRefusal<'r> {
     who: &'r Identity,
     run_id: &'r str,
-    review: SetReview<'r>,
+    review: ReviewedSet<'r>,
     error: DecisionError,
 }
 
-impl Refusal<'_> {
+impl SetRefusal<'_> {
     async fn record(
         self,
         server: &Control,
@@ -267,13 +260,13 @@ impl Refusal<'_> {
         now: Timestamp,
     ) -> Result<ApprovedSet, DecisionError> {
         let reason = match &self.error {
-            DecisionError::SetMoved { .. } => "the plan has no such set".to_owned(),
+            DecisionError::SetChanged { .. } => "the plan has no such set".to_owned(),
             DecisionError::DestroysNotConfirmed(count) => format!("{count} destroys were not confirmed"),
             DecisionError::NotAllowed(why) => why.clone(),
             _ => "refused".to_owned(),
         };
         let detail: Value = json!({"digest": self.review.digest, "reason": reason});
-        let entry = record::entry(&self.who.actor(), ACTION, ("run", self.run_id), detail, now);
+        let entry = record::audit_entry(&self.who.actor(), ACTION, ("run", self.run_id), detail, now);
         writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
         server.commit(writing).await?;
         Err(self.error)

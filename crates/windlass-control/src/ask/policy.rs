@@ -15,7 +15,7 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::flow::gate::gatekeeper::may_approve;
-use crate::flow::gate::regate::regate;
+use crate::flow::gate::re_evaluate::re_evaluate_open_proposals;
 use crate::page::IfMatch;
 use crate::record;
 use crate::refusal::Refusal;
@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Result<Policy, Vec<Diagnostic>> {
 }
 
 /// Replaces the policy of the caller's account.
-pub async fn put(
+pub async fn replace_policy(
     server: &Control,
     who: &Identity,
     if_match: &IfMatch,
@@ -74,10 +74,10 @@ pub async fn put(
     writing.audit(AuditEntry {
         before: Some(account.bound_policy().digest()),
         after: Some(policy.digest()),
-        ..record::entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
+        ..record::audit_entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
     });
     // What waited for approval may pass by itself now.
-    regate(&mut writing, now).await?;
+    re_evaluate_open_proposals(&mut writing, now).await?;
     let stored = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();

@@ -3,18 +3,18 @@
 use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewInfo};
 use windlass_core::content::ContentId;
-use windlass_core::plan::Confirmation;
+use windlass_core::plan::MassDestroyConfirmation;
 use windlass_core::repository::Repository;
-use windlass_source::{CommitId, Files, Revision};
+use windlass_source::{CommitId, Revision, SentFiles};
 use windlass_store::{Preview, Reading};
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
 use crate::control::Control;
-use crate::limits::fair_turns::Turn;
+use crate::limits::fair_permits::FairPermit;
 use crate::outside;
 use crate::outside::preview::fetch::{self, REFERENCE_HELP};
-use crate::outside::preview::{Asked, Wanted};
+use crate::outside::preview::{PreviewRequest, PreviewTarget};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Previews of a list. No repository keeps more.
@@ -27,39 +27,40 @@ const UNNAMED: &str = "files";
 const LONGEST_NAME: usize = 200;
 
 /// Makes the preview that a body asks for.
-pub async fn make(
+pub async fn create_preview(
     server: &Control,
     who: &Identity,
     repository: Repository,
     body: PreviewBody,
-    turn: Turn,
+    turn: FairPermit,
 ) -> Result<PreviewInfo, Refusal> {
     let confirmation = match body.confirm_mass_destroy {
-        true => Confirmation::MassDestroy,
-        false => Confirmation::Missing,
+        true => MassDestroyConfirmation::MassDestroy,
+        false => MassDestroyConfirmation::Missing,
     };
     let by = Some(who.actor());
-    let asked = Asked { repository: repository.clone(), wanted: wanted(body)?, confirmation, by };
-    let made = outside::preview::make(server, asked, turn).await?;
+    let asked =
+        PreviewRequest { repository: repository.clone(), wanted: preview_source(body)?, confirmation, by };
+    let made = outside::preview::create_preview(server, asked, turn).await?;
     info(made, &repository)
 }
 
 /// What a body asks for.
-fn wanted(body: PreviewBody) -> Result<Wanted, Refusal> {
+fn preview_source(body: PreviewBody) -> Result<PreviewTarget, Refusal> {
     let commit = body.commit.as_deref().map(commit).transpose()?;
     match (body.reference, commit, body.files) {
-        (Some(reference), expected, None) => Wanted::reference(&reference, expected)
+        (Some(reference), expected, None) => PreviewTarget::reference(&reference, expected)
             .map_err(|error| Refusal::unprocessable("bad-ref", error.to_string(), REFERENCE_HELP)),
-        (None, Some(commit), None) => Ok(Wanted::Revision(Revision::Commit(commit), None)),
+        (None, Some(commit), None) => Ok(PreviewTarget::Revision(Revision::Commit(commit), None)),
         (None, None, Some(files)) => {
             let files = files.into_iter().map(|(path, text)| (path, text.into_bytes()));
             let contents = body.contents.into_iter().map(content).collect::<Result<Vec<_>, _>>()?;
-            let files = Files::new(files, body.paths).and_then(|files| files.with_contents(contents));
+            let files = SentFiles::new(files, body.paths).and_then(|files| files.with_contents(contents));
             let files = files.map_err(|error| {
                 let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
                 Refusal::unprocessable("bad-path", error.to_string(), help)
             })?;
-            Ok(Wanted::Files(files, name(body.name)?))
+            Ok(PreviewTarget::Files(files, name(body.name)?))
         }
         _ => Err(Refusal::unprocessable(
             "bad-value",
@@ -129,11 +130,11 @@ fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusa
         repository_id: preview.repository_id,
         repository_name: repository.name.clone(),
         path_prefix: repository.path_prefix.clone(),
-        source: preview.source.slug().to_owned(),
+        source: preview.source,
         reference: preview.reference,
         commit_sha: preview.commit_sha,
         base_commit: preview.base_commit,
-        outcome: preview.outcome.slug().to_owned(),
+        outcome: preview.outcome,
         changes: preview.changes,
         requested_by: preview.requested_by,
         created_at: preview.created_at.to_string(),

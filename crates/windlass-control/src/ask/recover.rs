@@ -23,12 +23,12 @@ pub struct Recovery {
     /// The account they become an admin of, if not one they are in already.
     pub account: Option<String>,
     /// What becomes of their API tokens.
-    pub tokens: TokenFate,
+    pub tokens: TokenHandling,
 }
 
 /// What becomes of someone's API tokens when their password is reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TokenFate {
+pub enum TokenHandling {
     /// They end.
     #[default]
     End,
@@ -82,13 +82,13 @@ pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogi
     writing.user_make_root(&user.id).await?;
     forget_failures(&mut writing, &user.email).await?;
     let tokens_ended = match wanted.tokens {
-        TokenFate::End => writing.tokens_revoke_all(&user.id, now).await?,
-        TokenFate::Keep => 0,
+        TokenHandling::End => writing.tokens_revoke_all(&user.id, now).await?,
+        TokenHandling::Keep => 0,
     };
-    writing.member_set(&account.id, &user.id, Role::Admin.slug(), now).await?;
+    writing.member_set(&account.id, &user.id, Role::Admin, now).await?;
     let actor = Actor { name: "windlass recover-admin".to_owned(), ..Actor::windlass() };
     let detail = json!({"account": account.name, "tokens_ended": tokens_ended});
-    let entry = record::entry(&actor, "user.recover", ("user", &user.email), detail, now);
+    let entry = record::audit_entry(&actor, "user.recover", ("user", &user.email), detail, now);
     writing.audit(entry.clone());
     writing.commit().await?;
     // The account's own log tells of it, too.

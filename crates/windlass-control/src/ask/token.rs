@@ -57,7 +57,11 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Token
 }
 
 /// Makes an API token of the caller's.
-pub async fn make(server: &Control, who: &Identity, body: TokenBody) -> Result<TokenCreated, Refusal> {
+pub async fn create_token(
+    server: &Control,
+    who: &Identity,
+    body: TokenBody,
+) -> Result<TokenCreated, Refusal> {
     let name = body.name.trim();
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(Refusal::unprocessable(
@@ -90,7 +94,7 @@ pub async fn make(server: &Control, who: &Identity, body: TokenBody) -> Result<T
         permissions: permissions.iter().map(|permission| permission.slug().to_owned()).collect(),
         created_by: who.user_id.clone(),
         created_at: now,
-        expires_at: Some(now.after(DAY * days)),
+        expires_at: Some(now.plus(DAY * days)),
         last_used_at: None,
         revoked_at: None,
     };
@@ -98,13 +102,13 @@ pub async fn make(server: &Control, who: &Identity, body: TokenBody) -> Result<T
     writing.token_add(&token, &hash_of_secret(secret.expose())).await?;
     let detail =
         json!({"name": token.name, "permissions": token.permissions, "expires_at": token.expires_at});
-    writing.audit(record::entry(&who.actor(), "token.create", ("token", &token.id), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), "token.create", ("token", &token.id), detail, now));
     server.commit(writing).await?;
     Ok(TokenCreated { token: info(token, who.email.clone()), secret: secret.expose().clone() })
 }
 
 /// Takes a token back that the caller may see.
-pub async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn revoke_token(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let tokens = writing.tokens(&who.account_id).await?;
@@ -113,7 +117,7 @@ pub async fn take_back(server: &Control, who: &Identity, id: &str) -> Result<(),
     let token = token.filter(|token| is_admin(who) || token.created_by == who.user_id);
     let token = token.ok_or_else(Refusal::not_found)?;
     if writing.token_revoke(&who.account_id, &token.id, now).await? {
-        writing.audit(record::entry(
+        writing.audit(record::audit_entry(
             &who.actor(),
             "token.revoke",
             ("token", &token.id),

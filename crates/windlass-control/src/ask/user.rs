@@ -4,9 +4,10 @@ use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_api::types::{SignsInWith, UserAdded, UserBody, UserCreated, UserInfo, UserPatch};
 use windlass_core::access::{
-    Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
+    AdminScope, InviteeStatus, JoinMethod, MemberFacts, PersonChange, PersonChangeRefusal, Tenancy,
+    check_person_change, join_method,
 };
-use windlass_core::inbound::throttle::Subject;
+use windlass_core::inbound::throttle::FailureSubject;
 use windlass_core::redacted::Redacted;
 use windlass_store::{AccountWriting, Member, Reading, StoreError, User, Writing, new_id};
 
@@ -15,15 +16,15 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::email::check_email;
-use crate::flow::gate::lost_approver::{reconsider_approvals, reconsider_approvals_in};
+use crate::flow::gate::revoked_approver::{lapse_approvals, reconsider_approvals_in};
 use crate::password::{hash_password, one_time_password};
 use crate::record;
 use crate::refusal::Refusal;
 
 /// Forgets the failures of a person who gets a new password.
 pub(crate) async fn forget_failures(writing: &mut Writing, email: &str) -> Result<(), StoreError> {
-    writing.failures_clear(&Subject::Person(email).key()).await?;
-    writing.failures_clear_all(&Subject::keys_of_person(email)).await
+    writing.failures_clear(&FailureSubject::Person(email).key()).await?;
+    writing.failures_clear_all(&FailureSubject::keys_of_person(email)).await
 }
 
 fn info(member: &Member) -> UserInfo {
@@ -31,7 +32,7 @@ fn info(member: &Member) -> UserInfo {
         id: member.user.id.clone(),
         email: member.user.email.clone(),
         name: member.user.name.clone(),
-        role: Role::from_slug(&member.role).unwrap_or(Role::Viewer),
+        role: member.role,
         disabled: member.user.disabled_at.is_some(),
         created_at: member.user.created_at.to_string(),
         signs_in_with: SignsInWith::Password,
@@ -78,14 +79,14 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     let is_known_elsewhere = !writing.identity_issuers(id).await?.is_empty();
     let addition = addition_of(&mut writing, who, known.as_ref()).await?;
     let (user, has_password) = match (addition, known) {
-        (Addition::Restore, Some(user)) => {
+        (JoinMethod::Restore, Some(user)) => {
             if !is_known_elsewhere {
                 writing.user_set_password(&user.id, &hash, true).await?;
             }
             writing.tokens_revoke_all(&user.id, now).await?;
             (user, !is_known_elsewhere)
         }
-        (Addition::Create, _) => {
+        (JoinMethod::Create, _) => {
             let name: String = body.name.trim().chars().filter(|c| !c.is_control()).take(100).collect();
             let user = User {
                 id: new_id(),
@@ -100,13 +101,13 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
             writing.user_add(&user).await?;
             (user, true)
         }
-        (Addition::Invite | Addition::Restore, _) => {
+        (JoinMethod::Invite | JoinMethod::Restore, _) => {
             return invitation::invite(server, who, writing, &email, body.role).await;
         }
     };
-    writing.member_set(&who.account_id, &user.id, body.role.slug(), now).await?;
+    writing.member_set(&who.account_id, &user.id, body.role, now).await?;
     let detail = json!({"role": body.role});
-    writing.audit(record::entry(&who.actor(), "user.add", ("user", &email), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), "user.add", ("user", &email), detail, now));
     let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     let mut user = info(&member);
@@ -122,22 +123,22 @@ async fn addition_of(
     writing: &mut AccountWriting,
     who: &Identity,
     known: Option<&User>,
-) -> Result<Addition, Refusal> {
+) -> Result<JoinMethod, Refusal> {
     let memberships = writing.memberships(known.map_or("", |user| user.id.as_str())).await?;
     let standing = match known {
-        None => Standing::Unknown,
-        Some(user) if memberships.is_empty() && !user.is_root => Standing::InNoAccount,
-        Some(_) => Standing::Established,
+        None => InviteeStatus::Unknown,
+        Some(user) if memberships.is_empty() && !user.is_root => InviteeStatus::InNoAccount,
+        Some(_) => InviteeStatus::Established,
     };
     let tenancy = match writing.accounts().await?.len() {
         0 | 1 => Tenancy::OneAccount,
         _ => Tenancy::SeveralAccounts,
     };
-    Ok(how_to_add(caller(who), tenancy, standing))
+    Ok(join_method(caller(who), tenancy, standing))
 }
 
-fn caller(who: &Identity) -> Caller {
-    if who.is_root { Caller::Root } else { Caller::AccountAdmin }
+fn caller(who: &Identity) -> AdminScope {
+    if who.is_root { AdminScope::Root } else { AdminScope::AccountAdmin }
 }
 
 /// What decides whether a member may be changed.
@@ -145,37 +146,37 @@ async fn target_of(
     writing: &mut AccountWriting,
     account_id: &str,
     member: &Member,
-) -> Result<Target, Refusal> {
+) -> Result<MemberFacts, Refusal> {
     let user = &member.user;
     let is_other = |other: &User| other.disabled_at.is_none() && other.id != user.id;
     let members = writing.members(account_id).await?;
-    let is_other_admin = |other: &Member| other.role == Role::Admin.slug() && is_other(&other.user);
-    Ok(Target {
+    let is_other_admin = |other: &Member| other.role == Role::Admin && is_other(&other.user);
+    Ok(MemberFacts {
         is_root: user.is_root,
         is_only_root: user.is_root && !writing.users_root().await?.iter().any(is_other),
-        is_only_admin: member.role == Role::Admin.slug() && !members.iter().any(is_other_admin),
+        is_only_admin: member.role == Role::Admin && !members.iter().any(is_other_admin),
         accounts: writing.memberships(&user.id).await?.len(),
     })
 }
 
-fn refused(refusal: ChangeRefusal) -> Refusal {
+fn refused(refusal: PersonChangeRefusal) -> Refusal {
     const ASK: &str = "ask an administrator of the installation";
     match refusal {
         // One answer for both: what they are elsewhere is not for the account to know.
-        ChangeRefusal::Root | ChangeRefusal::InOtherAccounts => {
+        PersonChangeRefusal::Root | PersonChangeRefusal::InOtherAccounts => {
             Refusal::forbidden("they are in other accounts too, or administer the installation", ASK)
         }
-        ChangeRefusal::OnlyAdmin => Refusal::conflict(
+        PersonChangeRefusal::OnlyAdmin => Refusal::conflict(
             "last-admin",
             "the account would have no admin left",
             "make someone else an admin first",
         ),
-        ChangeRefusal::OnlyRoot => Refusal::conflict(
+        PersonChangeRefusal::OnlyRoot => Refusal::conflict(
             "last-root",
             "nobody could administer the installation any more",
             "`windlass recover-admin` on the server's machine makes another administrator",
         ),
-        ChangeRefusal::OnlyAccountOfRoot => Refusal::conflict(
+        PersonChangeRefusal::OnlyAccountOfRoot => Refusal::conflict(
             "last-root",
             "they administer the installation and could sign in to no account any more",
             "add them to another account first",
@@ -197,7 +198,7 @@ fn changes(body: &UserPatch) -> Vec<PersonChange> {
 }
 
 /// Changes someone's role, lets them in or out, resets their password.
-pub async fn alter(
+pub async fn change_user(
     server: &Control,
     who: &Identity,
     id: &str,
@@ -210,7 +211,7 @@ pub async fn alter(
     let user_id = member.user.id.clone();
     let target = target_of(&mut writing, &who.account_id, &member).await?;
     for change in changes(body) {
-        may_change(caller(who), target, change).map_err(refused)?;
+        check_person_change(caller(who), target, change).map_err(refused)?;
     }
     let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
     if body.reset_password && is_known_elsewhere {
@@ -218,12 +219,12 @@ pub async fn alter(
         return Err(Refusal::conflict("sso", message, "have it reset where they sign in"));
     }
     if let Some(role) = body.role {
-        writing.member_set(&who.account_id, &user_id, role.slug(), now).await?;
+        writing.member_set(&who.account_id, &user_id, role, now).await?;
     }
     if let Some(disabled) = body.disabled {
         writing.user_set_disabled(&user_id, disabled.then_some(now)).await?;
     }
-    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
+    lapse_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
     let mut tokens_ended = 0;
     if body.reset_password {
         writing.user_set_password(&user_id, &hash, true).await?;
@@ -234,7 +235,13 @@ pub async fn alter(
     }
     let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
         "tokens_ended": tokens_ended});
-    writing.audit(record::entry(&who.actor(), "user.change", ("user", &member.user.email), detail, now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "user.change",
+        ("user", &member.user.email),
+        detail,
+        now,
+    ));
     let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(Refusal::not_found)?;
     let memberships = writing.memberships(&user_id).await?;
     server.commit(writing).await?;
@@ -254,15 +261,21 @@ pub async fn alter(
 }
 
 /// Takes someone out of the caller's account, with their sessions and API tokens there.
-pub async fn expel(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn remove_user(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let target = target_of(&mut writing, &who.account_id, &member).await?;
-    may_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
+    check_person_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
     writing.member_remove(&who.account_id, &member.user.id, now).await?;
-    writing.audit(record::entry(&who.actor(), "user.remove", ("user", &member.user.email), json!({}), now));
-    reconsider_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "user.remove",
+        ("user", &member.user.email),
+        json!({}),
+        now,
+    ));
+    lapse_approvals(&mut writing, &member.user.email, &who.actor(), now).await?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(())

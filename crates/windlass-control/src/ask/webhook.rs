@@ -1,7 +1,7 @@
 //! Webhooks: taking deliveries, and showing what a forge has to be told.
 //!
-//! Beside that of a token that was just made, this is the one answer that holds a secret: it is for those who set
-//! webhooks up, and every look is on the record.
+//! What a forge has to be told is one of the few answers that hold a secret, beside tokens and one-time passwords that
+//! were just made and exports that show them. It is for those who set webhooks up, and every look is on the record.
 
 use serde_json::json;
 use windlass_api::types::{WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown};
@@ -13,9 +13,10 @@ use crate::ask::repository::find::find;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
+use crate::outside;
 use crate::outside::webhook::setup;
+use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
-use crate::{outside, record};
 
 fn info(base: &str, repository_id: &str, webhook: Webhook) -> WebhookInfo {
     WebhookInfo {
@@ -47,7 +48,7 @@ pub async fn reveal(server: &Control, who: &Identity, base: &str, id: &str) -> R
     let webhook = writing.webhook(&repository.id).await?;
     let detail = json!({"generation": webhook.generation});
     let target = ("repository", repository.name.as_str());
-    writing.audit(record::entry(&who.actor(), "repository.show_webhook", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "repository.show_webhook", target, detail, now()));
     server.commit(writing).await?;
     Ok(shown(server, base, &repository, webhook))
 }
@@ -66,10 +67,22 @@ pub async fn replace_secret(
     let webhook = writing.webhook(&repository.id).await?;
     let detail = json!({"generation": generation});
     let target = ("repository", repository.name.as_str());
-    writing.audit(record::entry(&who.actor(), "repository.rotate_webhook", target, detail.clone(), now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "repository.rotate_webhook",
+        target,
+        detail.clone(),
+        now,
+    ));
     let message = format!("{} replaced the secret of the webhook of {}", who.email, repository.name);
-    let (kind, by) = (EventKind::WebhookRotated, &who.email);
-    writing.event(record::repository_event(kind, Severity::Low, &repository, by, message, detail, now));
+    let news = RepositoryEvent {
+        kind: EventKind::WebhookRotated,
+        severity: Severity::Low,
+        by: &who.email,
+        message,
+        payload: detail,
+    };
+    writing.event(news.event(&repository, now));
     server.commit(writing).await?;
     Ok(shown(server, base, &repository, webhook))
 }

@@ -4,7 +4,7 @@
 //! what it signed before: it keeps the last heads in a file beside its key, so that a rewritten log does not get a
 //! signature because its checkpoints were deleted, too.
 
-pub mod ship;
+pub mod export;
 pub mod sign;
 pub mod trust;
 

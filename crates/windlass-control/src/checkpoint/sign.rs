@@ -21,7 +21,7 @@ const AT_ONCE: usize = 5_000;
 
 /// When a head is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum SignTiming {
     /// If it is due.
     Due,
     /// Whatever the time.
@@ -44,7 +44,7 @@ pub(crate) async fn sign_chain(
     server: &Control,
     account_id: &str,
     head: &AuditHead,
-    when: When,
+    when: SignTiming,
     now: Timestamp,
 ) -> Result<SignOutcome, StoreError> {
     let Some(signer) = server.keys().current().signer() else { return Ok(SignOutcome::Current(None)) };
@@ -59,7 +59,7 @@ pub(crate) async fn sign_chain(
     let is_cut = seen_seq > head.seq;
     // What another replica signed is remembered here, too, once it was verified.
     let is_news = last.as_ref().is_some_and(|last| last.seq > seen_seq);
-    let is_wanted = is_due || when == When::Now && is_new;
+    let is_wanted = is_due || when == SignTiming::Now && is_new;
     if !(is_cut || is_news || is_wanted) {
         return Ok(SignOutcome::Current(last));
     }
@@ -132,7 +132,7 @@ fn signed(signer: &Signer, account_id: &str, head: AuditHead, now: Timestamp) ->
 }
 
 async fn save(server: &Control, checkpoint: &Checkpoint, now: Timestamp) -> Result<(), StoreError> {
-    let sent_at = if server.config().checkpoints.is_shipped() { None } else { Some(now) };
+    let sent_at = if server.config().checkpoints.is_exported() { None } else { Some(now) };
     let mut writing = server.store().write().await?;
     writing.checkpoint_add(checkpoint, sent_at).await?;
     writing.commit().await?;

@@ -8,7 +8,7 @@ use url::Url;
 use windlass_core::access::CheckpointPace;
 
 /// New entries after which a head is signed at once.
-const ENTRIES: i64 = 1_000;
+const ENTRIES_PER_CHECKPOINT: i64 = 1_000;
 
 /// How checkpoints are made, and where they go besides the database.
 #[derive(Clone, Debug)]
@@ -29,17 +29,17 @@ impl Default for CheckpointSettings {
 
 impl CheckpointSettings {
     pub(crate) fn pace(&self) -> CheckpointPace {
-        CheckpointPace { entries: ENTRIES, interval: self.interval }
+        CheckpointPace { entries: ENTRIES_PER_CHECKPOINT, interval: self.interval }
     }
 
     /// Whether they go anywhere besides the database.
-    pub(crate) fn is_shipped(&self) -> bool {
+    pub(crate) fn is_exported(&self) -> bool {
         self.file.is_some() || self.webhook.is_some()
     }
 }
 
 /// A receiver that takes longer is tried again later.
-const WITHIN: Duration = Duration::from_secs(15);
+const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Where checkpoints are sent.
 #[derive(Clone, Debug)]
@@ -70,7 +70,8 @@ impl CheckpointWebhook {
     }
 
     pub(crate) async fn send(&self, body: String) -> Result<(), String> {
-        let client = reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(WITHIN).no_proxy();
+        let client =
+            reqwest::Client::builder().redirect(redirect::Policy::none()).timeout(SEND_TIMEOUT).no_proxy();
         let client = client.build().map_err(|error| error.without_url().to_string())?;
         let request = client.post(self.url.clone()).header("content-type", "application/json").body(body);
         let answer = request.send().await.map_err(|error| error.without_url().to_string())?;

@@ -1,6 +1,6 @@
 //! The Gitea in which repositories are made on request, as an operator names it.
 
-use windlass_forge::api::{AddressError, ApiAddress, ForgeKind, Plain};
+use windlass_forge::api::{AddressError, ApiAddress, ForgeKind, PlainHttp};
 
 /// Why a Gitea cannot be used as it was named.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +31,9 @@ impl Gitea {
     /// The Gitea at an address. `{account}` in the path of the token stands for the account's name; `ca_pem` is trusted
     /// beside the system's authorities.
     pub fn new(url: &str, credential_path: &str, ca_pem: Option<String>) -> Result<Gitea, GiteaError> {
-        let address = ApiAddress::read(url, ForgeKind::Gitea, Plain::Allowed);
+        let address = ApiAddress::read(url, ForgeKind::Gitea, PlainHttp::Allowed);
         let address = address.map_err(|source| GiteaError { source })?;
-        if !address.is_private_way() {
+        if !address.is_confidential() {
             return Err(GiteaError { source: AddressError::Plain });
         }
         Ok(Gitea { address, credential_path: credential_path.to_owned(), ca_pem })

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use windlass_core::address_guard::{AddressRules, AllowedAddress, PrivateAddresses};
 use windlass_core::plan::DEFAULT_CAP;
-use windlass_notify::Plain;
-use windlass_secrets::{Credentials, SettingsError, Vault, VaultSettings};
-use windlass_source::{Insecure, Limits};
+use windlass_notify::PlaintextPolicy;
+use windlass_secrets::{CredentialStore, SettingsError, Vault, VaultSettings};
+use windlass_source::{FetchLimits, InsecureUrls};
 
 use crate::config::checkpoints::CheckpointSettings;
 use crate::config::gitea::Gitea;
@@ -23,9 +23,9 @@ pub struct ControlConfig {
     /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
     pub public_url: Option<String>,
     /// Whether `http://` and `file://` repositories may be registered.
-    pub insecure_git: Insecure,
+    pub insecure_git: InsecureUrls,
     /// Whether notifications may go to this machine itself, and there without TLS.
-    pub insecure_notifications: Plain,
+    pub insecure_notifications: PlaintextPolicy,
     /// Addresses that accounts may have the server connect to although they would be refused.
     pub allowed_addresses: Vec<AllowedAddress>,
     /// Whether accounts may have the server connect to private networks.
@@ -34,7 +34,7 @@ pub struct ControlConfig {
     /// those that a firewall hides.
     pub unreached_after: Duration,
     /// Where credentials are kept.
-    pub credentials: Credentials,
+    pub credentials: CredentialStore,
     /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
     pub forge_api_hosts: Vec<String>,
     /// The Gitea in which repositories are made on request.
@@ -44,14 +44,14 @@ pub struct ControlConfig {
     /// How many proposals a run opens at most.
     pub max_proposals: usize,
     /// What a fetch may cost.
-    pub fetch_limits: Limits,
+    pub fetch_limits: FetchLimits,
     /// How often things are looked at.
-    pub rhythm: Rhythm,
+    pub intervals: Intervals,
 }
 
 /// How often things are looked at by themselves. A nudge wakes each earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rhythm {
+pub struct Intervals {
     /// Whether repositories are due; also bounds how late another replica's requests are seen.
     pub schedule: Duration,
     /// Whether something approved can be applied.
@@ -66,9 +66,9 @@ pub struct Rhythm {
     pub proposal_lifetime: Duration,
 }
 
-impl Default for Rhythm {
-    fn default() -> Rhythm {
-        Rhythm {
+impl Default for Intervals {
+    fn default() -> Intervals {
+        Intervals {
             schedule: Duration::from_secs(5),
             apply: Duration::from_secs(10),
             drift: Duration::from_secs(60),
@@ -85,18 +85,18 @@ impl ControlConfig {
         ControlConfig {
             data_dir: data_dir.into(),
             public_url: None,
-            insecure_git: Insecure::Refused,
-            insecure_notifications: Plain::Refused,
+            insecure_git: InsecureUrls::Refused,
+            insecure_notifications: PlaintextPolicy::Refused,
             allowed_addresses: Vec::new(),
             private_addresses: PrivateAddresses::default(),
             unreached_after: windlass_source::TEST_CONNECT_WITHIN,
-            credentials: Credentials::Nowhere,
+            credentials: CredentialStore::Nowhere,
             forge_api_hosts: Vec::new(),
             gitea: None,
             checkpoints: CheckpointSettings::default(),
             max_proposals: DEFAULT_CAP,
-            fetch_limits: Limits::default(),
-            rhythm: Rhythm::default(),
+            fetch_limits: FetchLimits::default(),
+            intervals: Intervals::default(),
         }
     }
 
@@ -108,16 +108,16 @@ impl ControlConfig {
     /// The same for the APIs of forges, some of which the operator named.
     pub(crate) fn forge_address_rules(&self) -> AddressRules {
         let named = self.forge_api_hosts.iter().filter_map(|host| AllowedAddress::parse(host));
-        self.address_rules().allowing(named)
+        self.address_rules().with_allowed(named)
     }
 }
 
 /// Credentials kept in files below a directory.
-pub fn credentials_in(directory: &std::path::Path) -> Credentials {
-    Credentials::Directory(windlass_secrets::Directory::new(directory))
+pub fn credentials_in(directory: &std::path::Path) -> CredentialStore {
+    CredentialStore::Directory(windlass_secrets::CredentialDirectory::new(directory))
 }
 
 /// Credentials kept in Vault. Nothing is asked of it yet.
-pub fn credentials_in_vault(settings: VaultSettings) -> Result<Credentials, SettingsError> {
-    Vault::new(settings).map(Credentials::Vault)
+pub fn credentials_in_vault(settings: VaultSettings) -> Result<CredentialStore, SettingsError> {
+    Vault::new(settings).map(CredentialStore::Vault)
 }

@@ -82,7 +82,7 @@ async fn admit(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyE
             writing.setting_put(FINGERPRINT, &here).await?;
             let action = if admission == KeyAdmission::Rotated { "key.rotate" } else { "key.first" };
             let detail = json!({"before": known});
-            writing.audit(record::entry(&Actor::windlass(), action, ("key", &here), detail, now));
+            writing.audit(record::audit_entry(&Actor::windlass(), action, ("key", &here), detail, now));
             writing.commit().await?;
             Ok(())
         }
@@ -111,7 +111,7 @@ async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Resul
     };
     writing.audit_key_add(&key).await?;
     let detail = json!({"public_key": key.public_key, "previous": key.previous_id});
-    writing.audit(record::entry(&Actor::windlass(), "audit.key", ("key", &key.id), detail, now));
+    writing.audit(record::audit_entry(&Actor::windlass(), "audit.key", ("key", &key.id), detail, now));
     writing.commit().await?;
     Ok(())
 }
@@ -138,7 +138,7 @@ pub(crate) async fn replace_known(store: &Store, keys: &Keyring, now: Timestamp)
         writing.audit_key_add(&key).await?;
     }
     let detail = json!({"before": before});
-    writing.audit(record::entry(&Actor::windlass(), "key.reset", ("key", &here), detail, now));
+    writing.audit(record::audit_entry(&Actor::windlass(), "key.reset", ("key", &here), detail, now));
     writing.commit().await?;
     Ok(())
 }

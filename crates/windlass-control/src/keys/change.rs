@@ -37,7 +37,7 @@ pub fn rotate_key(source: &KeySource, data_dir: &Path, overlap: Duration) -> Res
         }
         None => Some(Redacted::new(keys.text().expose().trim().replace('\n', ","))),
     };
-    Ok(RotatedKey { fingerprint: keys.current().fingerprint(), until: now.after(overlap), text })
+    Ok(RotatedKey { fingerprint: keys.current().fingerprint(), until: now.plus(overlap), text })
 }
 
 /// Gives an installation whose key is lost a new one, or the one that was given.

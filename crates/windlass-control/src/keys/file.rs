@@ -28,7 +28,7 @@ pub(crate) fn read(source: &KeySource, data_dir: &Path) -> Result<Option<Keyring
         }
     };
     let is_ours = matches!(source, KeySource::DataDirectory);
-    match open_private(&path, if is_ours { Owner::Ours } else { Owner::Operator }) {
+    match open_private(&path, if is_ours { FileOwner::Ours } else { FileOwner::Operator }) {
         Ok(file) => {
             let mut text = String::new();
             let read = file.take(MAX_BYTES).read_to_string(&mut text);
@@ -50,18 +50,18 @@ fn parse(text: &str, place: &str) -> Result<Keyring, KeyError> {
 
 /// Who made a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum FileOwner {
     /// We did: a link in its place, or more permissions than we gave it, are someone's doing.
     Ours,
     /// The operator did. Secrets that Kubernetes mounts are links, and readable by a group.
     Operator,
 }
 
-fn open_private(path: &Path, owner: Owner) -> Result<File, KeyError> {
+fn open_private(path: &Path, owner: FileOwner) -> Result<File, KeyError> {
     let failed = |source| KeyError::File { path: path.to_path_buf(), source };
     let named = match owner {
-        Owner::Ours => fs::symlink_metadata(path),
-        Owner::Operator => fs::metadata(path),
+        FileOwner::Ours => fs::symlink_metadata(path),
+        FileOwner::Operator => fs::metadata(path),
     };
     let named = named.map_err(failed)?;
     if !named.is_file() {
@@ -74,8 +74,8 @@ fn open_private(path: &Path, owner: Owner) -> Result<File, KeyError> {
         return Err(KeyError::NotPlain { path: path.to_path_buf() });
     }
     let open_to = match owner {
-        Owner::Ours => 0o077,
-        Owner::Operator => 0o037,
+        FileOwner::Ours => 0o077,
+        FileOwner::Operator => 0o037,
     };
     let mode = opened.permissions().mode() & 0o777;
     if mode & open_to != 0 {

@@ -159,7 +159,7 @@ impl Keyring {
 
     /// A new key in front of the current one, which is accepted for so much longer.
     fn rotated(&self, overlap: Duration, now: Timestamp) -> Keyring {
-        let until = Some(now.after(overlap));
+        let until = Some(now.plus(overlap));
         let previous = Some(PreviousKey { key: self.current.clone(), until });
         Keyring { current: SecretKey::random(), previous }
     }
@@ -213,7 +213,7 @@ mod tests {
         let read = Keyring::parse(rotated.text().expose()).expect("two keys");
         assert_eq!(read.signing(), rotated.signing());
         assert_eq!(read.accepted(now).nth(1), Some(A.as_bytes()));
-        assert_eq!(read.accepted(now.after(Duration::from_secs(60))).count(), 1, "the overlap is over");
+        assert_eq!(read.accepted(now.plus(Duration::from_secs(60))).count(), 1, "the overlap is over");
         assert_eq!(read.previous(), Some(one.current()), "and it is still known whom the key follows");
         let given = Keyring::parse(&format!("{A},{B}")).expect("two keys in one line");
         assert_eq!(given.accepted(now).count(), 2);

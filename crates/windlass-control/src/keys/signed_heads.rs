@@ -1,5 +1,5 @@
-//! The heads this server signed or verified last, kept in a file beside its key: outside the database, so that whoever rewrites that
-//! cannot make the server forget.
+//! The heads this server signed or verified last, kept in a file beside its key: outside the database, so that whoever
+//! rewrites that cannot make the server forget.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -17,11 +17,11 @@ pub(crate) const FILE: &str = "audit-heads.json";
 #[derive(Debug)]
 pub struct SignedHeads {
     path: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<KnownHeads>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownHeads {
     heads: BTreeMap<String, AuditHead>,
     faults: BTreeMap<String, String>,
 }
@@ -38,10 +38,10 @@ impl SignedHeads {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(error),
         };
-        Ok(SignedHeads { path, known: Mutex::new(Known { heads, faults: BTreeMap::new() }) })
+        Ok(SignedHeads { path, known: Mutex::new(KnownHeads { heads, faults: BTreeMap::new() }) })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownHeads> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,6 +1,6 @@
 //! What anyone may cost: turns, bodies, and work beside other work.
 
-pub mod allowance;
-pub mod bodies;
-pub mod company;
-pub mod fair_turns;
+pub mod body_budget;
+pub mod fair_permits;
+pub mod isolation;
+pub mod rate_limit;

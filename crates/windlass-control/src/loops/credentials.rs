@@ -4,7 +4,7 @@
 use tokio::sync::Notify;
 
 use crate::control::Control;
-use crate::pace::{Pause, pause};
+use crate::pace::{WaitResult, wait_for_nudge};
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
@@ -23,7 +23,9 @@ pub(crate) async fn run_loop(server: Control) {
             }
             last = trouble;
         }
-        if pause(&server, &never, server.config().rhythm.housekeeping).await == Pause::Stopping {
+        if wait_for_nudge(&server, &never, server.config().intervals.housekeeping).await
+            == WaitResult::Stopping
+        {
             return;
         }
     }

@@ -6,30 +6,30 @@ use tokio::sync::Notify;
 use windlass_store::StoreError;
 
 use crate::control::Control;
-use crate::outside::forge::outbox::say_statuses;
-use crate::outside::forge::send::{REPORTING, send_due};
+use crate::outside::forge::outbox::report_statuses;
+use crate::outside::forge::send::{REPORT_SLOTS, send_due};
 use crate::pace::workers::Workers;
-use crate::pace::{Pause, pause};
+use crate::pace::{WaitResult, wait_for_nudge};
 
 /// Writes come in bursts; a forge needs to hear only of the last.
-const SETTLES_WITHIN: Duration = Duration::from_millis(250);
+const DEBOUNCE: Duration = Duration::from_millis(250);
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     let never = Notify::new();
-    let mut workers = Workers::new(REPORTING);
+    let mut workers = Workers::new(REPORT_SLOTS);
     // What is under way when the server stops is sent again after the next start.
     while !server.is_stopping() {
         let pause_for = match turn(&server, &mut workers).await {
             Ok(()) => {
-                server.clear_trouble("forge");
-                server.config().rhythm.schedule
+                server.clear_problem("forge");
+                server.config().intervals.schedule
             }
-            Err(error) => server.report_trouble("forge", &error),
+            Err(error) => server.report_problem("forge", &error),
         };
         let nudge = &server.nudges().forge;
-        if pause(&server, nudge, pause_for).await == Pause::Stopping
-            || pause(&server, &never, SETTLES_WITHIN).await == Pause::Stopping
+        if wait_for_nudge(&server, nudge, pause_for).await == WaitResult::Stopping
+            || wait_for_nudge(&server, &never, DEBOUNCE).await == WaitResult::Stopping
         {
             break;
         }
@@ -37,6 +37,6 @@ pub(crate) async fn run_loop(server: Control) {
 }
 
 async fn turn(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
-    say_statuses(server).await?;
+    report_statuses(server).await?;
     send_due(server, workers).await
 }

@@ -10,39 +10,39 @@ use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
-use crate::metrics::{self, Standing, tidy_numbers};
-use crate::pace::every;
+use crate::metrics::{self, AccountGauges, compact_metrics};
+use crate::pace::run_periodically;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How long runs, closed proposals and events are kept.
-const KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
+/// How long runs, closed proposals, events and what is left of resources that ended are kept.
+const RUN_RETENTION: Duration = Duration::from_secs(90 * DAY.as_secs());
 
 /// How long those are kept that tell of failures.
-const FAILURES_KEPT: Duration = Duration::from_secs(365 * DAY.as_secs());
+const FAILURE_RETENTION: Duration = Duration::from_secs(365 * DAY.as_secs());
 
 /// How long previews are kept.
-const PREVIEWS_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
+const PREVIEW_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// How long the log of notifications goes back.
-const DELIVERIES_KEPT: Duration = Duration::from_secs(30 * DAY.as_secs());
+const DELIVERY_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// How long a request can be repeated with the same idempotency key.
-const ANSWERS_KEPT: Duration = DAY;
+const IDEMPOTENCY_RETENTION: Duration = DAY;
 
 /// How long a test of a repository that is not registered is held after servers died of it: nobody can release it.
-const TESTS_HELD: Duration = Duration::from_secs(7 * DAY.as_secs());
+const TEST_QUARANTINE: Duration = Duration::from_secs(7 * DAY.as_secs());
 
 /// How long a webhook's delivery cannot be repeated.
-const WEBHOOKS_KEPT: Duration = DAY;
+const WEBHOOK_RETENTION: Duration = DAY;
 
 /// Subjects whose failed sign-ins are kept at once. Turns to verify passwords bound how many can be added in a minute.
-const MOST_FAILURES: usize = 50_000;
+const MAX_FAILURE_SUBJECTS: usize = 50_000;
 
 /// How long it is remembered from where someone signed in.
-const PLACES_KEPT: Duration = Duration::from_secs(90 * DAY.as_secs());
+const SIGN_IN_LOCATION_RETENTION: Duration = Duration::from_secs(90 * DAY.as_secs());
 
 /// How much one turn deletes at most.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +60,8 @@ const TURN: ForgetBounds = ForgetBounds { rows: 1_000, transactions: 100 };
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     // A short life is over when it says so, not when the next cleaning comes round.
-    let rhythm = server.config().rhythm.housekeeping.min(server.config().rhythm.proposal_lifetime);
-    every(&server, "housekeeping", &server.nudges().housekeeping, rhythm, turn).await;
+    let interval = server.config().intervals.housekeeping.min(server.config().intervals.proposal_lifetime);
+    run_periodically(&server, "housekeeping", &server.nudges().housekeeping, interval, turn).await;
 }
 
 async fn turn(server: &Control) -> Result<(), StoreError> {
@@ -69,7 +69,7 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     server.retry_writing(now).await?;
     expire(server, now).await?;
     forget_old(server.store(), now, TURN).await?;
-    count(server).await
+    update_gauges(server).await
 }
 
 /// Deletes what is older than it is kept, in transactions of few rows: between them, others write.
@@ -95,39 +95,40 @@ async fn forget_batch(
     now: Timestamp,
     budget: &mut RowBudget,
 ) -> Result<(), StoreError> {
-    let (old, very_old) = (now.before(KEPT), now.before(FAILURES_KEPT));
+    let (old, very_old) = (now.minus(RUN_RETENTION), now.minus(FAILURE_RETENTION));
     writing.acceptances_forget(now, budget).await?;
     writing.sessions_forget(now, budget).await?;
     writing.invitations_forget(now, budget).await?;
-    writing.answers_forget(now.before(ANSWERS_KEPT), budget).await?;
-    writing.suspicions_of_tests_forget(now.before(TESTS_HELD), budget).await?;
-    writing.webhook_deliveries_forget(now.before(WEBHOOKS_KEPT), budget).await?;
-    writing.failures_forget(now.before(DAY), MOST_FAILURES, budget).await?;
-    writing.sign_in_places_forget(now.before(PLACES_KEPT), budget).await?;
+    writing.answers_forget(now.minus(IDEMPOTENCY_RETENTION), budget).await?;
+    writing.suspicions_of_tests_forget(now.minus(TEST_QUARANTINE), budget).await?;
+    writing.webhook_deliveries_forget(now.minus(WEBHOOK_RETENTION), budget).await?;
+    writing.failures_forget(now.minus(DAY), MAX_FAILURE_SUBJECTS, budget).await?;
+    writing.sign_in_places_forget(now.minus(SIGN_IN_LOCATION_RETENTION), budget).await?;
     writing.pushes_forget(old, budget).await?;
-    writing.leases_forget(now.before(DAY), budget).await?;
-    writing.previews_forget(now.before(PREVIEWS_KEPT), budget).await?;
+    writing.leases_forget(now.minus(DAY), budget).await?;
+    writing.previews_forget(now.minus(PREVIEW_RETENTION), budget).await?;
     writing.runs_forget(old, very_old, budget).await?;
     writing.plans_forget(old, budget).await?;
     writing.proposals_forget(old, very_old, budget).await?;
     writing.content_differences_forget(old, budget).await?;
+    writing.tombstones_forget(old, budget).await?;
     writing.events_forget(old, very_old, budget).await?;
-    writing.deliveries_forget(now.before(DELIVERIES_KEPT), budget).await?;
+    writing.deliveries_forget(now.minus(DELIVERY_RETENTION), budget).await?;
     writing.forge_reports_forget(old, budget).await?;
     Ok(())
 }
 
 /// Tells how things stand on the whole.
-async fn count(server: &Control) -> Result<(), StoreError> {
+async fn update_gauges(server: &Control) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
-    let mut standing = Standing::default();
+    let mut standing = AccountGauges::default();
     for account in reading.accounts().await? {
         standing.halted += usize::from(account.halt.is_some());
         standing.drifted += reading.drifts_count(&account.id).await?;
         standing.proposals.extend(reading.proposals_count(&account.id).await?);
     }
-    metrics::standing(&standing);
-    tidy_numbers();
+    metrics::set_account_gauges(&standing);
+    compact_metrics();
     Ok(())
 }
 
@@ -142,17 +143,17 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut late = writing.proposals_by_id(&account_id, &ids).await?;
         late.retain(|proposal| Status::Expired.may_follow(proposal.status));
-        let kept = kept_for_windows(&mut writing, &account_id, &late, now).await?;
+        let kept = waiting_for_window(&mut writing, &account_id, &late, now).await?;
         late.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
         let kept: Vec<(&str, Timestamp)> = kept.iter().map(|(id, until)| (id.as_str(), *until)).collect();
         writing.proposals_keep_until(&kept).await?;
-        let reasons: Vec<String> = late.iter().map(why_expired).collect();
-        let endings: Vec<Ending<'_>> = late
+        let reasons: Vec<String> = late.iter().map(expiry_reason).collect();
+        let endings: Vec<ProposalClosing<'_>> = late
             .iter()
             .zip(&reasons)
-            .map(|(proposal, reason)| Ending::new(proposal, Status::Expired, Some(reason)))
+            .map(|(proposal, reason)| ProposalClosing::new(proposal, Status::Expired, Some(reason)))
             .collect();
-        end_all(&mut writing, &endings, None, now).await?;
+        close_proposals(&mut writing, &endings, None, now).await?;
         server.commit(writing).await?;
     }
     Ok(())
@@ -160,7 +161,7 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
 
 /// Proposals whose time is up and that keep nevertheless, each until when: approved ones that wait for nothing but their
 /// window.
-async fn kept_for_windows(
+async fn waiting_for_window(
     writing: &mut AccountWriting,
     account_id: &str,
     late: &[Proposal],
@@ -187,7 +188,7 @@ async fn kept_for_windows(
 }
 
 /// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
-fn why_expired(proposal: &Proposal) -> String {
+fn expiry_reason(proposal: &Proposal) -> String {
     let why = match (proposal.status, proposal.blocked_by.as_slice()) {
         (Status::Approved, []) => "it was approved but could not be applied in time".to_owned(),
         (Status::Approved, reasons) => {
@@ -238,7 +239,7 @@ mod tests {
         let address = Address::Sqlite(directory.path().join("windlass.db"));
         let store = Store::open(&address).await.expect("a fresh database");
         let now = Timestamp::from_millis(1_700_000_000_000);
-        tell(&store, now.before(2 * KEPT), 35).await;
+        tell(&store, now.minus(2 * RUN_RETENTION), 35).await;
         tell(&store, now, 3).await;
         let bounds = ForgetBounds { rows: 10, transactions: 2 };
         for expected in [18, 3, 3] {

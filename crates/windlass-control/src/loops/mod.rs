@@ -1,6 +1,7 @@
 //! The loops: what is done without anyone asking, each woken by a timer or a nudge.
 
 pub mod checkpoints;
+pub mod contents;
 pub mod credentials;
 pub mod forge;
 pub mod housekeeping;
@@ -22,6 +23,7 @@ pub fn start(server: &Control) -> JoinSet<()> {
     loops.spawn(sensor::run_loop(server.clone()));
     loops.spawn(notify::run_loop(server.clone()));
     loops.spawn(checkpoints::run_loop(server.clone()));
+    loops.spawn(contents::run_loop(server.clone()));
     loops.spawn(credentials::run_loop(server.clone()));
     loops.spawn(forge::run_loop(server.clone()));
     loops.spawn(housekeeping::run_loop(server.clone()));

@@ -3,23 +3,23 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_core::fairness::{Places, Trust};
-use windlass_core::quarantine::{Standing, Suspicion, Work, WorkEnd};
+use windlass_core::fairness::{LastResult, WorkerSlots};
+use windlass_core::quarantine::{CrashHistory, QuarantinableWork, TrustLevel, WorkEnd};
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_store::{PullRequestWish, StoreError};
+use windlass_store::{PendingPullRequest, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::limits::company::Leave;
-use crate::outside::forge::foreseen::Foreseen;
-use crate::outside::forge::outbox::say_foreseen;
+use crate::limits::isolation::WorkPermit;
+use crate::outside::forge::outbox::report_preview;
+use crate::outside::forge::preview_report::PullRequestPreview;
 use crate::outside::preview;
-use crate::pace::workers::{Job, Workers};
-use crate::pace::{Pace, Pause};
-use crate::work::counted::{Begin, HeldWork, begin, hold, refusal};
+use crate::pace::workers::{QueuedJob, Workers};
+use crate::pace::{LoopPace, WaitResult};
 use crate::work::error::PreviewError;
+use crate::work::tracked::{BeginResult, QuarantineReport, begin, quarantine_work, refusal};
 
 /// What is in trouble when a turn fails.
 const PART: &str = "pull requests";
@@ -29,7 +29,7 @@ const READ_AT_ONCE: usize = 200;
 
 /// Looked at at the same time: one of an account, so that a slow server keeps only its own account waiting, and fewer than
 /// there are turns for previews, so that people who ask for one get theirs.
-const PLACES: Places = Places { all: 3, reserved: 0, per_account: 1, unproven: 1 };
+const PREVIEW_SLOTS: WorkerSlots = WorkerSlots { all: 3, reserved: 0, per_account: 1, unproven: 1 };
 
 /// Longer than looking takes, so that no other server looks at the same.
 const LEASE: Duration = Duration::from_secs(300);
@@ -40,13 +40,13 @@ const PAUSES: [Duration; 4] =
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
-    let rhythm = server.config().rhythm.schedule;
-    let mut workers = Workers::new(PLACES);
-    let pace = Pace { part: PART, nudge: &server.nudges().pull_requests, rhythm };
+    let interval = server.config().intervals.schedule;
+    let mut workers = Workers::new(PREVIEW_SLOTS);
+    let pace = LoopPace { part: PART, nudge: &server.nudges().pull_requests, interval };
     while !server.is_stopping() {
         let begun = Instant::now();
         let turned = turn(&server, &mut workers).await;
-        if pace.rest(&server, begun, turned).await == Pause::Stopping {
+        if pace.rest(&server, begun, turned).await == WaitResult::Stopping {
             break;
         }
     }
@@ -56,108 +56,117 @@ pub(crate) async fn run_loop(server: Control) {
 /// Begins to look at what is due.
 async fn turn(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     let under_way = workers.lanes_under_way();
-    let latest = now().after(PAUSES[PAUSES.len() - 1] * 2);
+    let latest = now().plus(PAUSES[PAUSES.len() - 1] * 2);
     let due = server.store().read().await?.pull_requests_due(now(), latest, READ_AT_ONCE).await?;
-    let waiting = due.into_iter().map(|wish| Job {
+    let waiting = due.into_iter().map(|wish| QueuedJob {
         account: wish.account_id.clone(),
         lane: wish.repository_id.clone(),
-        trust: if wish.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+        last_result: if wish.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
         task: wish,
     });
-    let work = |wish: PullRequestWish| {
+    let work = |wish: PendingPullRequest| {
         let server = server.clone();
         async move { look_under_lease(&server, &wish).await }
     };
     let server = server.clone();
     workers.begin(waiting.collect(), &under_way, work, move |looked| match looked {
-        Ok(Turn::Taken) => server.nudges().pull_requests.notify_one(),
+        Ok(PullRequestWorker::Taken) => server.nudges().pull_requests.notify_one(),
         // It is tried again when it is time.
-        Ok(Turn::Elsewhere) => {}
-        Err(error) => drop(server.report_trouble(PART, &error)),
+        Ok(PullRequestWorker::Elsewhere) => {}
+        Err(error) => drop(server.report_problem(PART, &error)),
     });
     Ok(())
 }
 
 /// Who looks at a pull request.
-enum Turn {
+enum PullRequestWorker {
     /// This server did.
     Taken,
     /// Another one does.
     Elsewhere,
 }
 
-async fn look_under_lease(server: &Control, wish: &PullRequestWish) -> Result<Turn, StoreError> {
+async fn look_under_lease(
+    server: &Control,
+    wish: &PendingPullRequest,
+) -> Result<PullRequestWorker, StoreError> {
     let name = wish.subject().key();
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
-        return Ok(Turn::Elsewhere);
+        return Ok(PullRequestWorker::Elsewhere);
     };
-    let looked = look(server, wish).await;
+    let looked = preview_pull_request(server, wish).await;
     server.store().lease_release(&lease).await?;
-    looked.map(|()| Turn::Taken)
+    looked.map(|()| PullRequestWorker::Taken)
 }
 
-async fn look(server: &Control, wish: &PullRequestWish) -> Result<(), StoreError> {
+async fn preview_pull_request(server: &Control, wish: &PendingPullRequest) -> Result<(), StoreError> {
     let repository = server.store().read().await?.repository(&wish.account_id, &wish.repository_id).await?;
     let Some(repository) = repository else { return Ok(()) };
     if let Some(held) = &repository.quarantines.pull_requests {
-        return say_foreseen(server, &repository, wish, &Foreseen::Nothing(refusal(held))).await;
+        return report_preview(server, &repository, wish, &PullRequestPreview::Nothing(refusal(held))).await;
     }
     let counted = match begin(server, wish.subject()).await? {
-        Begin::Begun(counted) => counted,
-        Begin::Quarantined(suspicion) => return hold_all(server, &repository, wish, suspicion).await,
+        BeginResult::Begun(counted) => counted,
+        BeginResult::Quarantined(suspicion) => {
+            return quarantine_pull_requests(server, &repository, wish, suspicion).await;
+        }
     };
     crash_point("preview.begun");
     let (looked, end) = preview_of(server, &repository, wish, counted.leave()).await?;
     // Before it is told: from here on nothing of what was pushed is looked at.
     let suspicion = counted.end(server, end).await?;
-    if suspicion.standing() == Standing::Quarantined {
-        return hold_all(server, &repository, wish, suspicion).await;
+    if suspicion.trust_level() == TrustLevel::Quarantined {
+        return quarantine_pull_requests(server, &repository, wish, suspicion).await;
     }
     match looked {
-        Looked::Foreseen(foreseen) => say_foreseen(server, &repository, wish, &foreseen).await,
-        Looked::Later(pause) => put_off(server, wish, now().after(pause)).await,
+        PreviewAttempt::Foreseen(foreseen) => report_preview(server, &repository, wish, &foreseen).await,
+        PreviewAttempt::Later(pause) => reschedule(server, wish, now().plus(pause)).await,
     }
 }
 
 /// What came of looking.
-enum Looked {
-    Foreseen(Foreseen),
+enum PreviewAttempt {
+    Foreseen(PullRequestPreview),
     Later(Duration),
 }
 
 async fn preview_of(
     server: &Control,
     repository: &Repository,
-    wish: &PullRequestWish,
-    leave: Leave,
-) -> Result<(Looked, WorkEnd), StoreError> {
+    wish: &PendingPullRequest,
+    leave: WorkPermit,
+) -> Result<(PreviewAttempt, WorkEnd), StoreError> {
     // Where it leads by now is what is worth knowing: it may have moved since it was told of.
-    Ok(match preview::of_ref(server, repository, &wish.reference, leave).await {
-        Ok(preview) => (Looked::Foreseen(Foreseen::Plan(Box::new(preview))), WorkEnd::ReadThrough),
+    Ok(match preview::preview_reference(server, repository, &wish.reference, leave).await {
+        Ok(preview) => {
+            (PreviewAttempt::Foreseen(PullRequestPreview::Plan(Box::new(preview))), WorkEnd::ReadThrough)
+        }
         Err(PreviewError::Store(error)) => return Err(error),
-        Err(PreviewError::Busy | PreviewError::Stopping) => (Looked::Later(PAUSES[0]), WorkEnd::Untried),
+        Err(PreviewError::Busy | PreviewError::Stopping) => {
+            (PreviewAttempt::Later(PAUSES[0]), WorkEnd::Untried)
+        }
         Err(PreviewError::Failed(error)) => match next_try(wish.attempts) {
-            Some(pause) => (Looked::Later(pause), WorkEnd::Failed),
-            None => (Looked::Foreseen(Foreseen::Nothing(error)), WorkEnd::Failed),
+            Some(pause) => (PreviewAttempt::Later(pause), WorkEnd::Failed),
+            None => (PreviewAttempt::Foreseen(PullRequestPreview::Nothing(error)), WorkEnd::Failed),
         },
     })
 }
 
 /// Plans no pull request of the repository any more: whoever opened this one can open another.
-async fn hold_all(
+async fn quarantine_pull_requests(
     server: &Control,
     repository: &Repository,
-    wish: &PullRequestWish,
-    suspicion: Suspicion,
+    wish: &PendingPullRequest,
+    suspicion: CrashHistory,
 ) -> Result<(), StoreError> {
-    let held = HeldWork {
-        work: Work::PullRequests,
+    let held = QuarantineReport {
+        work: QuarantinableWork::PullRequests,
         subject: wish.subject(),
         doing: format!("planning its pull request {}", wish.number),
         detail: json!({"pull_request": wish.number, "commit_sha": wish.commit_sha}),
     };
-    let held = hold(server, repository, held, suspicion).await?;
-    say_foreseen(server, repository, wish, &Foreseen::Nothing(refusal(&held))).await
+    let held = quarantine_work(server, repository, held, suspicion).await?;
+    report_preview(server, repository, wish, &PullRequestPreview::Nothing(refusal(&held))).await
 }
 
 /// How long to wait before the next try after so many; nothing if it is given up.
@@ -165,8 +174,8 @@ fn next_try(attempts: i64) -> Option<Duration> {
     usize::try_from(attempts).ok().and_then(|nth| PAUSES.get(nth)).copied()
 }
 
-async fn put_off(server: &Control, wish: &PullRequestWish, until: Timestamp) -> Result<(), StoreError> {
+async fn reschedule(server: &Control, wish: &PendingPullRequest, until: Timestamp) -> Result<(), StoreError> {
     let mut writing = server.store().write().await?;
-    writing.pull_request_later(wish, until).await?;
+    writing.pull_request_reschedule(wish, until).await?;
     writing.commit().await
 }

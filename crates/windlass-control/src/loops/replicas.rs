@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass_store::StoreError;
 
 use crate::control::Control;
-use crate::pace::{Pause, every, pause};
+use crate::pace::{WaitResult, run_periodically, wait_for_nudge};
 
 /// How often this replica says that it lives.
 const BEAT: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ pub(crate) async fn run_loop(server: Control) {
     if !server.store().is_shared() {
         return;
     }
-    let beating = every(&server, "replicas", &server.nudges().replicas, BEAT, beat);
+    let beating = run_periodically(&server, "replicas", &server.nudges().replicas, BEAT, beat);
     tokio::join!(beating, listening(&server));
     // One that does not get this far is found silent by the others.
     let _ = server.store().leave().await;
@@ -41,9 +41,9 @@ async fn listening(server: &Control) {
     while !server.is_stopping() {
         let wait = match listen(server).await {
             Ok(()) => Duration::ZERO,
-            Err(error) => server.report_trouble("replicas", &error),
+            Err(error) => server.report_problem("replicas", &error),
         };
-        if pause(server, &server.nudges().replicas, wait).await == Pause::Stopping {
+        if wait_for_nudge(server, &server.nudges().replicas, wait).await == WaitResult::Stopping {
             break;
         }
     }

@@ -5,24 +5,24 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinSet;
-use windlass_core::fairness::{Places, Trust, Work, choose};
+use windlass_core::fairness::{LastResult, WorkItem, WorkerSlots, choose_next};
 
 /// Work that waits.
 #[derive(Clone, Debug)]
-pub(crate) struct Job<T> {
+pub(crate) struct QueuedJob<T> {
     pub(crate) account: String,
     /// Only one of a lane is under way at a time.
     pub(crate) lane: String,
-    pub(crate) trust: Trust,
+    pub(crate) last_result: LastResult,
     pub(crate) task: T,
 }
 
 /// Where work is under way.
 #[derive(Debug)]
-struct Place {
+struct BusySlot {
     account: String,
     lane: String,
-    trust: Trust,
+    last_result: LastResult,
 }
 
 /// The lanes that were busy at a moment.
@@ -31,13 +31,13 @@ pub(crate) struct LanesUnderWay(BTreeSet<String>);
 
 /// What is under way.
 pub(crate) struct Workers {
-    places: Places,
-    under_way: Arc<Mutex<Vec<Place>>>,
+    places: WorkerSlots,
+    under_way: Arc<Mutex<Vec<BusySlot>>>,
     tasks: JoinSet<()>,
 }
 
 impl Workers {
-    pub(crate) fn new(places: Places) -> Workers {
+    pub(crate) fn new(places: WorkerSlots) -> Workers {
         Workers { places, under_way: Arc::default(), tasks: JoinSet::new() }
     }
 
@@ -46,12 +46,12 @@ impl Workers {
         LanesUnderWay(lock(&self.under_way).iter().map(|place| place.lane.clone()).collect())
     }
 
-    /// Begins what may begin of the waiting work, oldest first. What was under way when it was read may have ended since, so
-    /// that it only seems to wait: it is left to the next look, for which its end is the sign. `work` makes a job's
+    /// Begins what may begin of the waiting work, oldest first. What was under way when it was read may have ended since,
+    /// so that it only seems to wait: it is left to the next look, for which its end is the sign. `work` makes a job's
     /// future; `ended` is called with what came of it once its place is free again.
     pub(crate) fn begin<T, F>(
         &mut self,
-        mut waiting: Vec<Job<T>>,
+        mut waiting: Vec<QueuedJob<T>>,
         LanesUnderWay(stale): &LanesUnderWay,
         work: impl Fn(T) -> F,
         ended: impl Fn(F::Output) + Clone + Send + 'static,
@@ -61,13 +61,15 @@ impl Workers {
         while self.tasks.try_join_next().is_some() {}
         waiting.retain(|job| !stale.contains(&job.lane));
         let chosen = self.choose(&waiting);
-        let mut waiting: Vec<Option<Job<T>>> = waiting.into_iter().map(Some).collect();
+        let mut waiting: Vec<Option<QueuedJob<T>>> = waiting.into_iter().map(Some).collect();
         for index in chosen {
-            let Some(Job { account, lane, trust, task }) = waiting[index].take() else { continue };
-            let place = Place { account, lane: lane.clone(), trust };
+            let Some(QueuedJob { account, lane, last_result, task }) = waiting[index].take() else {
+                continue;
+            };
+            let place = BusySlot { account, lane: lane.clone(), last_result };
             lock(&self.under_way).push(place);
             // Dropped at the end, or if the work panics: its place is never lost.
-            let place = TakenPlace { under_way: Arc::clone(&self.under_way), lane };
+            let place = SlotGuard { under_way: Arc::clone(&self.under_way), lane };
             let (future, ended) = (work(task), ended.clone());
             self.tasks.spawn(async move {
                 let outcome = future.await;
@@ -77,17 +79,21 @@ impl Workers {
         }
     }
 
-    fn choose<T>(&self, waiting: &[Job<T>]) -> Vec<usize> {
+    fn choose<T>(&self, waiting: &[QueuedJob<T>]) -> Vec<usize> {
         let under_way = lock(&self.under_way);
-        let busy: Vec<Work<'_>> = under_way
+        let busy: Vec<WorkItem<'_>> = under_way
             .iter()
-            .map(|place| Work { account: &place.account, lane: &place.lane, trust: place.trust })
+            .map(|place| WorkItem {
+                account: &place.account,
+                lane: &place.lane,
+                last_result: place.last_result,
+            })
             .collect();
-        let waiting: Vec<Work<'_>> = waiting
+        let waiting: Vec<WorkItem<'_>> = waiting
             .iter()
-            .map(|job| Work { account: &job.account, lane: &job.lane, trust: job.trust })
+            .map(|job| WorkItem { account: &job.account, lane: &job.lane, last_result: job.last_result })
             .collect();
-        choose(&waiting, &busy, self.places)
+        choose_next(&waiting, &busy, self.places)
     }
 
     /// Whether anything is under way.
@@ -101,19 +107,19 @@ impl Workers {
     }
 }
 
-struct TakenPlace {
-    under_way: Arc<Mutex<Vec<Place>>>,
+struct SlotGuard {
+    under_way: Arc<Mutex<Vec<BusySlot>>>,
     lane: String,
 }
 
-impl Drop for TakenPlace {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         lock(&self.under_way).retain(|place| place.lane != self.lane);
     }
 }
 
 /// A list is sound whatever the thread that held it last did.
-fn lock(under_way: &Mutex<Vec<Place>>) -> std::sync::MutexGuard<'_, Vec<Place>> {
+fn lock(under_way: &Mutex<Vec<BusySlot>>) -> std::sync::MutexGuard<'_, Vec<BusySlot>> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -125,12 +131,12 @@ mod tests {
 
     #[tokio::test]
     async fn what_ended_between_reading_and_beginning_is_not_done_twice() {
-        let places = Places { all: 4, reserved: 0, per_account: 4, unproven: 4 };
+        let places = WorkerSlots { all: 4, reserved: 0, per_account: 4, unproven: 4 };
         let mut workers = Workers::new(places);
-        let job = |task: u32| Job {
+        let job = |task: u32| QueuedJob {
             account: "acme".to_owned(),
             lane: "fleet".to_owned(),
-            trust: Trust::Proven,
+            last_result: LastResult::Proven,
             task,
         };
         let (done, mut told) = mpsc::unbounded_channel();

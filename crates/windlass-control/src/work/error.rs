@@ -3,7 +3,7 @@
 use windlass_core::run::RunError;
 use windlass_store::StoreError;
 
-use crate::limits::fair_turns::Busy;
+use crate::limits::fair_permits::NoPermit;
 use crate::refusal::{Refusal, RefusalKind};
 
 impl From<PreviewError> for Refusal {
@@ -37,8 +37,8 @@ pub(crate) enum PreviewError {
     Store(#[from] StoreError),
 }
 
-impl From<Busy> for PreviewError {
-    fn from(_: Busy) -> PreviewError {
+impl From<NoPermit> for PreviewError {
+    fn from(_: NoPermit) -> PreviewError {
         PreviewError::Busy
     }
 }

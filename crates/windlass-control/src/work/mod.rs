@@ -1,5 +1,5 @@
 //! Work that may end the process it runs in: counted, so that it is not begun again and again.
 
-pub mod counted;
 pub mod error;
-pub mod requested;
+pub mod on_demand;
+pub mod tracked;

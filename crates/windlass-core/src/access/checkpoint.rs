@@ -23,7 +23,7 @@ pub fn is_checkpoint_due(
     match last {
         None => head > 0,
         Some((seq, _)) if head <= seq => false,
-        Some((seq, at)) => head - seq >= pace.entries || now.since(at) >= pace.interval,
+        Some((seq, at)) => head - seq >= pace.entries || now.elapsed_since(at) >= pace.interval,
     }
 }
 

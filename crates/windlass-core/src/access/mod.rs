@@ -9,7 +9,8 @@ mod role;
 pub use checkpoint::{CheckpointPace, is_checkpoint_due};
 pub use key::{KeyAdmission, admit_key};
 pub use people::{
-    Addition, Caller, ChangeRefusal, PersonChange, Standing, Target, Tenancy, how_to_add, may_change,
+    AdminScope, InviteeStatus, JoinMethod, MemberFacts, PersonChange, PersonChangeRefusal, Tenancy,
+    check_person_change, join_method,
 };
 pub use permission::{Permission, Role};
-pub use role::RoleSource;
+pub use role::{MembershipOrigin, RoleSource};

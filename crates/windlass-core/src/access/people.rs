@@ -2,7 +2,7 @@
 
 /// Who wants to change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum AdminScope {
     /// An administrator of the installation.
     Root,
     /// An admin of the account.
@@ -28,7 +28,7 @@ pub enum PersonChange {
 
 /// The member who is to be changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct MemberFacts {
     /// Whether they administer the installation.
     pub is_root: bool,
     /// Whether nobody else who may sign in administers the installation.
@@ -41,7 +41,7 @@ pub struct Target {
 
 /// Why someone may not be changed so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeRefusal {
+pub enum PersonChangeRefusal {
     /// They administer the installation, and whoever asks does not.
     Root,
     /// Nobody could administer the installation any more.
@@ -55,23 +55,27 @@ pub enum ChangeRefusal {
 }
 
 /// Whether someone may change a member so.
-pub fn may_change(caller: Caller, target: Target, change: PersonChange) -> Result<(), ChangeRefusal> {
+pub fn check_person_change(
+    caller: AdminScope,
+    target: MemberFacts,
+    change: PersonChange,
+) -> Result<(), PersonChangeRefusal> {
     use PersonChange::{Demote, Disable, Enable, Remove, ResetPassword};
-    if target.is_root && caller != Caller::Root {
-        return Err(ChangeRefusal::Root);
+    if target.is_root && caller != AdminScope::Root {
+        return Err(PersonChangeRefusal::Root);
     }
     if target.is_root && target.is_only_root && change == Disable {
-        return Err(ChangeRefusal::OnlyRoot);
+        return Err(PersonChangeRefusal::OnlyRoot);
     }
     if target.is_root && target.accounts <= 1 && change == Remove {
-        return Err(ChangeRefusal::OnlyAccountOfRoot);
+        return Err(PersonChangeRefusal::OnlyAccountOfRoot);
     }
     if target.is_only_admin && matches!(change, Demote | Disable | Remove) {
-        return Err(ChangeRefusal::OnlyAdmin);
+        return Err(PersonChangeRefusal::OnlyAdmin);
     }
     let is_of_person = matches!(change, Disable | Enable | ResetPassword);
-    if is_of_person && caller == Caller::AccountAdmin && target.accounts > 1 {
-        return Err(ChangeRefusal::InOtherAccounts);
+    if is_of_person && caller == AdminScope::AccountAdmin && target.accounts > 1 {
+        return Err(PersonChangeRefusal::InOtherAccounts);
     }
     Ok(())
 }
@@ -87,7 +91,7 @@ pub enum Tenancy {
 
 /// What is known of someone who is to be added to an account they are not in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum InviteeStatus {
     /// Nobody has the e-mail address.
     Unknown,
     /// Someone has it who is in no account and does not administer the installation.
@@ -98,7 +102,7 @@ pub enum Standing {
 
 /// How someone comes into an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addition {
+pub enum JoinMethod {
     /// A new person, with a one-time password.
     Create,
     /// A person nobody else has a claim to, with a new one-time password.
@@ -109,13 +113,13 @@ pub enum Addition {
 
 /// How someone comes into an account. An account's admin in an installation of several always invites, whoever it is: any
 /// other answer would tell them who is known to other accounts.
-pub fn how_to_add(caller: Caller, tenancy: Tenancy, standing: Standing) -> Addition {
+pub fn join_method(caller: AdminScope, tenancy: Tenancy, standing: InviteeStatus) -> JoinMethod {
     match (caller, tenancy, standing) {
-        (Caller::AccountAdmin, Tenancy::SeveralAccounts, _) | (_, _, Standing::Established) => {
-            Addition::Invite
+        (AdminScope::AccountAdmin, Tenancy::SeveralAccounts, _) | (_, _, InviteeStatus::Established) => {
+            JoinMethod::Invite
         }
-        (_, _, Standing::Unknown) => Addition::Create,
-        (_, _, Standing::InNoAccount) => Addition::Restore,
+        (_, _, InviteeStatus::Unknown) => JoinMethod::Create,
+        (_, _, InviteeStatus::InNoAccount) => JoinMethod::Restore,
     }
 }
 
@@ -123,8 +127,9 @@ pub fn how_to_add(caller: Caller, tenancy: Tenancy, standing: Standing) -> Addit
 mod tests {
     use super::*;
 
-    const PLAIN: Target = Target { is_root: false, is_only_root: false, is_only_admin: false, accounts: 1 };
-    const ROOT: Target = Target { is_root: true, accounts: 2, ..PLAIN };
+    const PLAIN: MemberFacts =
+        MemberFacts { is_root: false, is_only_root: false, is_only_admin: false, accounts: 1 };
+    const ROOT: MemberFacts = MemberFacts { is_root: true, accounts: 2, ..PLAIN };
     const CHANGES: [PersonChange; 6] = [
         PersonChange::Demote,
         PersonChange::Promote,
@@ -138,52 +143,59 @@ mod tests {
     fn an_accounts_admin_changes_nothing_about_an_administrator_of_the_installation() {
         for change in CHANGES {
             assert_eq!(
-                may_change(Caller::AccountAdmin, ROOT, change),
-                Err(ChangeRefusal::Root),
+                check_person_change(AdminScope::AccountAdmin, ROOT, change),
+                Err(PersonChangeRefusal::Root),
                 "{change:?}"
             );
-            assert_eq!(may_change(Caller::Root, ROOT, change), Ok(()), "{change:?}");
-            assert_eq!(may_change(Caller::AccountAdmin, PLAIN, change), Ok(()), "{change:?}");
+            assert_eq!(check_person_change(AdminScope::Root, ROOT, change), Ok(()), "{change:?}");
+            assert_eq!(check_person_change(AdminScope::AccountAdmin, PLAIN, change), Ok(()), "{change:?}");
         }
     }
 
     #[test]
     fn root_cannot_lock_itself_out() {
-        let only = Target { is_only_root: true, ..ROOT };
-        assert_eq!(may_change(Caller::Root, only, PersonChange::Disable), Err(ChangeRefusal::OnlyRoot));
-        let last = Target { accounts: 1, ..ROOT };
+        let only = MemberFacts { is_only_root: true, ..ROOT };
         assert_eq!(
-            may_change(Caller::Root, last, PersonChange::Remove),
-            Err(ChangeRefusal::OnlyAccountOfRoot)
+            check_person_change(AdminScope::Root, only, PersonChange::Disable),
+            Err(PersonChangeRefusal::OnlyRoot)
+        );
+        let last = MemberFacts { accounts: 1, ..ROOT };
+        assert_eq!(
+            check_person_change(AdminScope::Root, last, PersonChange::Remove),
+            Err(PersonChangeRefusal::OnlyAccountOfRoot)
         );
     }
 
     #[test]
     fn an_account_keeps_an_admin_and_a_person_is_not_one_accounts_to_disable() {
-        let only = Target { is_only_admin: true, ..PLAIN };
+        let only = MemberFacts { is_only_admin: true, ..PLAIN };
         for change in [PersonChange::Demote, PersonChange::Disable, PersonChange::Remove] {
-            assert_eq!(may_change(Caller::Root, only, change), Err(ChangeRefusal::OnlyAdmin), "{change:?}");
+            assert_eq!(
+                check_person_change(AdminScope::Root, only, change),
+                Err(PersonChangeRefusal::OnlyAdmin),
+                "{change:?}"
+            );
         }
-        assert_eq!(may_change(Caller::AccountAdmin, only, PersonChange::ResetPassword), Ok(()));
-        let shared = Target { accounts: 2, ..PLAIN };
+        assert_eq!(check_person_change(AdminScope::AccountAdmin, only, PersonChange::ResetPassword), Ok(()));
+        let shared = MemberFacts { accounts: 2, ..PLAIN };
         for change in [PersonChange::Disable, PersonChange::Enable, PersonChange::ResetPassword] {
-            let refused = may_change(Caller::AccountAdmin, shared, change);
-            assert_eq!(refused, Err(ChangeRefusal::InOtherAccounts), "{change:?}");
-            assert_eq!(may_change(Caller::Root, shared, change), Ok(()), "{change:?}");
+            let refused = check_person_change(AdminScope::AccountAdmin, shared, change);
+            assert_eq!(refused, Err(PersonChangeRefusal::InOtherAccounts), "{change:?}");
+            assert_eq!(check_person_change(AdminScope::Root, shared, change), Ok(()), "{change:?}");
         }
-        assert_eq!(may_change(Caller::AccountAdmin, shared, PersonChange::Remove), Ok(()));
+        assert_eq!(check_person_change(AdminScope::AccountAdmin, shared, PersonChange::Remove), Ok(()));
     }
 
     #[test]
     fn among_several_accounts_an_admin_invites_whoever_it_is() {
-        let all = [Standing::Unknown, Standing::InNoAccount, Standing::Established];
+        let all = [InviteeStatus::Unknown, InviteeStatus::InNoAccount, InviteeStatus::Established];
         for standing in all {
-            let added = how_to_add(Caller::AccountAdmin, Tenancy::SeveralAccounts, standing);
-            assert_eq!(added, Addition::Invite, "{standing:?}");
+            let added = join_method(AdminScope::AccountAdmin, Tenancy::SeveralAccounts, standing);
+            assert_eq!(added, JoinMethod::Invite, "{standing:?}");
         }
-        let alone = all.map(|standing| how_to_add(Caller::AccountAdmin, Tenancy::OneAccount, standing));
-        assert_eq!(alone, [Addition::Create, Addition::Restore, Addition::Invite]);
-        let root = all.map(|standing| how_to_add(Caller::Root, Tenancy::SeveralAccounts, standing));
+        let alone = all.map(|standing| join_method(AdminScope::AccountAdmin, Tenancy::OneAccount, standing));
+        assert_eq!(alone, [JoinMethod::Create, JoinMethod::Restore, JoinMethod::Invite]);
+        let root = all.map(|standing| join_method(AdminScope::Root, Tenancy::SeveralAccounts, standing));
         assert_eq!(root, alone);
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::resource::{ResourceKey, Spec};
 
 /// The accepted state of the resources to adopt; nothing for those that are gone.
-pub(super) type Wanted = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
+pub(super) type AdoptTargets = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
 
 /// A file of the fleet with its new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedFile {
     /// Its path, relative to the fleet's root.
     pub path: String,
     /// The text as it was.

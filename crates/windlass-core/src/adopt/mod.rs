@@ -1,13 +1,13 @@
 //! The accepted state → the fleet's own text: for when someone changed Windlass by hand and git shall say the same.
 //!
-//! `intent` decides what changes where, `yaml::edit` changes the text, `verify` reads the result again. An edit that
+//! `file_edits` decides what changes where, `yaml::edit` changes the text, `verify` reads the result again. An edit that
 //! does not declare exactly what was wanted is never handed out: the next coarser one is tried (single values, whole
 //! fields, the whole resource), and after the last a person is asked. Nothing here decides what to adopt.
 
 mod edited;
 mod fields;
-mod fresh;
-mod intent;
+mod file_edits;
+mod new_entry;
 mod patch;
 mod secrets;
 mod verify;
@@ -15,12 +15,12 @@ mod verify;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use self::edited::Edited;
+pub use self::edited::EditedFile;
 pub use self::patch::patch;
 
-use self::edited::Wanted;
-use self::intent::{Detail, Intent};
-use crate::manifest::{Context, Fleet};
+use self::edited::AdoptTargets;
+use self::file_edits::{AdoptEdits, EditDetail};
+use crate::manifest::{Fleet, ReadContext};
 use crate::resource::{Kind, ResourceKey, Spec, member_name};
 
 /// Why no text was written.
@@ -31,7 +31,7 @@ pub enum AdoptError {
     Broken,
     /// The text cannot be changed without touching something else.
     #[error("{key} must be changed by hand: {reason}")]
-    NeedsHand {
+    NeedsManualEdit {
         /// Which resource.
         key: ResourceKey,
         /// What stands in the way.
@@ -61,8 +61,8 @@ pub enum AdoptError {
 pub fn adopt(
     fleet: &Fleet,
     wanted: &[(ResourceKey, Option<Arc<Spec>>)],
-    context: &Context,
-) -> Result<Vec<Edited>, AdoptError> {
+    context: &ReadContext,
+) -> Result<Vec<EditedFile>, AdoptError> {
     if fleet.has_errors() {
         return Err(AdoptError::Broken);
     }
@@ -71,7 +71,7 @@ pub fn adopt(
         return Ok(Vec::new());
     }
     refuse_secrets(fleet, &wanted)?;
-    let finely = Intent { fleet, wanted: &wanted, detail: &BTreeMap::new() };
+    let finely = AdoptEdits { fleet, wanted: &wanted, detail: &BTreeMap::new() };
     let edited = match finely.attempt() {
         Ok(edited) => edited,
         Err(_) => one_by_one(fleet, &wanted)?,
@@ -82,7 +82,7 @@ pub fn adopt(
     }
 }
 
-fn refuse_secrets(fleet: &Fleet, wanted: &Wanted) -> Result<(), AdoptError> {
+fn refuse_secrets(fleet: &Fleet, wanted: &AdoptTargets) -> Result<(), AdoptError> {
     for (key, accepted) in wanted {
         let declared = fleet.desired.resources.get(key.kind, &key.name);
         let declared = declared.map(|declared| declared.spec.as_ref());
@@ -94,7 +94,7 @@ fn refuse_secrets(fleet: &Fleet, wanted: &Wanted) -> Result<(), AdoptError> {
     Ok(())
 }
 
-fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Wanted {
+fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> AdoptTargets {
     let differs = |(key, accepted): &&(ResourceKey, Option<Arc<Spec>>)| {
         // Text is all that is edited here: what stands at the paths a resource names is changed by changing those files.
         let declared = fleet.desired.resources.get(key.kind, &key.name);
@@ -105,25 +105,27 @@ fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Want
 }
 
 /// Finds for each resource the finest edit that does what it should, and only that.
-fn one_by_one(fleet: &Fleet, wanted: &Wanted) -> Result<Vec<Edited>, AdoptError> {
+fn one_by_one(fleet: &Fleet, wanted: &AdoptTargets) -> Result<Vec<EditedFile>, AdoptError> {
     let mut detail = BTreeMap::new();
     for group in groups(wanted).into_values() {
         let mut failure = String::new();
-        let found = Detail::ALL.into_iter().find(|level| {
+        let found = EditDetail::ALL.into_iter().find(|level| {
             let detail: BTreeMap<_, _> = group.keys().map(|key| (key.clone(), *level)).collect();
-            let outcome = Intent { fleet, wanted: &group, detail: &detail }.attempt();
+            let outcome = AdoptEdits { fleet, wanted: &group, detail: &detail }.attempt();
             failure = outcome.as_ref().err().cloned().unwrap_or_default();
             outcome.is_ok()
         });
-        let found = found.ok_or_else(|| needs_hand(&group, failure))?;
+        let found = found.ok_or_else(|| needs_manual_edit(&group, failure))?;
         detail.extend(group.into_keys().map(|key| (key, found)));
     }
-    Intent { fleet, wanted, detail: &detail }.attempt().map_err(|reason| needs_hand(wanted, reason))
+    AdoptEdits { fleet, wanted, detail: &detail }
+        .attempt()
+        .map_err(|reason| needs_manual_edit(wanted, reason))
 }
 
 /// What must be edited together: a network and what stands inside it.
-fn groups(wanted: &Wanted) -> BTreeMap<ResourceKey, Wanted> {
-    let mut groups: BTreeMap<ResourceKey, Wanted> = BTreeMap::new();
+fn groups(wanted: &AdoptTargets) -> BTreeMap<ResourceKey, AdoptTargets> {
+    let mut groups: BTreeMap<ResourceKey, AdoptTargets> = BTreeMap::new();
     for (key, accepted) in wanted {
         let leader = match key.kind {
             Kind::Peer | Kind::VirtualIp => ResourceKey::new(Kind::Network, member_name(&key.name).0),
@@ -134,9 +136,10 @@ fn groups(wanted: &Wanted) -> BTreeMap<ResourceKey, Wanted> {
     groups
 }
 
-fn needs_hand(wanted: &Wanted, reason: String) -> AdoptError {
+fn needs_manual_edit(wanted: &AdoptTargets, reason: String) -> AdoptError {
     let (key, accepted) =
         wanted.first_key_value().expect("only what differs is attempted, and that is never nothing");
-    let suggestion = accepted.as_ref().map(|accepted| fresh::suggestion(key, accepted)).unwrap_or_default();
-    AdoptError::NeedsHand { key: key.clone(), reason, suggestion }
+    let suggestion =
+        accepted.as_ref().map(|accepted| new_entry::suggestion(key, accepted)).unwrap_or_default();
+    AdoptError::NeedsManualEdit { key: key.clone(), reason, suggestion }
 }

@@ -2,19 +2,19 @@
 
 use similar::{DiffTag, TextDiff};
 
-use super::Edited;
+use super::EditedFile;
 use crate::secret::mask_excerpt;
 
 /// Lines shown around each change, as git shows them.
 const CONTEXT: usize = 3;
 
 /// All edits as one patch, with paths relative to the fleet's root.
-pub fn patch(edited: &[Edited]) -> String {
+pub fn patch(edited: &[EditedFile]) -> String {
     edited.iter().map(file_patch).collect()
 }
 
 /// Context that would show a secret is left out, as far as that helps; a changed line shows it as `*`.
-fn file_patch(edited: &Edited) -> String {
+fn file_patch(edited: &EditedFile) -> String {
     let radius = (1..=CONTEXT).rev().find(|radius| !hides_context(edited, *radius)).unwrap_or(0);
     written(edited, radius)
 }
@@ -24,7 +24,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn hides_context(edited: &Edited, radius: usize) -> bool {
+fn hides_context(edited: &EditedFile, radius: usize) -> bool {
     let (before, after) = (lines(&edited.before), lines(&edited.after));
     let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
     let groups = diff.grouped_ops(radius);
@@ -32,7 +32,7 @@ fn hides_context(edited: &Edited, radius: usize) -> bool {
     context.flat_map(|op| op.old_range()).any(|line| masked(&before, line) != before[line])
 }
 
-fn written(edited: &Edited, radius: usize) -> String {
+fn written(edited: &EditedFile, radius: usize) -> String {
     let (before, after) = (lines(&edited.before), lines(&edited.after));
     let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
     let (from, to) = (path_text("a/", &edited.path), path_text("b/", &edited.path));
@@ -88,8 +88,8 @@ fn escaped_byte(byte: u8) -> String {
 mod tests {
     use super::*;
 
-    fn edited(path: &str, before: &str, after: &str) -> Edited {
-        Edited { path: path.to_owned(), before: before.into(), after: after.to_owned() }
+    fn edited(path: &str, before: &str, after: &str) -> EditedFile {
+        EditedFile { path: path.to_owned(), before: before.into(), after: after.to_owned() }
     }
 
     #[test]

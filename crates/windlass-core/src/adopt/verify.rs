@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::edited::{Edited, Wanted};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::edited::{AdoptTargets, EditedFile};
+use crate::diagnostic::{Diagnostic, ProblemSeverity};
 use crate::digest::Digest;
-use crate::manifest::{Context, FileManifest, Fleet, Role, assemble, read_file};
+use crate::manifest::{FileManifest, FileRole, Fleet, ReadContext, assemble, read_file};
 use crate::resource::ResourceKey;
 
-type Declarations = BTreeMap<ResourceKey, Digest>;
+type DeclaredDigests = BTreeMap<ResourceKey, Digest>;
 
 /// Says what is wrong unless the edited files declare what is wanted, and everything else as before.
-pub(super) fn check(fleet: &Fleet, edited: &[Edited], wanted: &Wanted) -> Result<(), String> {
-    let mut expected = Declarations::new();
-    let mut actual = Declarations::new();
+pub(super) fn check(fleet: &Fleet, edited: &[EditedFile], wanted: &AdoptTargets) -> Result<(), String> {
+    let mut expected = DeclaredDigests::new();
+    let mut actual = DeclaredDigests::new();
     for (before, after) in read(fleet, edited) {
         if let Some(problem) = first_problem(&after.diagnostics) {
             return Err(format!("the edited text would have a problem: {problem}"));
@@ -45,7 +45,7 @@ pub(super) fn check(fleet: &Fleet, edited: &[Edited], wanted: &Wanted) -> Result
 }
 
 /// The first error of the whole fleet with these files edited.
-pub(super) fn first_error(fleet: &Fleet, edited: &[Edited], context: &Context) -> Option<String> {
+pub(super) fn first_error(fleet: &Fleet, edited: &[EditedFile], context: &ReadContext) -> Option<String> {
     let mut files = fleet.files.clone();
     for (before, after) in read(fleet, edited) {
         if let Some(file) = files.iter_mut().find(|file| file.path == before.path) {
@@ -58,17 +58,17 @@ pub(super) fn first_error(fleet: &Fleet, edited: &[Edited], context: &Context) -
 /// Each edited file as it was read before, and as it is read now.
 fn read<'f>(
     fleet: &'f Fleet,
-    edited: &'f [Edited],
+    edited: &'f [EditedFile],
 ) -> impl Iterator<Item = (&'f FileManifest, FileManifest)> {
     edited.iter().filter_map(|edited| {
         let index = fleet.files.iter().position(|file| file.path == edited.path)?;
-        let role = if index == 0 { Role::Root } else { Role::Included };
+        let role = if index == 0 { FileRole::Root } else { FileRole::Included };
         Some((fleet.files[index].as_ref(), read_file(&edited.path, edited.after.as_bytes(), role)))
     })
 }
 
 fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
-    let error = diagnostics.iter().find(|problem| problem.severity == Severity::Error)?;
+    let error = diagnostics.iter().find(|problem| problem.severity == ProblemSeverity::Error)?;
     Some(format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message))
 }
 
@@ -84,7 +84,10 @@ fn declarations(file: &FileManifest) -> impl Iterator<Item = (ResourceKey, Diges
     file.declarations.iter().map(|declaration| (declaration.key.clone(), declaration.digest))
 }
 
-fn first_difference<'d>(expected: &'d Declarations, actual: &'d Declarations) -> Option<&'d ResourceKey> {
+fn first_difference<'d>(
+    expected: &'d DeclaredDigests,
+    actual: &'d DeclaredDigests,
+) -> Option<&'d ResourceKey> {
     let differs = |(key, digest): &(&ResourceKey, &Digest)| actual.get(*key) != Some(*digest);
     let missing = expected.iter().find(differs).map(|(key, _)| key);
     missing.or_else(|| actual.keys().find(|key| !expected.contains_key(*key)))

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::account::Account;
 use crate::diff::{Cause, Change};
 use crate::gate::{
-    self, Approvers, AutoApply, ContentOrigin, Contributors, FailedSync, Given, Halt, Host, Judgement,
-    Policy, RepositoryChange, RepositoryIdentity, ReviewProblem, Subject,
+    self, Approvers, AutoApply, ContentOrigin, Contributors, FailedSync, GateSubject, GivenApprovals, Halt,
+    HostResource, Judgement, Policy, RepositoryChange, RepositoryIdentity, ReviewProblem,
 };
 use crate::proposal::{Approval, Proposal};
 use crate::repository::Repository;
@@ -40,7 +40,7 @@ pub struct KnownHost {
 
 /// A change that might be proposed.
 #[derive(Clone, Copy, Debug)]
-pub struct Foreseeable<'a> {
+pub struct PossibleChange<'a> {
     /// What would be changed.
     pub change: &'a Change,
     /// The repository that wants it.
@@ -95,7 +95,7 @@ impl Gatekeeper {
     }
 
     /// Notes that a change was made, for whom: what is attached to the resource afterwards is judged by what it is then.
-    pub fn make(&mut self, change: &Change, owner: Option<&Repository>, declared_in: Option<&str>) {
+    pub fn note_applied(&mut self, change: &Change, owner: Option<&Repository>, declared_in: Option<&str>) {
         let key = &change.key;
         let before = self.hosts.remove(key.kind, &key.name);
         let (Some(spec), Some(owner)) = (&change.after, owner) else { return };
@@ -111,16 +111,16 @@ impl Gatekeeper {
     }
 
     /// Why a change of a repository takes someone who may approve; nothing if it does not.
-    pub fn why_an_approver(&self, change: RepositoryChange<'_>) -> Option<String> {
-        gate::why_an_approver(&self.policy, change)
+    pub fn why_approver_required(&self, change: RepositoryChange<'_>) -> Option<String> {
+        gate::why_approver_required(&self.policy, change)
     }
 
     /// What a change is attached to and other repositories own.
-    fn hosts(&self, key: &ResourceKey, repository: Option<&str>) -> Vec<Host<'_>> {
+    fn hosts(&self, key: &ResourceKey, repository: Option<&str>) -> Vec<HostResource<'_>> {
         let known = gate::hosts_of(key).into_iter().filter_map(|host| self.hosts.get(host.kind, &host.name));
         known
             .filter(|host| Some(host.owner_id.as_str()) != repository)
-            .map(|host| Host {
+            .map(|host| HostResource {
                 key: &host.key,
                 owner: RepositoryIdentity { id: &host.owner_id, name: &host.owner_name },
                 spec: &host.spec,
@@ -134,8 +134,8 @@ impl Gatekeeper {
         self.approvers.include(email)
     }
 
-    fn given<'a>(&'a self, approvals: &'a [gate::Approval<'a>]) -> Given<'a> {
-        Given { approvals, approvers: &self.approvers }
+    fn given<'a>(&'a self, approvals: &'a [gate::ApprovalFacts<'a>]) -> GivenApprovals<'a> {
+        GivenApprovals { approvals, approvers: &self.approvers }
     }
 
     /// What the policy, the approvals and the kill switch say about a proposal now.
@@ -155,10 +155,10 @@ impl Gatekeeper {
     }
 
     /// What the policy and the kill switch would say about a change that nobody proposed yet.
-    pub fn foresee(&self, change: &Foreseeable<'_>, now: Timestamp) -> Judgement {
-        let Foreseeable { change, repository, paths, contributors } = *change;
+    pub fn forecast(&self, change: &PossibleChange<'_>, now: Timestamp) -> Judgement {
+        let PossibleChange { change, repository, paths, contributors } = *change;
         let hosts = self.hosts(&change.key, Some(&repository.id));
-        let subject = Subject {
+        let subject = GateSubject {
             change: change.action(),
             key: &change.key,
             repository: Some(repository.identity()),
@@ -170,13 +170,13 @@ impl Gatekeeper {
             is_contested: change.cause == Cause::Contested,
             hosts: &hosts,
             auto_apply: repository.auto_apply(),
-            digest: gate::binding(&change.key, change.base, change.desired),
+            digest: gate::approval_digest(&change.key, change.base, change.desired),
         };
         gate::judge(&self.policy, &subject, self.given(&[]), now).unless_halted(self.halt.as_ref())
     }
 
     /// Why this person cannot approve a proposal; nothing if they can.
-    pub fn why_not(
+    pub fn why_cannot_approve(
         &self,
         proposal: &Proposal,
         repository: Option<&Repository>,
@@ -187,7 +187,7 @@ impl Gatekeeper {
         let hosts = self.hosts(&proposal.change.key, proposal.governing_repository());
         let approvals = approvals_of(approvals);
         let subject = subject(proposal, repository, &paths, &hosts);
-        gate::why_not(&self.policy, &subject, self.given(&approvals), person)
+        gate::why_cannot_approve(&self.policy, &subject, self.given(&approvals), person)
     }
 
     /// Whether an approval of a proposal counts.
@@ -195,7 +195,8 @@ impl Gatekeeper {
         let paths = proposal.declaring_files();
         let hosts = self.hosts(&proposal.change.key, proposal.governing_repository());
         let subject = subject(proposal, repository, &paths, &hosts);
-        gate::why_it_does_not_count(&self.policy, &subject, &approval_of(approval), &self.approvers).is_none()
+        gate::why_approval_does_not_count(&self.policy, &subject, &approval_of(approval), &self.approvers)
+            .is_none()
     }
 }
 
@@ -209,15 +210,15 @@ pub fn check_review(proposal: &Proposal, reviewed: Option<&str>) -> Result<(), R
     gate::check_review(&subject(proposal, None, &[], &[]), reviewed)
 }
 
-fn approvals_of(approvals: &[Approval]) -> Vec<gate::Approval<'_>> {
+fn approvals_of(approvals: &[Approval]) -> Vec<gate::ApprovalFacts<'_>> {
     approvals.iter().map(approval_of).collect()
 }
 
-fn approval_of(approval: &Approval) -> gate::Approval<'_> {
-    gate::Approval {
+fn approval_of(approval: &Approval) -> gate::ApprovalFacts<'_> {
+    gate::ApprovalFacts {
         approver: &approval.approver,
         digest: approval.digest,
-        fallen: approval.fallen.as_deref(),
+        lapsed: approval.fallen.as_deref(),
     }
 }
 
@@ -225,11 +226,11 @@ fn subject<'p>(
     proposal: &'p Proposal,
     repository: Option<&'p Repository>,
     paths: &'p [&'p str],
-    hosts: &'p [Host<'p>],
-) -> Subject<'p> {
+    hosts: &'p [HostResource<'p>],
+) -> GateSubject<'p> {
     let known = repository.map(Repository::identity);
     let removed = || RepositoryIdentity { id: &proposal.repository_id, name: &proposal.repository_name };
-    Subject {
+    GateSubject {
         change: proposal.change.action(),
         key: &proposal.change.key,
         repository: if proposal.is_direct() { known } else { Some(known.unwrap_or_else(removed)) },

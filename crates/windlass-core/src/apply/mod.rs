@@ -1,7 +1,7 @@
 //! Applying: approved proposals × what exists × what the gate says now → what becomes of each.
 //!
-//! Whoever applies loads a [`Scene`] once, asks it about one proposal after the other in the order of their plan, and does
-//! what it says in one transaction.
+//! Whoever applies loads a [`ApplyContext`] once, asks it about one proposal after the other in the order of their plan,
+//! and does what it says in one transaction.
 
 mod gatekeeper;
 #[cfg(test)]
@@ -10,7 +10,7 @@ mod verdict;
 mod world;
 
 pub use gatekeeper::{
-    Foreseeable, Gatekeeper, KnownHost, check_review, failed_sync_of, governing_repository,
+    Gatekeeper, KnownHost, PossibleChange, check_review, failed_sync_of, governing_repository,
 };
-pub use verdict::{Scene, Verdict};
-pub use world::{Standing, World};
+pub use verdict::{ApplyContext, Verdict};
+pub use world::{AcceptedFacts, AccountState};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::gatekeeper::{Gatekeeper, governing_repository};
-use super::world::World;
+use super::world::AccountState;
 use crate::diff::Change;
 use crate::gate::Consent;
 use crate::proposal::{Approval, Proposal, Status};
@@ -30,9 +30,9 @@ pub enum Verdict {
 
 /// What approved changes are made in: what exists around them, and what the gate says by now.
 #[derive(Debug)]
-pub struct Scene {
+pub struct ApplyContext {
     /// What exists around them.
-    pub world: World,
+    pub world: AccountState,
     /// The gate.
     pub gatekeeper: Gatekeeper,
     /// The account's repositories.
@@ -43,7 +43,7 @@ pub struct Scene {
     pub now: Timestamp,
 }
 
-impl Scene {
+impl ApplyContext {
     /// Decides about one proposal, and goes on as if what was decided were done.
     pub fn judge(&mut self, proposal: &Proposal) -> Verdict {
         let repository = governing_repository(proposal, &self.repositories);
@@ -62,7 +62,7 @@ impl Scene {
             return Verdict::Wait(reasons);
         }
         let change = proposal.effective_change();
-        if let Some((status, reason)) = self.moved(proposal, &change) {
+        if let Some((status, reason)) = self.why_outdated(proposal, &change) {
             return Verdict::End(status, reason);
         }
         let reasons = self.world.blockers(proposal.candidate(&change));
@@ -71,19 +71,19 @@ impl Scene {
         }
         // A direct change leaves a resource with whoever owns it.
         let owner_id = match proposal.is_direct() {
-            true => self.world.standing(&change.key).and_then(|standing| standing.owner_id.clone()),
+            true => self.world.accepted(&change.key).and_then(|standing| standing.owner_id.clone()),
             false => Some(proposal.repository_id.clone()),
         };
-        self.world.make(&change, owner_id.as_deref());
+        self.world.note_applied(&change, owner_id.as_deref());
         let owner = self.repositories.iter().find(|repository| Some(&repository.id) == owner_id.as_ref());
         let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
-        self.gatekeeper.make(&change, owner, file);
+        self.gatekeeper.note_applied(&change, owner, file);
         Verdict::Apply { change, owner_id }
     }
 
     /// How a proposal ends that was not approved against the accepted state now.
-    fn moved(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
-        let standing = self.world.standing(&change.key);
+    fn why_outdated(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
+        let standing = self.world.accepted(&change.key);
         let accepted = standing.map(|standing| standing.digest);
         let owner = standing.and_then(|standing| standing.owner_id.as_deref());
         // A direct change was to pass the rules about whoever owned the resource then.

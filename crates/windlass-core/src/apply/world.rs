@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalogue::Known;
+use crate::catalogue::KnownResources;
 use crate::conflict::{Candidate, Conflict, Holdings};
 use crate::diff::Change;
 use crate::digest::Digest;
-use crate::proposal::{Existing, blockers};
+use crate::proposal::{ResourceLookup, blockers};
 use crate::resource::{Kind, ResourceKey, ResourceMap};
 
 /// What exists in an account around some changes, while they are made one after the other: what they change, what they
 /// refer to, what refers to what they destroy, and who has what they want. Of anything else it knows nothing.
 #[derive(Debug)]
-pub struct World {
-    present: ResourceMap<Standing>,
-    built_in: Known,
+pub struct AccountState {
+    present: ResourceMap<AcceptedFacts>,
+    built_in: KnownResources,
     /// Who refers to what will be destroyed.
     referrers: ResourceMap<BTreeSet<ResourceKey>>,
     holdings: Holdings,
@@ -22,26 +22,26 @@ pub struct World {
 
 /// What is known of an accepted resource.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct AcceptedFacts {
     /// The digest of its spec.
     pub digest: Digest,
     /// The repository that owns it.
     pub owner_id: Option<String>,
 }
 
-impl World {
-    /// What is around some changes: what is present of what they change and refer to, who refers to what they destroy, and who
-    /// has what.
+impl AccountState {
+    /// What is around some changes: what is present of what they change and refer to, who refers to what they destroy, and
+    /// who has what.
     pub fn new(
-        present: ResourceMap<Standing>,
+        present: ResourceMap<AcceptedFacts>,
         referrers: ResourceMap<BTreeSet<ResourceKey>>,
         holdings: Holdings,
-    ) -> World {
-        World { present, built_in: Known::offline(), referrers, holdings }
+    ) -> AccountState {
+        AccountState { present, built_in: KnownResources::offline(), referrers, holdings }
     }
 
     /// What is accepted of a resource now.
-    pub fn standing(&self, key: &ResourceKey) -> Option<&Standing> {
+    pub fn accepted(&self, key: &ResourceKey) -> Option<&AcceptedFacts> {
         self.present.get(key.kind, &key.name)
     }
 
@@ -56,8 +56,8 @@ impl World {
     }
 
     /// Notes that a change was made, for whom.
-    pub fn make(&mut self, change: &Change, owner_id: Option<&str>) {
-        self.holdings.make(change, owner_id);
+    pub fn note_applied(&mut self, change: &Change, owner_id: Option<&str>) {
+        self.holdings.note_applied(change, owner_id);
         let key = &change.key;
         for target in change.before.iter().flat_map(|before| before.targets(&key.name)) {
             if let Some(known) = self.referrers.get_mut(target.kind, &target.name) {
@@ -74,11 +74,11 @@ impl World {
             }
         }
         let digest = change.desired.unwrap_or_else(|| spec.digest());
-        self.present.insert(key.clone(), Standing { digest, owner_id: owner_id.map(str::to_owned) });
+        self.present.insert(key.clone(), AcceptedFacts { digest, owner_id: owner_id.map(str::to_owned) });
     }
 }
 
-impl Existing for World {
+impl ResourceLookup for AccountState {
     fn exists(&self, kind: Kind, name: &str) -> bool {
         self.present.contains(kind, name) || self.built_in.has(kind, name)
     }

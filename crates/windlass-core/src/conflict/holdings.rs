@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::IpNet;
 
-use super::claim::{Claim, Scope, claims_of, new_claims};
+use super::claim::{AddressClaim, ClaimScope, claims_of, new_claims};
 use super::{Claimant, Conflict, HeldBy};
 use crate::diff::{Action, Cause, Change};
 use crate::resource::{Kind, NetworkSpec, ResourceKey, ResourceMap, Spec};
@@ -25,7 +25,7 @@ enum Holder {
 
 /// A proposal of a repository that is still open.
 #[derive(Clone, Debug)]
-pub struct OpenProposal {
+pub struct HoldingProposal {
     /// Its id. Ids grow with time.
     pub id: String,
     /// The repository's id.
@@ -50,9 +50,9 @@ pub struct Holdings {
     /// Open proposals by what they change: repository and proposal.
     proposed: ResourceMap<Vec<(String, String)>>,
     /// Who has which addresses.
-    ranges: BTreeMap<(Scope, IpNet), Vec<RangeHolder>>,
+    ranges: BTreeMap<(ClaimScope, IpNet), Vec<RangeHolder>>,
     /// The same by accepted resource.
-    claims: ResourceMap<Vec<Claim>>,
+    claims: ResourceMap<Vec<AddressClaim>>,
     /// The addresses that accepted networks declare.
     networks: BTreeMap<String, IpNet>,
     /// The addresses that others declare in each network.
@@ -68,7 +68,7 @@ impl Holdings {
     }
 
     /// Notes who owns an accepted resource that claims no addresses, or none that matter.
-    pub fn own(&mut self, key: &ResourceKey, owner: Option<&str>) {
+    pub fn note_owner(&mut self, key: &ResourceKey, owner: Option<&str>) {
         self.owners.insert(key.clone(), owner.map(str::to_owned));
     }
 
@@ -78,7 +78,7 @@ impl Holdings {
         key: &ResourceKey,
         owner: Option<&str>,
         spec: &Spec,
-        allocated: impl IntoIterator<Item = Claim>,
+        allocated: impl IntoIterator<Item = AddressClaim>,
     ) {
         self.release(key);
         if let Spec::Network(NetworkSpec { cidr: Some(cidr), .. }) = spec {
@@ -92,14 +92,14 @@ impl Holdings {
             let holders = self.ranges.entry((claim.scope.clone(), claim.range)).or_default();
             holders.push(RangeHolder { key: key.clone(), by: by.clone() });
         }
-        self.own(key, owner);
+        self.note_owner(key, owner);
         self.claims.insert(key.clone(), claims);
     }
 
     /// Notes the addresses that a resource declares in its network.
     fn note_addresses(&mut self, key: &ResourceKey, spec: &Spec, by: &Holder) {
         for claim in claims_of(key, spec) {
-            if let Scope::Addresses(network) = claim.scope {
+            if let ClaimScope::Addresses(network) = claim.scope {
                 let holder = RangeHolder { key: key.clone(), by: by.clone() };
                 self.declared_addresses.entry(network).or_default().push((claim.range, holder));
             }
@@ -114,7 +114,7 @@ impl Holdings {
         }
         let is_another = |holder: &RangeHolder| holder.key != *key || !matches!(holder.by, Holder::Owner(_));
         for claim in self.claims.remove(key.kind, &key.name).unwrap_or_default() {
-            if let Scope::Addresses(network) = &claim.scope
+            if let ClaimScope::Addresses(network) = &claim.scope
                 && let Some(members) = self.declared_addresses.get_mut(network)
             {
                 members.retain(|(_, holder)| is_another(holder));
@@ -126,8 +126,8 @@ impl Holdings {
     }
 
     /// Notes an open proposal.
-    pub fn propose(&mut self, proposal: OpenProposal) {
-        let OpenProposal { id, repository_id, repository_name, key, cause, spec } = proposal;
+    pub fn propose(&mut self, proposal: HoldingProposal) {
+        let HoldingProposal { id, repository_id, repository_name, key, cause, spec } = proposal;
         self.name_repository(&repository_id, &repository_name);
         // What waits for another repository to give up a name keeps no addresses from anyone.
         if let Some(spec) = spec.filter(|_| cause != Cause::Contested) {
@@ -152,7 +152,7 @@ impl Holdings {
     }
 
     /// Notes that a change was made, for whom.
-    pub fn make(&mut self, change: &Change, owner: Option<&str>) {
+    pub fn note_applied(&mut self, change: &Change, owner: Option<&str>) {
         match &change.after {
             Some(spec) => self.accept(&change.key, owner, spec, None),
             None => self.release(&change.key),
@@ -167,24 +167,26 @@ impl Holdings {
             conflicts.extend(self.address_conflict(&change.key, &claim, claimant));
             conflicts.extend(self.outside_network(&claim));
             conflicts.extend(self.inside_foreign_network(&claim, claimant));
-            conflicts.extend(self.left_out(&change.key, &claim, claimant));
+            conflicts.extend(self.excluded_address(&change.key, &claim, claimant));
         }
         conflicts
     }
 
     fn name_conflict(&self, change: &Change, claimant: Claimant<'_>) -> Option<Conflict> {
-        let (id, proposal) = claimant.wish()?;
+        let (id, proposal) = claimant.proposer()?;
         let key = &change.key;
         let owner = self.owners.get(key.kind, &key.name);
         let held_by = match owner.map(Option::as_deref) {
             Some(Some(owner)) if owner == id => return None,
-            Some(Some(owner)) => HeldBy::Owner(Some(self.called(owner))),
+            Some(Some(owner)) => HeldBy::Owner(Some(self.repository_name(owner))),
             _ if change.action() == Action::Destroy => return None,
             Some(None) | None => {
                 let proposals = self.proposed.get(key.kind, &key.name)?;
                 let earlier = proposals.iter().filter(|(repository, _)| repository != id);
                 let earlier = earlier.filter(|(_, other)| is_earlier(other, proposal));
-                HeldBy::Proposer(self.called(earlier.min_by_key(|(_, other)| other).map(|(by, _)| by)?))
+                HeldBy::Proposer(
+                    self.repository_name(earlier.min_by_key(|(_, other)| other).map(|(by, _)| by)?),
+                )
             }
         };
         Some(Conflict::Name { key: key.clone(), held_by })
@@ -203,14 +205,19 @@ impl Holdings {
             let owner =
                 self.owners.get(key.kind, &key.name)?.as_deref().filter(|owner| *owner != repository)?;
             let is_declared = self.declared.contains(&(repository.to_owned(), key.clone()));
-            is_declared.then(|| Conflict::Dependency { repository: self.called(owner), key })
+            is_declared.then(|| Conflict::Dependency { repository: self.repository_name(owner), key })
         };
         spec.targets(&change.key.name).into_iter().filter_map(owned_elsewhere).collect()
     }
 
     /// The first whose addresses overlap. Two ranges are either apart or one contains the other.
-    fn address_conflict(&self, key: &ResourceKey, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
-        let in_the_way = |holder: &&RangeHolder| holder.key != *key && is_in_the_way(&holder.by, claimant);
+    fn address_conflict(
+        &self,
+        key: &ResourceKey,
+        claim: &AddressClaim,
+        claimant: Claimant<'_>,
+    ) -> Option<Conflict> {
+        let in_the_way = |holder: &&RangeHolder| holder.key != *key && is_blocking(&holder.by, claimant);
         let at = |range: IpNet| self.ranges.get(&(claim.scope.clone(), range)).into_iter().flatten();
         let around = std::iter::successors(Some(claim.range), IpNet::supernet)
             .find_map(|range| Some((range, at(range).find(in_the_way)?)));
@@ -228,46 +235,51 @@ impl Holdings {
 
     fn held_by(&self, holder: &Holder) -> HeldBy {
         match holder {
-            Holder::Owner(owner) => HeldBy::Owner(owner.as_deref().map(|owner| self.called(owner))),
-            Holder::Proposer { repository, .. } => HeldBy::Proposer(self.called(repository)),
+            Holder::Owner(owner) => HeldBy::Owner(owner.as_deref().map(|owner| self.repository_name(owner))),
+            Holder::Proposer { repository, .. } => HeldBy::Proposer(self.repository_name(repository)),
         }
     }
 
     /// The first address that someone else declared in a network and that the network's new addresses leave out. What
     /// Windlass allocated moves with the network.
-    fn left_out(&self, key: &ResourceKey, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
-        if claim.scope != Scope::Networks {
+    fn excluded_address(
+        &self,
+        key: &ResourceKey,
+        claim: &AddressClaim,
+        claimant: Claimant<'_>,
+    ) -> Option<Conflict> {
+        if claim.scope != ClaimScope::Networks {
             return None;
         }
         let members = self.declared_addresses.get(&key.name)?;
-        let (held, holder) = members.iter().find(|(address, holder)| {
-            !claim.range.contains(address) && is_in_the_way(&holder.by, claimant)
-        })?;
+        let (held, holder) = members
+            .iter()
+            .find(|(address, holder)| !claim.range.contains(address) && is_blocking(&holder.by, claimant))?;
         let held_by = self.held_by(&holder.by);
-        Some(Conflict::LeavesOut { cidr: claim.range, held: *held, key: holder.key.clone(), held_by })
+        Some(Conflict::ExcludesAddress { cidr: claim.range, held: *held, key: holder.key.clone(), held_by })
     }
 
     /// A subnet behind a peer that lies inside the addresses of the network itself, where that is someone else's: the peer
     /// would draw the network's own traffic to itself.
-    fn inside_foreign_network(&self, claim: &Claim, claimant: Claimant<'_>) -> Option<Conflict> {
-        let Scope::LanSubnets(network) = &claim.scope else { return None };
+    fn inside_foreign_network(&self, claim: &AddressClaim, claimant: Claimant<'_>) -> Option<Conflict> {
+        let ClaimScope::LanSubnets(network) = &claim.scope else { return None };
         let held = *self.networks.get(network)?;
         let key = ResourceKey::new(Kind::Network, network.as_str());
         let by = Holder::Owner(self.owners.get(key.kind, &key.name)?.clone());
-        let is_inside = held.contains(&claim.range) && is_in_the_way(&by, claimant);
+        let is_inside = held.contains(&claim.range) && is_blocking(&by, claimant);
         let held_by = self.held_by(&by);
         is_inside.then_some(Conflict::Addresses { wanted: claim.range, held, key, held_by })
     }
 
     /// An address outside what its network declares. What Windlass allocates for a network binds nobody.
-    fn outside_network(&self, claim: &Claim) -> Option<Conflict> {
-        let Scope::Addresses(network) = &claim.scope else { return None };
+    fn outside_network(&self, claim: &AddressClaim) -> Option<Conflict> {
+        let ClaimScope::Addresses(network) = &claim.scope else { return None };
         let cidr = *self.networks.get(network)?;
         let outside = Conflict::OutsideNetwork { wanted: claim.range, network: network.clone(), cidr };
         (!cidr.contains(&claim.range)).then_some(outside)
     }
 
-    fn called(&self, repository_id: &str) -> String {
+    fn repository_name(&self, repository_id: &str) -> String {
         self.repositories.get(repository_id).cloned().unwrap_or_else(|| repository_id.to_owned())
     }
 }
@@ -277,8 +289,8 @@ fn is_earlier(other: &str, own: Option<&str>) -> bool {
     own.is_none_or(|own| other < own)
 }
 
-fn is_in_the_way(holder: &Holder, claimant: Claimant<'_>) -> bool {
-    match (holder, claimant.wish()) {
+fn is_blocking(holder: &Holder, claimant: Claimant<'_>) -> bool {
+    match (holder, claimant.proposer()) {
         (Holder::Owner(owner), _) => {
             let is_checked_as_a_whole = !matches!(claimant, Claimant::Edited { .. });
             owner.is_none() || owner.as_deref() != claimant.repository() || !is_checked_as_a_whole

@@ -14,8 +14,8 @@ use std::fmt;
 
 use ipnet::IpNet;
 
-pub use claim::{Claim, Scope, claims_of, new_claims};
-pub use holdings::{Holdings, OpenProposal};
+pub use claim::{AddressClaim, ClaimScope, claims_of, new_claims};
+pub use holdings::{HoldingProposal, Holdings};
 
 use crate::diff::Change;
 use crate::quote::quoted;
@@ -62,7 +62,7 @@ impl<'c> Claimant<'c> {
     }
 
     /// The repository and its open proposal, if it has one.
-    fn wish(self) -> Option<(&'c str, Option<&'c str>)> {
+    fn proposer(self) -> Option<(&'c str, Option<&'c str>)> {
         match self {
             Claimant::Repository { id, proposal } => Some((id, proposal)),
             Claimant::Edited { id, proposal } => Some((id, Some(proposal))),
@@ -121,7 +121,7 @@ pub enum Conflict {
         held_by: HeldBy,
     },
     /// The network's new addresses leave out one that someone else has in it.
-    LeavesOut {
+    ExcludesAddress {
         /// The network's new addresses.
         cidr: IpNet,
         /// The address that would lie outside.
@@ -150,25 +150,25 @@ impl fmt::Display for Conflict {
                 write!(f, "{key} is declared here too, but owned by the repository {}", quoted(repository))
             }
             Conflict::Addresses { wanted, held, key, held_by } if wanted == held => {
-                write!(f, "{} is taken by {key}, {held_by}", Range(wanted))
+                write!(f, "{} is taken by {key}, {held_by}", DisplayRange(wanted))
             }
             Conflict::Addresses { wanted, held, key, held_by } => {
-                write!(f, "{} overlaps {} of {key}, {held_by}", Range(wanted), Range(held))
+                write!(f, "{} overlaps {} of {key}, {held_by}", DisplayRange(wanted), DisplayRange(held))
             }
-            Conflict::LeavesOut { cidr, held, key, held_by } => {
-                write!(f, "{cidr} leaves out {} of {key}, {held_by}", Range(held))
+            Conflict::ExcludesAddress { cidr, held, key, held_by } => {
+                write!(f, "{cidr} leaves out {} of {key}, {held_by}", DisplayRange(held))
             }
             Conflict::OutsideNetwork { wanted, network, cidr } => {
-                write!(f, "{} is not inside {cidr} of network {network}", Range(wanted))
+                write!(f, "{} is not inside {cidr} of network {network}", DisplayRange(wanted))
             }
         }
     }
 }
 
 /// A range as people write it: a single address without its length.
-struct Range<'r>(&'r IpNet);
+struct DisplayRange<'r>(&'r IpNet);
 
-impl fmt::Display for Range<'_> {
+impl fmt::Display for DisplayRange<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.prefix_len() == self.0.max_prefix_len() {
             true => fmt::Display::fmt(&self.0.addr(), f),

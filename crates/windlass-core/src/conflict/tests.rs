@@ -27,8 +27,8 @@ fn network(name: &str, cidr: &str) -> Change {
     change(Kind::Network, name, &format!(r#"{{"cidr": "{cidr}"}}"#))
 }
 
-fn proposed(change: &Change, repository: &str, id: &str) -> OpenProposal {
-    OpenProposal {
+fn proposed(change: &Change, repository: &str, id: &str) -> HoldingProposal {
+    HoldingProposal {
         id: id.to_owned(),
         repository_id: repository.to_owned(),
         repository_name: format!("{repository}-config"),
@@ -51,12 +51,12 @@ fn a_name_belongs_to_its_owner_and_to_nobody_else() {
     let mut holdings = Holdings::default();
     let node = change(Kind::Node, "web", r#"{"template": "t"}"#);
     holdings.name_repository("edge", "edge-config");
-    holdings.own(&node.key, Some("edge"));
+    holdings.note_owner(&node.key, Some("edge"));
     assert_eq!(told(&holdings, &node, repository("edge", None)), [""; 0]);
     let reason = "node web is owned by the repository `edge-config`";
     assert_eq!(told(&holdings, &node, repository("core", None)), [reason]);
     assert_eq!(told(&holdings, &node, Claimant::Person), [""; 0]);
-    holdings.own(&node.key, None);
+    holdings.note_owner(&node.key, None);
     assert_eq!(told(&holdings, &node, repository("core", None)), [""; 0]);
 }
 
@@ -70,7 +70,7 @@ fn of_two_that_propose_one_name_the_first_has_it() {
     let reason = ["node web is already proposed by the repository `edge-config`"];
     assert_eq!(told(&holdings, &node, repository("core", Some("p2"))), reason);
     assert_eq!(told(&holdings, &node, repository("third", None)), reason);
-    holdings.own(&node.key, Some("core"));
+    holdings.note_owner(&node.key, Some("core"));
     assert_eq!(told(&holdings, &node, repository("core", Some("p2"))), [""; 0], "an owner waits for nobody");
 }
 
@@ -79,7 +79,7 @@ fn networks_of_different_owners_do_not_overlap_whichever_contains_the_other() {
     let mut holdings = Holdings::default();
     holdings.name_repository("edge", "edge-config");
     let held = network("held", "10.1.0.0/16");
-    holdings.make(&held, Some("edge"));
+    holdings.note_applied(&held, Some("edge"));
     for (cidr, reason) in [
         (
             "10.1.2.0/24",
@@ -125,12 +125,12 @@ fn addresses_and_subnets_are_taken_within_their_network_alone() {
     let mut holdings = Holdings::default();
     let virtual_ip =
         |name: &str| change(Kind::VirtualIp, name, r#"{"primary_holder": "h", "address": "10.1.0.9"}"#);
-    holdings.make(&virtual_ip("a/one"), None);
+    holdings.note_applied(&virtual_ip("a/one"), None);
     let reason = "10.1.0.9 is taken by virtual_ip a/one, owned by no repository";
     assert_eq!(told(&holdings, &virtual_ip("a/two"), repository("core", None)), [reason]);
     assert_eq!(told(&holdings, &virtual_ip("b/two"), repository("core", None)), [""; 0]);
     let peer = |name: &str| change(Kind::Peer, name, r#"{"lan_subnets": ["10.1.0.0/24"]}"#);
-    holdings.make(&peer("a/h1"), None);
+    holdings.note_applied(&peer("a/h1"), None);
     assert_eq!(told(&holdings, &peer("a/h2"), repository("core", None)).len(), 1);
     assert_eq!(told(&holdings, &peer("b/h2"), repository("core", None)), [""; 0]);
 }
@@ -138,7 +138,7 @@ fn addresses_and_subnets_are_taken_within_their_network_alone() {
 #[test]
 fn an_address_lies_inside_its_network_whoever_declares_that() {
     let mut holdings = Holdings::default();
-    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
     let inside = change(Kind::VirtualIp, "a/v", r#"{"primary_holder": "h", "address": "10.1.0.9"}"#);
     let outside = change(Kind::VirtualIp, "a/v", r#"{"primary_holder": "h", "address": "10.2.0.9"}"#);
     assert_eq!(told(&holdings, &inside, repository("core", None)), [""; 0]);
@@ -151,7 +151,7 @@ fn what_refers_to_something_declared_here_and_owned_elsewhere_waits_too() {
     let mut holdings = Holdings::default();
     holdings.name_repository("edge", "edge-config");
     let template = ResourceKey::new(Kind::Template, "t");
-    holdings.own(&template, Some("edge"));
+    holdings.note_owner(&template, Some("edge"));
     let node = change(Kind::Node, "web", r#"{"template": "t"}"#);
     assert_eq!(told(&holdings, &node, repository("core", None)), [""; 0], "a reference across repositories");
     holdings.declare("core", template);
@@ -163,7 +163,7 @@ fn what_refers_to_something_declared_here_and_owned_elsewhere_waits_too() {
 #[test]
 fn what_a_resource_has_already_is_not_asked_for_again() {
     let mut holdings = Holdings::default();
-    holdings.make(&network("held", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("held", "10.1.0.0/16"), Some("edge"));
     let mut edited = network("wanted", "10.1.0.0/16");
     edited.before = edited.after.clone();
     assert_eq!(told(&holdings, &edited, repository("core", None)), [""; 0]);
@@ -179,8 +179,8 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
     };
     let mut holdings = Holdings::default();
     holdings.name_repository("core", "core-config");
-    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
-    holdings.make(&virtual_ip("a/v"), Some("core"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&virtual_ip("a/v"), Some("core"));
     let reason = "10.2.0.0/16 leaves out 10.1.0.9 of virtual_ip a/v, owned by the repository `core-config`";
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [reason]);
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), Claimant::Person), [reason]);
@@ -188,7 +188,7 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
     holdings.release(&virtual_ip("a/v").key);
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
     // One's own move with the network, and what was proposed first counts as well.
-    holdings.make(&virtual_ip("a/own"), Some("edge"));
+    holdings.note_applied(&virtual_ip("a/own"), Some("edge"));
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
     holdings.propose(proposed(&virtual_ip("a/w"), "core", "1"));
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", Some("2"))).len(), 1);
@@ -197,7 +197,7 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
 #[test]
 fn no_peer_announces_the_addresses_of_somebody_elses_network() {
     let mut holdings = Holdings::default();
-    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
     let peer = |subnet: &str| change(Kind::Peer, "a/h", &format!(r#"{{"lan_subnets": ["{subnet}"]}}"#));
     let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
     assert_eq!(told(&holdings, &peer("10.1.0.0/24"), repository("core", None)), [reason]);
@@ -208,7 +208,7 @@ fn no_peer_announces_the_addresses_of_somebody_elses_network() {
 #[test]
 fn what_someone_edited_clashes_with_its_own_repository_too() {
     let mut holdings = Holdings::default();
-    holdings.make(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
     let edited = Claimant::Edited { id: "edge", proposal: "1" };
     let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
     assert_eq!(told(&holdings, &network("b", "10.1.0.0/24"), edited), [reason]);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::side::FileSide;
 use super::{ContentChange, ContentId, text};
+use crate::states::states;
 
 /// Files that are named in one difference; the rest is counted.
 pub const MAX_FILES: usize = 100;
@@ -17,16 +18,16 @@ const MAX_TEXT: usize = 32 * 1024;
 /// Files of so many bytes together are compared for one difference; the rest is named.
 const MAX_COMPARED: u64 = 512 * 1024;
 
-/// What happens to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileChange {
-    /// It comes to be.
-    Added,
-    /// It becomes different.
-    Changed,
-    /// It ceases to be.
-    Removed,
+states! {
+    /// What happens to a file.
+    FileChange {
+        /// It comes to be.
+        Added "added",
+        /// It becomes different.
+        Changed "changed",
+        /// It ceases to be.
+        Removed "removed",
+    }
 }
 
 /// One file that differs.
@@ -73,7 +74,7 @@ impl ContentDifference {
     }
 
     /// The same with a note.
-    pub fn noting(mut self, note: impl Into<String>) -> ContentDifference {
+    pub fn with_note(mut self, note: impl Into<String>) -> ContentDifference {
         self.note = Some(note.into());
         self
     }
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_difference_reads_back_from_its_document() {
-        let mut difference = ContentDifference::new(change()).noting("a note");
+        let mut difference = ContentDifference::new(change()).with_note("a note");
         difference.add("a".to_owned(), &bytes("1\n"), &bytes("2\n"));
         difference.add("b".to_owned(), &FileSide::NotAFile, &FileSide::Large(1 << 40));
         let text = serde_json::to_string(&difference).unwrap();

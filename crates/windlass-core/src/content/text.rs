@@ -31,7 +31,7 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
     if (old.len() + new.len()).saturating_sub(2 * (same_first + same_last)) > MAX_LINES {
         return Err("too many lines differ to show them here");
     }
-    let (shown_old, shown_new) = (Shown::of(before, &old), Shown::of(after, &new));
+    let (shown_old, shown_new) = (MaskedText::of(before, &old), MaskedText::of(after, &new));
     let first = same_first.saturating_sub(CONTEXT);
     let last = same_last.saturating_sub(CONTEXT);
     let diff = TextDiff::configure()
@@ -90,21 +90,21 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 /// The lines of a text without its secrets.
-struct Shown<'t> {
+struct MaskedText<'t> {
     text: &'t str,
     /// Where each line begins, and where the text ends.
     starts: Vec<usize>,
 }
 
-impl<'t> Shown<'t> {
-    fn of(text: &'t str, lines: &[&'t str]) -> Shown<'t> {
+impl<'t> MaskedText<'t> {
+    fn of(text: &'t str, lines: &[&'t str]) -> MaskedText<'t> {
         let mut starts = vec![0];
         let mut end = 0;
         for line in lines {
             end += line.len();
             starts.push(end);
         }
-        Shown { text, starts }
+        MaskedText { text, starts }
     }
 
     fn line(&self, line: usize) -> String {

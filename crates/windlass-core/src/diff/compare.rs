@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::fields::{FieldChange, content_fields, field_changes, hide_secrets};
@@ -13,9 +13,10 @@ use crate::content::ContentChange;
 use crate::desired::Desired;
 use crate::digest::Digest;
 use crate::quote::quoted;
-use crate::remark::Remark;
 use crate::resource::{ResourceKey, Spec};
+use crate::resource_finding::ResourceFinding;
 use crate::shape::{Defaults, choice};
+use crate::states::{self, states};
 
 choice! {
     /// What is done to a resource.
@@ -41,20 +42,26 @@ impl Serialize for Action {
     }
 }
 
-/// Why a resource changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cause {
-    /// The files declare it and it is not accepted.
-    Declared,
-    /// The files declare it differently.
-    Edited,
-    /// It is accepted, nobody owned it, and now these files declare it.
-    Adopted,
-    /// It is accepted, these files declare it, and another repository owns it. It waits until that one gives it up.
-    Contested,
-    /// These files owned it and declare it no longer.
-    Removed,
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Action, D::Error> {
+        states::deserialize(deserializer)
+    }
+}
+
+states! {
+    /// Why a resource changes.
+    Cause {
+        /// The files declare it and it is not accepted.
+        Declared "declared",
+        /// The files declare it differently.
+        Edited "edited",
+        /// It is accepted, nobody owned it, and now these files declare it.
+        Adopted "adopted",
+        /// It is accepted, these files declare it, and another repository owns it. It waits until that one gives it up.
+        Contested "contested",
+        /// These files owned it and declare it no longer.
+        Removed "removed",
+    }
 }
 
 impl Cause {
@@ -134,7 +141,7 @@ pub struct Comparison {
     /// In key order. Ordering for apply is the plan's business.
     pub changes: Vec<Change>,
     /// Resources that another repository owns. Each is among the changes too, and waits.
-    pub problems: Vec<Remark>,
+    pub problems: Vec<ResourceFinding>,
     /// How many accepted resources the repository owns.
     pub owned: usize,
     /// How many declared resources are as they should be.
@@ -188,12 +195,12 @@ pub fn compare(desired: &Desired, accepted: &Accepted, repository: &Owner) -> Co
     comparison
 }
 
-fn owned_elsewhere(key: ResourceKey, current: &AcceptedResource) -> Remark {
+fn owned_elsewhere(key: ResourceKey, current: &AcceptedResource) -> ResourceFinding {
     let owner = match &current.owner {
         Owner::Nobody => "nobody".to_owned(),
         Owner::Repository(name) => format!("the repository {}", quoted(name)),
     };
     let message = format!("the {} {} is owned by {owner}", key.kind, quoted(&key.name));
     let help = "declare it in one repository only; remove it there first to move it here";
-    Remark::on(key, Code::OwnedElsewhere, message, help)
+    ResourceFinding::for_resource(key, Code::OwnedElsewhere, message, help)
 }

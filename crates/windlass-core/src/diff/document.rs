@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::Action;
-use crate::resource::{Home, Kind, ResourceKey};
+use crate::resource::{Kind, KindSection, ResourceKey};
 
 /// Where a kind stands in the document: SD-WAN and federation kinds are grouped.
 fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
-    let home = Home::of(kind);
+    let home = KindSection::of(kind);
     match (home.section, home.member) {
         ([group, ..], Some(member)) => (Some(group), member),
         ([group, section], None) => (Some(group), section),
@@ -17,7 +17,7 @@ fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
 
 /// `{templates: {add, update, delete}, …, sdwan: {networks, …}}` with the names of each, in the order given. Kinds in
 /// which nothing differs are there with empty lists.
-pub fn document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
+pub fn diff_document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
     let mut document = Map::new();
     for kind in Kind::ALL {
         *slot(&mut document, *kind) = json!({"add": [], "update": [], "delete": []});
@@ -27,7 +27,7 @@ pub fn document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>
 }
 
 /// The same with only what differs: `{}` when nothing does.
-pub fn short_document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
+pub fn nonempty_diff_document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
     let mut document = Map::new();
     add_all(&mut document, changes);
     Value::Object(document)
@@ -71,11 +71,11 @@ mod tests {
             (Action::Destroy, ResourceKey::new(Kind::Node, "old")),
         ];
         let changes = || keys.iter().map(|(action, key)| (*action, key));
-        let whole = document(changes());
+        let whole = diff_document(changes());
         assert_eq!(whole["templates"], json!({"add": ["edge-cdn"], "update": [], "delete": []}));
         assert_eq!(whole["sdwan"]["networks"]["add"], json!(["edge-fabric"]));
         assert_eq!(whole["sdwan"]["virtual_ips"], json!({"add": [], "update": [], "delete": []}));
-        assert_eq!(short_document(changes())["nodes"], json!({"delete": ["old"]}));
-        assert_eq!(short_document([]), json!({}));
+        assert_eq!(nonempty_diff_document(changes())["nodes"], json!({"delete": ["old"]}));
+        assert_eq!(nonempty_diff_document([]), json!({}));
     }
 }

@@ -47,7 +47,7 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
         }
         return;
     }
-    let is_secret = path.iter().any(|key| secret::looks_secret(key));
+    let is_secret = path.iter().any(|key| secret::is_secret_key_name(key));
     let shown = |value: &Value| match value {
         Value::Null => Value::Null,
         Value::String(text) if is_secret && !secret::is_literal(text) => value.clone(),
@@ -109,7 +109,7 @@ fn mask_entry(key: &str, value: &mut Value) -> usize {
         Value::String(text) => secret::is_literal(text),
         _ => true,
     };
-    match is_literal && secret::looks_secret(key) {
+    match is_literal && secret::is_secret_key_name(key) {
         true => {
             *value = Value::String(secret::HIDDEN.to_owned());
             1

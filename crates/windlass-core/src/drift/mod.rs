@@ -14,7 +14,7 @@ use crate::resource::{ResourceKey, ResourceMap};
 
 /// What git last said of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DesiredDigests {
     /// What it should be.
     pub digest: Digest,
     /// What was accepted when git, or whoever approved an edited change, last had their way; none if that never was.
@@ -23,7 +23,7 @@ pub struct Wanted {
 
 /// The accepted state of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Present {
+pub struct AcceptedDigest {
     /// What it is.
     pub digest: Digest,
     /// Who may change it.
@@ -32,16 +32,16 @@ pub struct Present {
 
 /// How a difference came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DifferenceOrigin {
     /// Git moved and the change only waits to be approved and applied.
     Pending,
     /// Someone changed the accepted state.
-    ByHand,
+    ManualChange,
 }
 
 /// A resource that is not what git last said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct GitDifference {
     /// Which.
     pub key: ResourceKey,
     /// What would make it as git said.
@@ -51,16 +51,16 @@ pub struct Difference {
     /// The accepted state.
     pub accepted: Option<Digest>,
     /// How it came about.
-    pub origin: Origin,
+    pub origin: DifferenceOrigin,
 }
 
-/// The differences between what a repository wants and the accepted state, in key order. What another repository owns is not
-/// this one's difference: its syncs tell of that.
-pub fn differences(
-    wanted: &ResourceMap<Wanted>,
-    accepted: &ResourceMap<Present>,
+/// The differences between what a repository wants and the accepted state, in key order. What another repository owns is
+/// not this one's difference: its syncs tell of that.
+pub fn git_differences(
+    wanted: &ResourceMap<DesiredDigests>,
+    accepted: &ResourceMap<AcceptedDigest>,
     repository: &Owner,
-) -> Vec<Difference> {
+) -> Vec<GitDifference> {
     let mut found = Vec::new();
     for (kind, name, wanted) in wanted.iter() {
         let present = accepted.get(kind, name);
@@ -73,22 +73,26 @@ pub fn differences(
         };
         let accepted = present.map(|present| present.digest);
         let has_changed_since = wanted.last_agreed.is_some() && (wanted.last_agreed != accepted || !is_ours);
-        found.push(Difference {
+        found.push(GitDifference {
             key: ResourceKey::new(kind, name),
             action,
             desired: Some(wanted.digest),
             accepted,
-            origin: if has_changed_since { Origin::ByHand } else { Origin::Pending },
+            origin: if has_changed_since {
+                DifferenceOrigin::ManualChange
+            } else {
+                DifferenceOrigin::Pending
+            },
         });
     }
     for (kind, name, present) in accepted.iter().filter(|(_, _, present)| present.owner == *repository) {
         if !wanted.contains(kind, name) {
-            found.push(Difference {
+            found.push(GitDifference {
                 key: ResourceKey::new(kind, name),
                 action: Action::Destroy,
                 desired: None,
                 accepted: Some(present.digest),
-                origin: Origin::Pending,
+                origin: DifferenceOrigin::Pending,
             });
         }
     }
@@ -108,14 +112,15 @@ mod tests {
     fn find(
         wanted: Option<(&str, Option<&str>)>,
         accepted: Option<(&str, Owner)>,
-    ) -> Option<(Action, Origin)> {
+    ) -> Option<(Action, DifferenceOrigin)> {
         let key = ResourceKey::new(Kind::Node, "n");
         let wanted = wanted.map(|(text, last_agreed)| {
-            (key.clone(), Wanted { digest: digest(text), last_agreed: last_agreed.map(digest) })
+            (key.clone(), DesiredDigests { digest: digest(text), last_agreed: last_agreed.map(digest) })
         });
-        let accepted = accepted.map(|(text, owner)| (key.clone(), Present { digest: digest(text), owner }));
+        let accepted =
+            accepted.map(|(text, owner)| (key.clone(), AcceptedDigest { digest: digest(text), owner }));
         let ours = Owner::Repository("ours".to_owned());
-        let found = differences(&wanted.into_iter().collect(), &accepted.into_iter().collect(), &ours);
+        let found = git_differences(&wanted.into_iter().collect(), &accepted.into_iter().collect(), &ours);
         found.first().map(|difference| (difference.action, difference.origin))
     }
 
@@ -123,19 +128,25 @@ mod tests {
     fn a_change_by_hand_is_told_from_one_that_waits_for_approval() {
         let ours = || Owner::Repository("ours".to_owned());
         let theirs = || Owner::Repository("theirs".to_owned());
-        assert_eq!(find(Some(("a", None)), None), Some((Action::Create, Origin::Pending)));
+        assert_eq!(find(Some(("a", None)), None), Some((Action::Create, DifferenceOrigin::Pending)));
         assert_eq!(find(Some(("a", Some("a"))), Some(("a", ours()))), None);
         assert_eq!(
             find(Some(("b", Some("a"))), Some(("a", ours()))),
-            Some((Action::Update, Origin::Pending))
+            Some((Action::Update, DifferenceOrigin::Pending))
         );
-        assert_eq!(find(Some(("a", Some("a"))), Some(("x", ours()))), Some((Action::Update, Origin::ByHand)));
-        assert_eq!(find(Some(("a", Some("a"))), None), Some((Action::Create, Origin::ByHand)));
+        assert_eq!(
+            find(Some(("a", Some("a"))), Some(("x", ours()))),
+            Some((Action::Update, DifferenceOrigin::ManualChange))
+        );
+        assert_eq!(
+            find(Some(("a", Some("a"))), None),
+            Some((Action::Create, DifferenceOrigin::ManualChange))
+        );
         assert_eq!(
             find(Some(("a", None)), Some(("x", Owner::Nobody))),
-            Some((Action::Update, Origin::Pending))
+            Some((Action::Update, DifferenceOrigin::Pending))
         );
         assert_eq!(find(Some(("a", Some("a"))), Some(("x", theirs()))), None);
-        assert_eq!(find(None, Some(("x", ours()))), Some((Action::Destroy, Origin::Pending)));
+        assert_eq!(find(None, Some(("x", ours()))), Some((Action::Destroy, DifferenceOrigin::Pending)));
     }
 }

@@ -10,7 +10,7 @@ pub struct Export {
     /// The text of fleet.yaml. It may be larger than a file may be: see [`fleet_files`](super::fleet_files).
     pub text: String,
     /// What could not be said in it.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedResource>,
     /// How many values are masked.
     pub masked: usize,
 }
@@ -21,7 +21,7 @@ pub struct ExportedFiles {
     /// fleet.yaml, and what it includes.
     pub files: Vec<ExportedFile>,
     /// What could not be said in them.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedResource>,
     /// How many values are masked.
     pub masked: usize,
 }
@@ -37,16 +37,16 @@ pub struct ExportedFile {
 
 /// A resource that fleet.yaml cannot declare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedResource {
     /// Which resource.
     pub key: ResourceKey,
     /// Why it cannot be declared.
-    pub why: WhyLeftOut,
+    pub why: OmissionReason,
 }
 
 /// Why a resource cannot be declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyLeftOut {
+pub enum OmissionReason {
     /// It stands inside a network, and the network is not there.
     NetworkMissing,
     /// Its values are nested deeper than a file may nest them.
@@ -55,12 +55,12 @@ pub enum WhyLeftOut {
     TooLarge,
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for OmittedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self.why {
-            WhyLeftOut::NetworkMissing => "its network is not there to declare it in",
-            WhyLeftOut::TooDeep => "its values are nested deeper than a file may nest them",
-            WhyLeftOut::TooLarge => "it is larger than a file may be",
+            OmissionReason::NetworkMissing => "its network is not there to declare it in",
+            OmissionReason::TooDeep => "its values are nested deeper than a file may nest them",
+            OmissionReason::TooLarge => "it is larger than a file may be",
         };
         write!(f, "{}: {why}", self.key)
     }

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exported::{LeftOut, WhyLeftOut};
-use super::form::{Form, HiddenValues};
-use super::node::Node;
+use super::exported::{OmissionReason, OmittedResource};
+use super::form::{HiddenValues, SectionForm};
+use super::node::OutputNode;
 use super::write::{self, STEP};
 use crate::diff::mask_secrets;
-use crate::resource::{Home, Kind, ResourceKey, Spec, member_name};
+use crate::resource::{Kind, KindSection, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
 
@@ -16,9 +16,9 @@ use crate::yaml::MAX_DEPTH;
 const PATHS_TOLD: usize = 100;
 
 /// A fleet about to be written.
-pub(super) struct Fleet {
-    pub(super) sections: Vec<Section>,
-    pub(super) left_out: Vec<LeftOut>,
+pub(super) struct ExportedFleet {
+    pub(super) sections: Vec<SectionText>,
+    pub(super) left_out: Vec<OmittedResource>,
     /// How many values are masked.
     pub(super) masked: usize,
     /// Paths of the repository that resources name: what stands there is not part of an export.
@@ -26,13 +26,13 @@ pub(super) struct Fleet {
 }
 
 /// One section.
-pub(super) struct Section {
+pub(super) struct SectionText {
     pub(super) path: &'static [&'static str],
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<EntryText>,
 }
 
 /// One entry of a section.
-pub(super) struct Entry {
+pub(super) struct EntryText {
     /// What it declares: a resource, and for a network what stands inside it.
     pub(super) declares: Vec<ResourceKey>,
     /// Its lines, without a line end after the last.
@@ -42,26 +42,31 @@ pub(super) struct Entry {
 type ByKind<'r> = BTreeMap<Kind, BTreeMap<&'r str, &'r Spec>>;
 type ByNetwork<'r> = BTreeMap<&'r str, Vec<(&'r str, &'r Spec)>>;
 
-impl Fleet {
+impl ExportedFleet {
     /// Sorts resources into sections.
     pub(super) fn of<'r>(
         resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
-        form: Form,
+        form: SectionForm,
         values: HiddenValues,
-    ) -> Fleet {
+    ) -> ExportedFleet {
         let mut kinds = ByKind::new();
         for (name, spec) in resources {
             kinds.entry(spec.kind()).or_default().insert(name, spec);
         }
         let specs = kinds.values().flat_map(BTreeMap::values);
         let paths = specs.flat_map(|spec| spec.named_paths()).map(str::to_owned).collect();
-        let mut fleet = Fleet { sections: Vec::new(), left_out: homeless(&kinds), masked: 0, paths };
+        let mut fleet = ExportedFleet {
+            sections: Vec::new(),
+            left_out: members_without_network(&kinds),
+            masked: 0,
+            paths,
+        };
         let masking = Masking { values, masked: Cell::new(0) };
-        let members = Members::of(&kinds, &masking);
-        for (kind, specs) in kinds.iter().filter(|(kind, _)| Home::of(**kind).member.is_none()) {
-            let path = Home::of(*kind).section;
+        let members = MembersByNetwork::of(&kinds, &masking);
+        for (kind, specs) in kinds.iter().filter(|(kind, _)| KindSection::of(**kind).member.is_none()) {
+            let path = KindSection::of(*kind).section;
             let description = Description::Record(kind.description());
-            let mut section = Section { path, entries: Vec::new() };
+            let mut section = SectionText { path, entries: Vec::new() };
             for (name, spec) in specs {
                 let mut declares = vec![ResourceKey::new(*kind, *name)];
                 let mut fields = masking.fields(spec, &description);
@@ -71,11 +76,11 @@ impl Fleet {
                 // The file, the section and the entry itself are maps around the values.
                 let depth = fields.iter().map(|(_, value)| value.depth()).max().unwrap_or(0);
                 if path.len() + 2 + depth > MAX_DEPTH {
-                    fleet.leave_out(declares, WhyLeftOut::TooDeep);
+                    fleet.leave_out(declares, OmissionReason::TooDeep);
                     continue;
                 }
-                let text = Named { kind: *kind, name, fields }.into_text(form, path.len() * STEP);
-                section.entries.push(Entry { declares, text });
+                let text = NamedFields { kind: *kind, name, fields }.into_text(form, path.len() * STEP);
+                section.entries.push(EntryText { declares, text });
             }
             fleet.sections.push(section);
         }
@@ -83,8 +88,8 @@ impl Fleet {
         fleet
     }
 
-    pub(super) fn leave_out(&mut self, keys: Vec<ResourceKey>, why: WhyLeftOut) {
-        self.left_out.extend(keys.into_iter().map(|key| LeftOut { key, why }));
+    pub(super) fn leave_out(&mut self, keys: Vec<ResourceKey>, why: OmissionReason) {
+        self.left_out.extend(keys.into_iter().map(|key| OmittedResource { key, why }));
     }
 
     /// The lines fleet.yaml begins with, and which files belong beside it.
@@ -115,7 +120,7 @@ impl Fleet {
     }
 }
 
-impl Section {
+impl SectionText {
     /// The lines before the entries.
     pub(super) fn heading(&self) -> String {
         let lines = self.path.iter().enumerate();
@@ -126,12 +131,12 @@ impl Section {
 /// The lines every fleet.yaml begins with.
 fn head(account: &str, include: &[&str]) -> String {
     let mut fields = vec![
-        ("version".to_owned(), Node::Word("1".to_owned())),
-        ("account".to_owned(), Node::Text(account.to_owned())),
+        ("version".to_owned(), OutputNode::Word("1".to_owned())),
+        ("account".to_owned(), OutputNode::Text(account.to_owned())),
     ];
     if !include.is_empty() {
-        let patterns = include.iter().map(|pattern| Node::Text((*pattern).to_owned())).collect();
-        fields.push(("include".to_owned(), Node::List(patterns)));
+        let patterns = include.iter().map(|pattern| OutputNode::Text((*pattern).to_owned())).collect();
+        fields.push(("include".to_owned(), OutputNode::List(patterns)));
     }
     let mut text = String::new();
     write::entries(&fields, 0, &mut text);
@@ -140,14 +145,14 @@ fn head(account: &str, include: &[&str]) -> String {
 }
 
 /// What stands inside networks, by network.
-struct Members<'r, 'm> {
+struct MembersByNetwork<'r, 'm> {
     masking: &'m Masking,
     /// In the order of the file: the key in the network, and what stands under it.
     kinds: [(&'static str, Kind, ByNetwork<'r>); 2],
 }
 
-impl<'r, 'm> Members<'r, 'm> {
-    fn of(kinds: &ByKind<'r>, masking: &'m Masking) -> Members<'r, 'm> {
+impl<'r, 'm> MembersByNetwork<'r, 'm> {
+    fn of(kinds: &ByKind<'r>, masking: &'m Masking) -> MembersByNetwork<'r, 'm> {
         let by_network = |kind: Kind| {
             let mut networks = ByNetwork::new();
             for (name, spec) in kinds.get(&kind).into_iter().flatten() {
@@ -155,15 +160,15 @@ impl<'r, 'm> Members<'r, 'm> {
             }
             networks
         };
-        let member = |kind| (Home::of(kind).member.unwrap_or_default(), kind, by_network(kind));
-        Members { masking, kinds: [member(Kind::Peer), member(Kind::VirtualIp)] }
+        let member = |kind| (KindSection::of(kind).member.unwrap_or_default(), kind, by_network(kind));
+        MembersByNetwork { masking, kinds: [member(Kind::Peer), member(Kind::VirtualIp)] }
     }
 
     fn put_into(
         &self,
         network: &str,
-        form: Form,
-        fields: &mut Vec<(String, Node)>,
+        form: SectionForm,
+        fields: &mut Vec<(String, OutputNode)>,
         declares: &mut Vec<ResourceKey>,
     ) {
         for (key, kind, networks) in &self.kinds {
@@ -172,7 +177,7 @@ impl<'r, 'm> Members<'r, 'm> {
             let entries = members.iter().map(|(name, spec)| {
                 declares.push(ResourceKey::new(*kind, *name));
                 let fields = self.masking.fields(spec, &description);
-                Named { kind: *kind, name: member_name(name).1, fields }
+                NamedFields { kind: *kind, name: member_name(name).1, fields }
             });
             fields.push(((*key).to_owned(), section(entries, form)));
         }
@@ -180,36 +185,36 @@ impl<'r, 'm> Members<'r, 'm> {
 }
 
 /// A resource with its own name.
-struct Named<'r> {
+struct NamedFields<'r> {
     kind: Kind,
     name: &'r str,
-    fields: Vec<(String, Node)>,
+    fields: Vec<(String, OutputNode)>,
 }
 
-impl Named<'_> {
-    fn into_item(self) -> Node {
-        let name = (Home::of(self.kind).name_key.to_owned(), Node::Text(self.name.to_owned()));
-        Node::Map(std::iter::once(name).chain(self.fields).collect())
+impl NamedFields<'_> {
+    fn into_item(self) -> OutputNode {
+        let name = (KindSection::of(self.kind).name_key.to_owned(), OutputNode::Text(self.name.to_owned()));
+        OutputNode::Map(std::iter::once(name).chain(self.fields).collect())
     }
 
-    fn into_entry(self) -> (String, Node) {
-        (self.name.to_owned(), Node::Map(self.fields))
+    fn into_entry(self) -> (String, OutputNode) {
+        (self.name.to_owned(), OutputNode::Map(self.fields))
     }
 
-    fn into_text(self, form: Form, indent: usize) -> String {
+    fn into_text(self, form: SectionForm, indent: usize) -> String {
         let mut text = String::new();
         match form {
-            Form::List => write::item(&self.into_item(), indent, &mut text),
-            Form::Map => write::entries(&[self.into_entry()], indent, &mut text),
+            SectionForm::List => write::item(&self.into_item(), indent, &mut text),
+            SectionForm::Map => write::entries(&[self.into_entry()], indent, &mut text),
         }
         text
     }
 }
 
-fn section<'r>(entries: impl Iterator<Item = Named<'r>>, form: Form) -> Node {
+fn section<'r>(entries: impl Iterator<Item = NamedFields<'r>>, form: SectionForm) -> OutputNode {
     match form {
-        Form::List => Node::List(entries.map(Named::into_item).collect()),
-        Form::Map => Node::Map(entries.map(Named::into_entry).collect()),
+        SectionForm::List => OutputNode::List(entries.map(NamedFields::into_item).collect()),
+        SectionForm::Map => OutputNode::Map(entries.map(NamedFields::into_entry).collect()),
     }
 }
 
@@ -221,12 +226,12 @@ struct Masking {
 
 impl Masking {
     /// The fields of a spec.
-    fn fields(&self, spec: &Spec, description: &Description) -> Vec<(String, Node)> {
+    fn fields(&self, spec: &Spec, description: &Description) -> Vec<(String, OutputNode)> {
         let mut json = spec.to_json(Defaults::Omit);
         if self.values == HiddenValues::Masked {
             self.masked.set(self.masked.get() + mask_secrets(&mut json));
         }
-        let Node::Map(fields) = Node::of(json, description) else {
+        let OutputNode::Map(fields) = OutputNode::of(json, description) else {
             unreachable!("a spec is a record");
         };
         fields
@@ -234,15 +239,17 @@ impl Masking {
 }
 
 /// Peers and virtual IPs whose network is not there: fleet.yaml declares them inside it.
-fn homeless(kinds: &ByKind<'_>) -> Vec<LeftOut> {
+fn members_without_network(kinds: &ByKind<'_>) -> Vec<OmittedResource> {
     let networks = kinds.get(&Kind::Network);
     let is_there = |name: &str| networks.is_some_and(|networks| networks.contains_key(member_name(name).0));
     let mut left_out = Vec::new();
     for kind in [Kind::Peer, Kind::VirtualIp] {
         for name in kinds.get(&kind).into_iter().flat_map(|specs| specs.keys()) {
             if !is_there(name) {
-                left_out
-                    .push(LeftOut { key: ResourceKey::new(kind, *name), why: WhyLeftOut::NetworkMissing });
+                left_out.push(OmittedResource {
+                    key: ResourceKey::new(kind, *name),
+                    why: OmissionReason::NetworkMissing,
+                });
             }
         }
     }

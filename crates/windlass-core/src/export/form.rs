@@ -2,7 +2,7 @@
 
 /// How sections are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SectionForm {
     /// As lists whose items carry the name.
     List,
     /// As maps keyed by name.

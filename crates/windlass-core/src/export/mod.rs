@@ -13,8 +13,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use self::exported::{Export, ExportedFile, ExportedFiles, LeftOut, WhyLeftOut};
-pub use self::form::{Form, HiddenValues};
+pub use self::exported::{Export, ExportedFile, ExportedFiles, OmissionReason, OmittedResource};
+pub use self::form::{HiddenValues, SectionForm};
 
 use crate::resource::Spec;
 use crate::yaml::MAX_FILE_BYTES;
@@ -23,10 +23,10 @@ use crate::yaml::MAX_FILE_BYTES;
 pub fn fleet_yaml<'r>(
     account: &str,
     resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
-    form: Form,
+    form: SectionForm,
     values: HiddenValues,
 ) -> Export {
-    let fleet = fleet::Fleet::of(resources, form, values);
+    let fleet = fleet::ExportedFleet::of(resources, form, values);
     Export { text: fleet.text(account), left_out: fleet.left_out, masked: fleet.masked }
 }
 
@@ -35,8 +35,8 @@ pub fn fleet_yaml<'r>(
 pub fn fleet_files<'r>(
     account: &str,
     resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,
-    form: Form,
+    form: SectionForm,
     values: HiddenValues,
 ) -> ExportedFiles {
-    split::split(account, fleet::Fleet::of(resources, form, values), MAX_FILE_BYTES)
+    split::split(account, fleet::ExportedFleet::of(resources, form, values), MAX_FILE_BYTES)
 }

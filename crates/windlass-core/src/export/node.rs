@@ -6,43 +6,45 @@ use crate::shape::Description;
 
 /// A value to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum OutputNode {
     /// A number, `true`, `false` or `null`, as it is spelled.
     Word(String),
     /// Text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<OutputNode>),
     /// A map in this order.
-    Map(Vec<(String, Node)>),
+    Map(Vec<(String, OutputNode)>),
 }
 
-impl Node {
+impl OutputNode {
     /// A value, its records' fields in the order in which they are described.
-    pub(super) fn of(value: Value, description: &Description) -> Node {
+    pub(super) fn of(value: Value, description: &Description) -> OutputNode {
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => Node::Word(value.to_string()),
-            Value::String(text) => Node::Text(text),
+            Value::Null | Value::Bool(_) | Value::Number(_) => OutputNode::Word(value.to_string()),
+            Value::String(text) => OutputNode::Text(text),
             Value::Array(items) => {
                 let inner = inner(description);
-                Node::List(items.into_iter().map(|item| Node::of(item, inner)).collect())
+                OutputNode::List(items.into_iter().map(|item| OutputNode::of(item, inner)).collect())
             }
             Value::Object(map) => match description {
                 Description::Record(record) => {
                     let mut map = map;
                     let fields = record.fields.iter();
-                    Node::Map(
+                    OutputNode::Map(
                         fields
                             .filter_map(|field| {
                                 let value = map.remove(field.name)?;
-                                Some((field.name.to_owned(), Node::of(value, &(field.shape)())))
+                                Some((field.name.to_owned(), OutputNode::of(value, &(field.shape)())))
                             })
                             .collect(),
                     )
                 }
                 _ => {
                     let inner = inner(description);
-                    Node::Map(map.into_iter().map(|(key, value)| (key, Node::of(value, inner))).collect())
+                    OutputNode::Map(
+                        map.into_iter().map(|(key, value)| (key, OutputNode::of(value, inner))).collect(),
+                    )
                 }
             },
         }
@@ -51,9 +53,9 @@ impl Node {
     /// How many collections are nested in one another here.
     pub(super) fn depth(&self) -> usize {
         let below = match self {
-            Node::Word(_) | Node::Text(_) => return 0,
-            Node::List(items) => items.iter().map(Node::depth).max(),
-            Node::Map(entries) => entries.iter().map(|(_, value)| value.depth()).max(),
+            OutputNode::Word(_) | OutputNode::Text(_) => return 0,
+            OutputNode::List(items) => items.iter().map(OutputNode::depth).max(),
+            OutputNode::Map(entries) => entries.iter().map(|(_, value)| value.depth()).max(),
         };
         below.unwrap_or(0) + 1
     }

@@ -1,14 +1,14 @@
 //! A fleet → files, each within the limit.
 
-use super::exported::{ExportedFile, ExportedFiles, WhyLeftOut};
-use super::fleet::{Fleet, Section};
+use super::exported::{ExportedFile, ExportedFiles, OmissionReason};
+use super::fleet::{ExportedFleet, SectionText};
 use crate::manifest::FLEET_FILE;
 
 const DIRECTORY: &str = "fleet.d";
 const INCLUDE: &str = "fleet.d/*.yaml";
 
 /// One file if it is small enough, else one or more for each section.
-pub(super) fn split(account: &str, mut fleet: Fleet, limit: usize) -> ExportedFiles {
+pub(super) fn split(account: &str, mut fleet: ExportedFleet, limit: usize) -> ExportedFiles {
     leave_out_oversized(&mut fleet, limit);
     let text = fleet.text(account);
     if text.len() <= limit {
@@ -29,7 +29,7 @@ pub(super) fn split(account: &str, mut fleet: Fleet, limit: usize) -> ExportedFi
 }
 
 /// An entry cannot be continued in another file, so one that fills more than a file cannot be declared.
-fn leave_out_oversized(fleet: &mut Fleet, limit: usize) {
+fn leave_out_oversized(fleet: &mut ExportedFleet, limit: usize) {
     let mut oversized = Vec::new();
     for section in &mut fleet.sections {
         let room = limit.saturating_sub(section.heading().len() + 1);
@@ -39,11 +39,11 @@ fn leave_out_oversized(fleet: &mut Fleet, limit: usize) {
         oversized.extend::<Vec<_>>(refused);
     }
     for entry in oversized {
-        fleet.leave_out(entry.declares, WhyLeftOut::TooLarge);
+        fleet.leave_out(entry.declares, OmissionReason::TooLarge);
     }
 }
 
-fn section_texts(section: &Section, limit: usize) -> Vec<String> {
+fn section_texts(section: &SectionText, limit: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for entry in &section.entries {
         let has_room = |text: &String| text.len() + entry.text.len() < limit;

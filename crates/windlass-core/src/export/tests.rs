@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::fleet::Fleet;
+use super::fleet::ExportedFleet;
 use super::split::split;
 use super::*;
 use crate::diagnostic::has_errors;
-use crate::manifest::{self, Context, Role, read_file};
+use crate::manifest::{self, FileRole, ReadContext, read_file};
 use crate::resource::Kind;
 use crate::shape::Decoder;
 use crate::yaml;
@@ -41,10 +41,10 @@ fn items(resources: &Resources) -> impl Iterator<Item = (&str, &Spec)> {
 
 fn read_back(files: &[ExportedFile]) -> Resources {
     let read = |file: &ExportedFile| {
-        let role = if file.path == "fleet.yaml" { Role::Root } else { Role::Included };
+        let role = if file.path == "fleet.yaml" { FileRole::Root } else { FileRole::Included };
         Arc::new(read_file(&file.path, file.text.as_bytes(), role))
     };
-    let fleet = manifest::assemble(files.iter().map(read).collect(), &Context::offline());
+    let fleet = manifest::assemble(files.iter().map(read).collect(), &ReadContext::offline());
     assert!(!has_errors(&fleet.diagnostics), "{:#?}\n{}", fleet.diagnostics, files[0].text);
     let resources = fleet.desired.resources.iter();
     resources
@@ -68,7 +68,7 @@ fn with_setting(key: &str, value: serde_json::Value) -> Resources {
 }
 
 fn check(resources: &Resources) {
-    for form in [Form::List, Form::Map] {
+    for form in [SectionForm::List, SectionForm::Map] {
         let export = fleet_yaml("acme", items(resources), form, HiddenValues::Shown);
         assert_eq!(export.left_out, []);
         assert_eq!(&read_back(&one_file(&export.text)), resources, "{}", export.text);
@@ -125,8 +125,8 @@ clusters:
     labels:
       env: \"1.0\"
 ";
-    assert_eq!(fleet_yaml("acme", items(&resources), Form::List, HiddenValues::Shown).text, list);
-    let map = fleet_yaml("acme", items(&resources), Form::Map, HiddenValues::Shown).text;
+    assert_eq!(fleet_yaml("acme", items(&resources), SectionForm::List, HiddenValues::Shown).text, list);
+    let map = fleet_yaml("acme", items(&resources), SectionForm::Map, HiddenValues::Shown).text;
     assert!(map.contains("      peers:\n        n1:\n          publicly_reachable: true\n"), "{map}");
     assert!(map.contains("clusters:\n  \"yes\":\n"), "{map}");
 }
@@ -154,7 +154,7 @@ fn a_key_too_long_for_one_line_survives() {
     let mut resources = with_setting("a", serde_json::json!(1));
     let text = format!("template: t\nconfig:\n  ? {}\n  : {{a: [1]}}\n", "k".repeat(5000));
     resources.insert((Kind::Node, "n1".to_owned()), read_spec(Kind::Node, &text));
-    let text = fleet_yaml("acme", items(&resources), Form::Map, HiddenValues::Shown).text;
+    let text = fleet_yaml("acme", items(&resources), SectionForm::Map, HiddenValues::Shown).text;
     assert_eq!(read_back(&one_file(&text)), resources);
 }
 
@@ -173,7 +173,7 @@ fn what_has_no_network_or_is_too_deep_is_left_out_and_named() {
         let module = serde_json::json!({ "config": { "a": value } });
         resources.insert(key(Kind::Module, name), spec(Kind::Module, &module));
     }
-    let export = fleet_yaml("acme", items(&resources), Form::List, HiddenValues::Shown);
+    let export = fleet_yaml("acme", items(&resources), SectionForm::List, HiddenValues::Shown);
     let left_out: Vec<String> = export.left_out.iter().map(ToString::to_string).collect();
     assert_eq!(
         left_out,
@@ -197,12 +197,14 @@ fn a_large_fleet_becomes_files_and_each_keeps_the_limit() {
         resources.insert((Kind::Cluster, format!("c-{number:03}")), spec(Kind::Cluster, &cluster));
     }
     for limit in [400, 4000, 12_000, 60_000] {
-        let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), limit);
+        let exported =
+            split("acme", ExportedFleet::of(items(&resources), SectionForm::Map, HiddenValues::Shown), limit);
         assert!(exported.files.iter().all(|file| file.text.len() <= limit), "{limit}");
         assert_eq!(read_back(&exported.files), resources, "{limit}");
         assert_eq!(exported.files.len() == 1, limit == 60_000);
     }
-    let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), 12_000);
+    let exported =
+        split("acme", ExportedFleet::of(items(&resources), SectionForm::Map, HiddenValues::Shown), 12_000);
     let paths: Vec<&str> = exported.files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "fleet.yaml",
@@ -218,8 +220,9 @@ fn a_large_fleet_becomes_files_and_each_keeps_the_limit() {
         exported.files[0].text
     );
 
-    let exported = split("acme", Fleet::of(items(&resources), Form::Map, HiddenValues::Shown), 150);
-    let sizes = exported.left_out.iter().filter(|left_out| left_out.why == WhyLeftOut::TooLarge).count();
+    let exported =
+        split("acme", ExportedFleet::of(items(&resources), SectionForm::Map, HiddenValues::Shown), 150);
+    let sizes = exported.left_out.iter().filter(|left_out| left_out.why == OmissionReason::TooLarge).count();
     assert!(sizes > 0 && exported.files.iter().all(|file| file.text.len() <= 150));
     assert_eq!(read_back(&exported.files).len() + sizes, resources.len());
 }

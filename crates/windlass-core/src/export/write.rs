@@ -1,6 +1,6 @@
 //! Nodes → YAML by indentation, in the layout that `windlass fmt` keeps.
 
-use super::node::Node;
+use super::node::OutputNode;
 use crate::yaml::{block_lines, inline};
 
 /// A list of plain values stands on its line if the line then has at most this many characters.
@@ -13,7 +13,7 @@ const MAX_KEY: usize = 1000;
 pub(super) const STEP: usize = 2;
 
 /// Appends the entries of a map, each beginning a line at this indentation.
-pub(super) fn entries(entries: &[(String, Node)], indent: usize, out: &mut String) {
+pub(super) fn entries(entries: &[(String, OutputNode)], indent: usize, out: &mut String) {
     for (key, value) in entries {
         start_line(indent, out);
         entry(key, value, indent, out);
@@ -21,23 +21,23 @@ pub(super) fn entries(entries: &[(String, Node)], indent: usize, out: &mut Strin
 }
 
 /// Appends an item of a list, beginning a line at this indentation.
-pub(super) fn item(value: &Node, indent: usize, out: &mut String) {
+pub(super) fn item(value: &OutputNode, indent: usize, out: &mut String) {
     start_line(indent, out);
     item_here(value, indent, out);
 }
 
 /// Appends an item of a list where the line stands; what it holds begins behind the dash.
-fn item_here(value: &Node, indent: usize, out: &mut String) {
+fn item_here(value: &OutputNode, indent: usize, out: &mut String) {
     out.push('-');
     let inner = indent + STEP;
     match (value, flow(value)) {
-        (Node::Map(map), None) => {
+        (OutputNode::Map(map), None) => {
             for (position, (key, value)) in map.iter().enumerate() {
                 begin_inner(position, inner, out);
                 entry(key, value, inner, out);
             }
         }
-        (Node::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
+        (OutputNode::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
             for (position, item) in items.iter().enumerate() {
                 begin_inner(position, inner, out);
                 item_here(item, inner, out);
@@ -55,7 +55,7 @@ fn begin_inner(position: usize, indent: usize, out: &mut String) {
 }
 
 /// Appends a key and its value.
-pub(super) fn entry(key: &str, value: &Node, indent: usize, out: &mut String) {
+pub(super) fn entry(key: &str, value: &OutputNode, indent: usize, out: &mut String) {
     let key = inline(key);
     match key.chars().count() > MAX_KEY {
         true => {
@@ -73,8 +73,8 @@ pub(super) fn entry(key: &str, value: &Node, indent: usize, out: &mut String) {
 }
 
 /// Appends a value behind a colon or a dash: on the line, or on lines of its own at this indentation.
-fn after(value: &Node, indent: usize, out: &mut String) {
-    if let Node::Text(text) = value
+fn after(value: &OutputNode, indent: usize, out: &mut String) {
+    if let OutputNode::Text(text) = value
         && let Some((header, lines)) = block_lines(text)
     {
         out.push(' ');
@@ -89,10 +89,10 @@ fn after(value: &Node, indent: usize, out: &mut String) {
         return;
     }
     match (value, flow(value)) {
-        (Node::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
+        (OutputNode::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
             items.iter().for_each(|inner| item(inner, indent, out));
         }
-        (Node::Map(map), None) => entries(map, indent, out),
+        (OutputNode::Map(map), None) => entries(map, indent, out),
         (_, line) => {
             out.push(' ');
             out.push_str(&line.unwrap_or_default());
@@ -101,18 +101,18 @@ fn after(value: &Node, indent: usize, out: &mut String) {
 }
 
 /// The value on one line, if it is one that reads well so: a scalar, a list of scalars, nothing.
-fn flow(value: &Node) -> Option<String> {
+fn flow(value: &OutputNode) -> Option<String> {
     match value {
-        Node::Word(word) => Some(word.clone()),
-        Node::Text(text) => Some(inline(text)),
-        Node::Map(entries) => entries.is_empty().then(|| "{}".to_owned()),
-        Node::List(items) => {
+        OutputNode::Word(word) => Some(word.clone()),
+        OutputNode::Text(text) => Some(inline(text)),
+        OutputNode::Map(entries) => entries.is_empty().then(|| "{}".to_owned()),
+        OutputNode::List(items) => {
             let words: Option<Vec<String>> = items
                 .iter()
                 .map(|item| match item {
-                    Node::Text(text) if block_lines(text).is_some() => None,
-                    Node::Word(_) | Node::Text(_) => flow(item),
-                    Node::List(_) | Node::Map(_) => None,
+                    OutputNode::Text(text) if block_lines(text).is_some() => None,
+                    OutputNode::Word(_) | OutputNode::Text(_) => flow(item),
+                    OutputNode::List(_) | OutputNode::Map(_) => None,
                 })
                 .collect();
             Some(format!("[{}]", words?.join(", ")))

@@ -1,6 +1,6 @@
 //! Everyone who had a hand in a change. Where a rule says `not_author`, none of them can approve it.
 
-use std::fmt;
+use crate::states::states;
 
 /// People whom the commits of one change name. Whoever writes a commit can name anybody, so there is an end to it; a list
 /// that ends here says so.
@@ -18,55 +18,27 @@ pub struct Contributor {
     pub person: String,
 }
 
-/// How someone had a hand in a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ContributorRole {
-    /// Wrote a commit.
-    Author,
-    /// Made a commit of what someone wrote.
-    Committer,
-    /// Is named as a co-author in a commit's message.
-    CoAuthor,
-    /// Signed the commit.
-    Signer,
-    /// Pushed the commit, as the forge's webhook says.
-    Pusher,
-    /// Edited the proposal.
-    Editor,
-    /// Changed the resource directly.
-    Writer,
+states! {
+    /// How someone had a hand in a change.
+    ContributorRole {
+        /// Wrote a commit.
+        Author "author",
+        /// Made a commit of what someone wrote.
+        Committer "committer",
+        /// Is named as a co-author in a commit's message.
+        CoAuthor "co_author",
+        /// Signed the commit.
+        Signer "signer",
+        /// Pushed the commit, as the forge's webhook says.
+        Pusher "pusher",
+        /// Edited the proposal.
+        Editor "editor",
+        /// Changed the resource directly.
+        Writer "writer",
+    }
 }
 
 impl ContributorRole {
-    /// Every role.
-    pub const ALL: &'static [ContributorRole] = &[
-        ContributorRole::Author,
-        ContributorRole::Committer,
-        ContributorRole::CoAuthor,
-        ContributorRole::Signer,
-        ContributorRole::Pusher,
-        ContributorRole::Editor,
-        ContributorRole::Writer,
-    ];
-
-    /// The spelling in the API and the database.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            ContributorRole::Author => "author",
-            ContributorRole::Committer => "committer",
-            ContributorRole::CoAuthor => "co_author",
-            ContributorRole::Signer => "signer",
-            ContributorRole::Pusher => "pusher",
-            ContributorRole::Editor => "editor",
-            ContributorRole::Writer => "writer",
-        }
-    }
-
-    /// The role of this spelling.
-    pub fn from_slug(slug: &str) -> Option<ContributorRole> {
-        ContributorRole::ALL.iter().copied().find(|role| role.slug() == slug)
-    }
-
     /// Whether it is a commit's own text that says who is in this role.
     const fn is_named_by_commit(self) -> bool {
         matches!(self, ContributorRole::Author | ContributorRole::Committer | ContributorRole::CoAuthor)
@@ -94,43 +66,22 @@ impl Contributor {
     }
 }
 
-/// Why a list of contributors may lack someone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContributorsGap {
-    /// There are more people than are kept.
-    TooManyPeople,
-    /// The history between the commit that was last made use of and the tip is not known, or too long to follow.
-    HistoryNotFollowed,
-    /// The repository reads from elsewhere than before, so that nothing tells which commits are new.
-    SourceChanged,
+states! {
+    /// Why a list of contributors may lack someone.
+    ContributorsGap {
+        /// There are more people than are kept.
+        TooManyPeople "too_many_people",
+        /// The history between the commit that was last made use of and the tip is not known, or too long to follow.
+        HistoryNotFollowed "history_not_followed",
+        /// The repository reads from elsewhere than before, so that nothing tells which commits are new.
+        SourceChanged "source_changed",
+    }
 }
 
 impl ContributorsGap {
-    /// Every one.
-    pub const ALL: &'static [ContributorsGap] = &[
-        ContributorsGap::TooManyPeople,
-        ContributorsGap::HistoryNotFollowed,
-        ContributorsGap::SourceChanged,
-    ];
-
-    /// The spelling in the database.
-    pub const fn slug(self) -> &'static str {
+    /// The reason for people.
+    pub const fn reason(self) -> &'static str {
         match self {
-            ContributorsGap::TooManyPeople => "too_many_people",
-            ContributorsGap::HistoryNotFollowed => "history_not_followed",
-            ContributorsGap::SourceChanged => "source_changed",
-        }
-    }
-
-    /// The gap of this spelling.
-    pub fn from_slug(slug: &str) -> Option<ContributorsGap> {
-        ContributorsGap::ALL.iter().copied().find(|gap| gap.slug() == slug)
-    }
-}
-
-impl fmt::Display for ContributorsGap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
             ContributorsGap::TooManyPeople => "more people had a hand in it than are kept",
             ContributorsGap::HistoryNotFollowed => {
                 "its history could not be followed back to the commit that was read before"
@@ -138,7 +89,7 @@ impl fmt::Display for ContributorsGap {
             ContributorsGap::SourceChanged => {
                 "the repository's source or signers changed, so that nothing tells which of its commits are new"
             }
-        })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::shape::{Decoder, Segment};
-use crate::yaml::{Content, NodeRef};
+use crate::yaml::{NodeRef, YamlContent};
 
 /// Refuses keys with an empty list: it would fit everything, where whoever emptied it most likely meant nothing.
 pub(super) fn refuse_empty<'t>(keys: &[&'static str], node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
@@ -11,9 +11,9 @@ pub(super) fn refuse_empty<'t>(keys: &[&'static str], node: NodeRef<'t>, decoder
     for key in keys {
         let Some(value) = node.get(key) else { continue };
         let is_empty = match value.content() {
-            Content::Sequence(items) => items.len() == 0,
-            Content::Mapping(entries) => entries.len() == 0,
-            Content::Scalar(_) => false,
+            YamlContent::Sequence(items) => items.len() == 0,
+            YamlContent::Mapping(entries) => entries.len() == 0,
+            YamlContent::Scalar(_) => false,
         };
         if is_empty {
             let finding = Finding::new(Code::BadValue, value.span(), format!("`{key}` is empty"))

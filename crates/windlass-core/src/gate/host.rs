@@ -6,7 +6,7 @@ use crate::resource::{Kind, ResourceKey, Spec, member_name};
 /// A resource of another repository that a change attaches something to. The rules that restrain changes of the host hold
 /// for what is attached to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Host<'a> {
+pub struct HostResource<'a> {
     /// Which resource.
     pub key: &'a ResourceKey,
     /// The repository that owns it.

@@ -6,9 +6,10 @@ use super::approver::Approvers;
 use super::contributor::{ContributorRole, is_same_person};
 use super::halt::{FailedSync, Halt};
 use super::policy::{Policy, PolicyAction, PolicyRule};
-use super::subject::{Approval, AutoApply, ContentOrigin, Given, Subject};
-use super::window::Opening;
+use super::subject::{ApprovalFacts, AutoApply, ContentOrigin, GateSubject, GivenApprovals};
+use super::window::WindowOpening;
 use crate::diff::Action;
+use crate::states::states;
 use crate::time::Timestamp;
 
 /// What the policy and the approvals say about a change at a moment.
@@ -46,6 +47,29 @@ pub enum Consent {
     },
 }
 
+states! {
+    /// Whether a change was agreed to.
+    ConsentState as Consent {
+        /// People or a rule agreed to it.
+        Granted "granted",
+        /// People have to approve first.
+        Needed "needed",
+        /// Nobody can agree to it.
+        Refused "refused",
+    }
+}
+
+impl Consent {
+    /// The same in a word.
+    pub const fn state(&self) -> ConsentState {
+        match self {
+            Consent::Granted { .. } => ConsentState::Granted,
+            Consent::Needed { .. } => ConsentState::Needed,
+            Consent::Refused { .. } => ConsentState::Refused,
+        }
+    }
+}
+
 /// By whom or what a change was agreed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantedBy {
@@ -75,7 +99,7 @@ pub enum Hold {
     /// No window of the rule is open.
     OutsideWindows {
         /// When the next one opens.
-        next: Option<Opening>,
+        next: Option<WindowOpening>,
     },
     /// The account is halted.
     Halted(Halt),
@@ -119,24 +143,34 @@ impl Judgement {
 
 /// Whether a change may be applied. The first rule that matches decides; without one, one approval is needed. Of an edited
 /// proposal, both what the commit declares and what it was edited to are judged, and the stricter judgement holds.
-pub fn judge(policy: &Policy, subject: &Subject<'_>, given: Given<'_>, now: Timestamp) -> Judgement {
+pub fn judge(
+    policy: &Policy,
+    subject: &GateSubject<'_>,
+    given: GivenApprovals<'_>,
+    now: Timestamp,
+) -> Judgement {
     let rules = DecidingRules::of(policy, subject);
     let consent = match verdict(&rules, subject) {
-        Verdict::Refuse(reason) => Consent::Refused { reason },
-        Verdict::Grant(by) => Consent::Granted { by },
-        Verdict::Ask => rules.consent(subject, given),
+        RuleDecision::Refuse(reason) => Consent::Refused { reason },
+        RuleDecision::Grant(by) => Consent::Granted { by },
+        RuleDecision::Ask => rules.consent(subject, given),
     };
     let hold = rules.given().find_map(|rule| outside_windows(rule, now)).into_iter().collect();
     Judgement { rule: rules.strictest().map(|rule| rule.name.to_string()), consent, hold }
 }
 
 /// Why this person cannot approve the change; nothing if they can.
-pub fn why_not(policy: &Policy, subject: &Subject<'_>, given: Given<'_>, person: &str) -> Option<String> {
+pub fn why_cannot_approve(
+    policy: &Policy,
+    subject: &GateSubject<'_>,
+    given: GivenApprovals<'_>,
+    person: &str,
+) -> Option<String> {
     let rules = DecidingRules::of(policy, subject);
     match verdict(&rules, subject) {
-        Verdict::Refuse(reason) => return Some(reason),
-        Verdict::Grant(_) => return Some("no approval is needed".to_owned()),
-        Verdict::Ask => {}
+        RuleDecision::Refuse(reason) => return Some(reason),
+        RuleDecision::Grant(_) => return Some("no approval is needed".to_owned()),
+        RuleDecision::Ask => {}
     }
     if let Some((role, rule)) = rules.excluded_as(subject, person) {
         return Some(format!(
@@ -157,45 +191,48 @@ pub fn why_not(policy: &Policy, subject: &Subject<'_>, given: Given<'_>, person:
 }
 
 /// Why an approval of a change does not count; nothing if it does.
-pub fn why_it_does_not_count(
+pub fn why_approval_does_not_count(
     policy: &Policy,
-    subject: &Subject<'_>,
-    approval: &Approval<'_>,
+    subject: &GateSubject<'_>,
+    approval: &ApprovalFacts<'_>,
     approvers: &Approvers,
 ) -> Option<String> {
     DecidingRules::of(policy, subject).why_not_counted(subject, approval, approvers)
 }
 
 /// What is decided before anyone is asked.
-enum Verdict {
+enum RuleDecision {
     Refuse(String),
     Grant(GrantedBy),
     Ask,
 }
 
-fn verdict(rules: &DecidingRules<'_>, subject: &Subject<'_>) -> Verdict {
+fn verdict(rules: &DecidingRules<'_>, subject: &GateSubject<'_>) -> RuleDecision {
     if let Some(rule) = rules.given().find(|rule| rule.action == PolicyAction::Block) {
-        return Verdict::Refuse(with_reason(format!("the rule `{}` blocks it", rule.name), &rule.reason));
+        return RuleDecision::Refuse(with_reason(
+            format!("the rule `{}` blocks it", rule.name),
+            &rule.reason,
+        ));
     }
     // What someone typed is approved by people alone: otherwise they could type what a rule approves. And what another
     // repository owns is restrained by rules about that one, which a rule about this one must not get round.
     let (ContentOrigin::Commit, false, [rule]) = (subject.content, subject.is_contested, rules.0.as_slice())
     else {
-        return Verdict::Ask;
+        return RuleDecision::Ask;
     };
     if subject.auto_apply == AutoApply::On && subject.change != Action::Destroy {
-        return Verdict::Grant(GrantedBy::AutoApply);
+        return RuleDecision::Grant(GrantedBy::AutoApply);
     }
     // What is gone stays gone, so a rule lets a destroy through only where it says that it means destroys.
     let is_meant = subject.change != Action::Destroy || rule.is_some_and(names_destroys);
     match rule.map(|rule| rule.action) {
         Some(PolicyAction::AutoApprove) if is_meant => {
-            Verdict::Grant(GrantedBy::Policy { notify: Notify::No })
+            RuleDecision::Grant(GrantedBy::Policy { notify: Notify::No })
         }
         Some(PolicyAction::NotifyAndProceed) if is_meant => {
-            Verdict::Grant(GrantedBy::Policy { notify: Notify::Yes })
+            RuleDecision::Grant(GrantedBy::Policy { notify: Notify::Yes })
         }
-        _ => Verdict::Ask,
+        _ => RuleDecision::Ask,
     }
 }
 
@@ -208,23 +245,23 @@ fn names_destroys(rule: &PolicyRule) -> bool {
 struct DecidingRules<'p>(Vec<Option<&'p PolicyRule>>);
 
 /// Approvals that count, and why the others do not.
-struct Counted {
+struct CountedApprovals {
     people: Vec<String>,
     ignored: Vec<String>,
 }
 
 impl<'p> DecidingRules<'p> {
-    fn of(policy: &'p Policy, subject: &Subject<'_>) -> DecidingRules<'p> {
-        let first = |subject: &Subject<'_>| policy.rules.iter().find(|rule| rule.matches(subject));
+    fn of(policy: &'p Policy, subject: &GateSubject<'_>) -> DecidingRules<'p> {
+        let first = |subject: &GateSubject<'_>| policy.rules.iter().find(|rule| rule.matches(subject));
         let mut rules = vec![first(subject)];
         if let ContentOrigin::Edited { declared } = subject.content {
-            rules.push(first(&Subject { after: declared, ..*subject }));
+            rules.push(first(&GateSubject { after: declared, ..*subject }));
         }
         for host in subject.hosts {
             let files: Vec<&str> = host.file.into_iter().collect();
             let as_host = [first(&host.asked_by_owner(subject)), first(&host.updated(subject, &files))];
             // Whoever lets changes of the host through did not mean what others attach to it.
-            rules.extend(as_host.into_iter().filter(|rule| rule.is_some_and(PolicyRule::restrains)));
+            rules.extend(as_host.into_iter().filter(|rule| rule.is_some_and(PolicyRule::requires_people)));
         }
         DecidingRules(rules)
     }
@@ -241,20 +278,24 @@ impl<'p> DecidingRules<'p> {
 
     /// How many approvals are needed. Where someone may be missing among those who cannot approve, one of the approvals
     /// may be theirs, so that one more is needed.
-    fn need(&self, subject: &Subject<'_>) -> usize {
+    fn need(&self, subject: &GateSubject<'_>) -> usize {
         let needed = |rule| approvals_of(rule) + usize::from(guards_against_unknown(rule, subject));
         self.given().map(needed).max().unwrap_or(1)
     }
 
     /// Whether this person may not approve because they had a hand in the change: in which role, and by which rule.
-    fn excluded_as(&self, subject: &Subject<'_>, person: &str) -> Option<(ContributorRole, &'p PolicyRule)> {
+    fn excluded_as(
+        &self,
+        subject: &GateSubject<'_>,
+        person: &str,
+    ) -> Option<(ContributorRole, &'p PolicyRule)> {
         let rule = self.given().find(|rule| rule.not_author)?;
         let people = subject.contributors.people();
         let contributor = people.iter().find(|contributor| is_same_person(&contributor.person, person))?;
         Some((contributor.role, rule))
     }
 
-    fn count(&self, subject: &Subject<'_>, given: Given<'_>) -> Counted {
+    fn count(&self, subject: &GateSubject<'_>, given: GivenApprovals<'_>) -> CountedApprovals {
         let mut people: Vec<String> = Vec::new();
         let mut ignored: Vec<(&str, String)> = Vec::new();
         let has = |people: &[String], person: &str| people.iter().any(|other| is_same_person(other, person));
@@ -264,26 +305,26 @@ impl<'p> DecidingRules<'p> {
                 continue;
             }
             match self.why_not_counted(subject, approval, given.approvers) {
-                Some(why_not) => ignored.push((approver, why_not)),
+                Some(why_cannot_approve) => ignored.push((approver, why_cannot_approve)),
                 None => people.push(approver.to_owned()),
             }
         }
         ignored.retain(|(approver, _)| !has(&people, approver));
         let ignored =
             ignored.iter().map(|(approver, why)| format!("the approval of {approver} {why}")).collect();
-        Counted { people, ignored }
+        CountedApprovals { people, ignored }
     }
 
     fn why_not_counted(
         &self,
-        subject: &Subject<'_>,
-        approval: &Approval<'_>,
+        subject: &GateSubject<'_>,
+        approval: &ApprovalFacts<'_>,
         approvers: &Approvers,
     ) -> Option<String> {
         if approval.digest != subject.digest {
             return Some("was for another state of this change".to_owned());
         }
-        if let Some(why) = approval.fallen {
+        if let Some(why) = approval.lapsed {
             return Some(format!("no longer counts: {why}"));
         }
         if !approvers.include(approval.approver) {
@@ -293,7 +334,7 @@ impl<'p> DecidingRules<'p> {
         Some(format!("does not count, because they are {}", role.phrase()))
     }
 
-    fn consent(&self, subject: &Subject<'_>, given: Given<'_>) -> Consent {
+    fn consent(&self, subject: &GateSubject<'_>, given: GivenApprovals<'_>) -> Consent {
         let counted = self.count(subject, given);
         let (have, need) = (counted.people.len(), self.need(subject));
         if have >= need {
@@ -306,18 +347,19 @@ impl<'p> DecidingRules<'p> {
     }
 
     /// Why one approval more is needed than the rules say.
-    fn asks_one_more(&self, subject: &Subject<'_>) -> Option<String> {
+    fn asks_one_more(&self, subject: &GateSubject<'_>) -> Option<String> {
         let gap = subject.contributors.gap()?;
         let rule = self.given().find(|rule| rule.not_author)?;
         Some(format!(
             "the rule `{}` needs one approval more than it says, because someone may be missing among the contributors, \
-             who cannot approve: {gap}",
-            rule.name
+             who cannot approve: {}",
+            rule.name,
+            gap.reason()
         ))
     }
 
     /// Why approvals are needed.
-    fn asks(&self, subject: &Subject<'_>) -> String {
+    fn asks(&self, subject: &GateSubject<'_>) -> String {
         let asking = self.strictest().filter(|rule| match (subject.content, subject.is_contested) {
             (ContentOrigin::Commit, false) => true,
             _ => rule.action == PolicyAction::RequireApproval,
@@ -347,7 +389,7 @@ fn approvals_of(rule: &PolicyRule) -> usize {
 }
 
 /// Whether a rule keeps contributors from approving while not all of them are known.
-fn guards_against_unknown(rule: &PolicyRule, subject: &Subject<'_>) -> bool {
+fn guards_against_unknown(rule: &PolicyRule, subject: &GateSubject<'_>) -> bool {
     rule.not_author && subject.contributors.gap().is_some()
 }
 

@@ -27,13 +27,16 @@ pub use contributor::{
     Contributor, ContributorRole, Contributors, ContributorsGap, MAX_NAMED, MAX_PUSHERS, unread_history_gap,
 };
 pub use halt::{FailedSync, Halt};
-pub use host::{Host, hosts_of};
+pub use host::{HostResource, hosts_of};
 pub use identity::RepositoryIdentity;
-pub use judge::{Consent, GrantedBy, Hold, Judgement, Notify, judge, why_it_does_not_count, why_not};
+pub use judge::{
+    Consent, ConsentState, GrantedBy, Hold, Judgement, Notify, judge, why_approval_does_not_count,
+    why_cannot_approve,
+};
 pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
-pub use repository::{RepositoryChange, RepositorySettings, why_an_approver};
+pub use repository::{RepositoryChange, RepositorySettings, why_approver_required};
 pub use review::{ReviewProblem, check_review};
-pub use subject::{Approval, AutoApply, ContentOrigin, Given, Subject, binding};
-pub use window::{ClockTime, Opening, PolicyWindow, Weekday, Zone};
+pub use subject::{ApprovalFacts, AutoApply, ContentOrigin, GateSubject, GivenApprovals, approval_digest};
+pub use window::{ClockTime, PolicyTimeZone, PolicyWindow, Weekday, WindowOpening};

@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::identity::RepositoryIdentity;
 use crate::quote::quoted;
-use crate::shape::{Complaint, TextValue};
+use crate::shape::{InvalidText, TextValue};
 
 /// Longer than any name or path of a fleet needs; bounds what compiling a pattern can cost.
 const MAX_PATTERN: usize = 256;
@@ -47,8 +47,8 @@ macro_rules! pattern {
             const WHAT: &'static str = $what;
             const PATTERN: Option<&'static str> = Some("^[^\\u0000]{1,256}$");
 
-            fn read(text: &str) -> Result<Self, Complaint> {
-                let refuse = |help: &str| Complaint::value(format!("{} is not a glob", quoted(text))).help(help);
+            fn read(text: &str) -> Result<Self, InvalidText> {
+                let refuse = |help: &str| InvalidText::value(format!("{} is not a glob", quoted(text))).help(help);
                 if text.is_empty() || text.chars().count() > MAX_PATTERN || text.chars().any(char::is_control) {
                     return Err(refuse("use 1 to 256 characters, like `edge-*`"));
                 }
@@ -132,7 +132,7 @@ impl TextValue for RepositoryPattern {
     const WHAT: &'static str = "a repository's name, or a glob over names";
     const PATTERN: Option<&'static str> = NamePattern::PATTERN;
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         Ok(RepositoryPattern { glob: NamePattern::read(text)?, bound: None })
     }
 }

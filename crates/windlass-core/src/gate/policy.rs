@@ -8,8 +8,8 @@ use super::empty::refuse_empty;
 use super::identity::RepositoryIdentity;
 use super::pattern::{NamePattern, PathPattern, RepositoryPattern};
 use super::window::PolicyWindow;
-use crate::code::{Code, Severity};
-use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort};
+use crate::code::{Code, ProblemSeverity};
+use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort_diagnostics};
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::quote::quoted;
@@ -106,10 +106,10 @@ impl Policy {
             policy = Policy::decode(tree.root(), &mut decoder);
             findings.extend(decoder.into_findings());
         }
-        let is_sound = findings.iter().all(|finding| finding.code.severity() != Severity::Error);
+        let is_sound = findings.iter().all(|finding| finding.code.severity() != ProblemSeverity::Error);
         let lines = LineIndex::new(text);
         let mut problems = findings.into_iter().map(|finding| lines.place(file, finding)).collect();
-        sort(&mut problems);
+        sort_diagnostics(&mut problems);
         (policy.filter(|_| is_sound), problems)
     }
 
@@ -184,7 +184,7 @@ impl Default for Policy {
 
 impl PolicyRule {
     /// Whether the rule can be about changes of this repository, or of none.
-    pub(super) fn is_about(&self, repository: Option<&RepositoryIdentity<'_>>) -> bool {
+    pub(super) fn applies_to_repository(&self, repository: Option<&RepositoryIdentity<'_>>) -> bool {
         let Some(subjects) = &self.subjects else { return true };
         let named = &subjects.repositories;
         named.is_empty()
@@ -197,7 +197,7 @@ impl PolicyRule {
     }
 
     /// Whether the rule is about every change of the repositories it is about.
-    pub(super) fn is_about_everything(&self) -> bool {
+    pub(super) fn matches_every_change(&self) -> bool {
         let Some(subjects) = &self.subjects else { return true };
         let PolicyMatch { kinds, changes, repositories: _, names, paths, labels } = subjects;
         kinds.is_empty() && changes.is_empty() && names.is_empty() && paths.is_empty() && labels.is_empty()

@@ -2,7 +2,7 @@
 //!
 //! A rule that approves without people, and `auto_apply`, trust what a repository reads: from where, on which branch,
 //! under which path, signed by whom. Whoever changes that decides what will be approved, so they must be allowed to
-//! approve. [`why_an_approver`] is the one place that answers.
+//! approve. [`why_approver_required`] is the one place that answers.
 
 use super::identity::RepositoryIdentity;
 use super::policy::{Policy, PolicyAction, PolicyRule};
@@ -57,10 +57,10 @@ impl Policy {
     /// The rule that could let a change of this repository through without people, if any could. A rule that asks or
     /// blocks everything of the repository hides those after it.
     pub fn permissive_rule(&self, repository: &RepositoryIdentity<'_>) -> Option<&PolicyRule> {
-        for rule in self.rules.iter().filter(|rule| rule.is_about(Some(repository))) {
+        for rule in self.rules.iter().filter(|rule| rule.applies_to_repository(Some(repository))) {
             match rule.action {
                 PolicyAction::AutoApprove | PolicyAction::NotifyAndProceed => return Some(rule),
-                PolicyAction::RequireApproval | PolicyAction::Block if rule.is_about_everything() => {
+                PolicyAction::RequireApproval | PolicyAction::Block if rule.matches_every_change() => {
                     return None;
                 }
                 PolicyAction::RequireApproval | PolicyAction::Block => {}
@@ -71,17 +71,21 @@ impl Policy {
 
     /// The first rule that means this repository by its `repositories`, whatever it does.
     fn rule_naming(&self, repository: &RepositoryIdentity<'_>) -> Option<&PolicyRule> {
-        self.rules.iter().find(|rule| rule.names_repositories() && rule.is_about(Some(repository)))
+        self.rules
+            .iter()
+            .find(|rule| rule.names_repositories() && rule.applies_to_repository(Some(repository)))
     }
 
     /// Whether the same rules are about both.
     fn same_rules(&self, one: &RepositoryIdentity<'_>, other: &RepositoryIdentity<'_>) -> bool {
-        self.rules.iter().all(|rule| rule.is_about(Some(one)) == rule.is_about(Some(other)))
+        self.rules
+            .iter()
+            .all(|rule| rule.applies_to_repository(Some(one)) == rule.applies_to_repository(Some(other)))
     }
 }
 
 /// Why this takes someone who may approve; nothing if whoever may change repositories may do it.
-pub fn why_an_approver(policy: &Policy, change: RepositoryChange<'_>) -> Option<String> {
+pub fn why_approver_required(policy: &Policy, change: RepositoryChange<'_>) -> Option<String> {
     let approved_by = |settings: &RepositorySettings<'_>| match policy.permissive_rule(&settings.identity) {
         _ if settings.auto_apply => Some("`auto_apply`".to_owned()),
         Some(rule) => Some(format!("the rule `{}`", rule.name)),

@@ -5,7 +5,7 @@
 //! approves it says which content they have seen.
 
 use super::contributor::ContributorRole;
-use super::subject::{ContentOrigin, Subject};
+use super::subject::{ContentOrigin, GateSubject};
 
 /// Why an approval is not one of what would be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum ReviewProblem {
 }
 
 /// Checks that whoever approves has seen the content: `reviewed` is the digest that they name.
-pub fn check_review(subject: &Subject<'_>, reviewed: Option<&str>) -> Result<(), ReviewProblem> {
+pub fn check_review(subject: &GateSubject<'_>, reviewed: Option<&str>) -> Result<(), ReviewProblem> {
     match reviewed {
         Some(reviewed) if reviewed == subject.digest.to_string() => Ok(()),
         Some(_) => Err(ReviewProblem::Moved),
@@ -27,7 +27,7 @@ pub fn check_review(subject: &Subject<'_>, reviewed: Option<&str>) -> Result<(),
 }
 
 /// Whether its content is, or was for a while, something that someone typed: an edit that was taken back moved it, too.
-fn was_typed(subject: &Subject<'_>) -> bool {
+fn was_typed(subject: &GateSubject<'_>) -> bool {
     let was_edited = subject.contributors.people().iter().any(|one| one.role == ContributorRole::Editor);
     was_edited || !matches!(subject.content, ContentOrigin::Commit)
 }

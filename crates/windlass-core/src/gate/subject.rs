@@ -2,7 +2,7 @@
 
 use super::approver::Approvers;
 use super::contributor::Contributors;
-use super::host::Host;
+use super::host::HostResource;
 use super::identity::RepositoryIdentity;
 use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
 use crate::diff::Action;
@@ -36,7 +36,7 @@ pub enum ContentOrigin<'a> {
 
 /// A change about to be judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct GateSubject<'a> {
     /// What is done.
     pub change: Action,
     /// To which resource.
@@ -56,36 +56,36 @@ pub struct Subject<'a> {
     /// Whether another repository owns the resource. Neither a rule nor a setting of this one says anything of that.
     pub is_contested: bool,
     /// What it attaches something to, where that is another repository's.
-    pub hosts: &'a [Host<'a>],
+    pub hosts: &'a [HostResource<'a>],
     /// The repository's own setting.
     pub auto_apply: AutoApply,
-    /// Exactly what would be applied: see [`binding`].
+    /// Exactly what would be applied: see [`approval_digest`].
     pub digest: Digest,
 }
 
 /// Someone's yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Approval<'a> {
+pub struct ApprovalFacts<'a> {
     /// The e-mail address of who gave it.
     pub approver: &'a str,
     /// What it was given for.
     pub digest: Digest,
     /// Why it no longer counts, whatever its approver may do by now.
-    pub fallen: Option<&'a str>,
+    pub lapsed: Option<&'a str>,
 }
 
 /// What people said to a change, and who may say it now.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct GivenApprovals<'a> {
     /// Approvals, each for what it was given for.
-    pub approvals: &'a [Approval<'a>],
+    pub approvals: &'a [ApprovalFacts<'a>],
     /// Who may approve in the account now.
     pub approvers: &'a Approvers,
 }
 
 /// The digest an approval names: this resource, from exactly this state to exactly that one. When either moves, or the
 /// proposal is edited, it is another digest and the approval no longer counts.
-pub fn binding(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>) -> Digest {
+pub fn approval_digest(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>) -> Digest {
     let state =
         |digest: Option<Digest>| digest.map_or_else(|| "absent".to_owned(), |digest| digest.to_string());
     let (base, desired) = (state(base), state(desired));
@@ -93,18 +93,18 @@ pub fn binding(key: &ResourceKey, base: Option<Digest>, desired: Option<Digest>)
     Digest::of_parts(parts.map(str::as_bytes))
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostResource<'a> {
     /// The same change, as if the host's repository asked for it.
-    pub(super) fn asked_by_owner(self, subject: &Subject<'a>) -> Subject<'a> {
-        Subject { repository: Some(self.owner), hosts: &[], ..*subject }
+    pub(super) fn asked_by_owner(self, subject: &GateSubject<'a>) -> GateSubject<'a> {
+        GateSubject { repository: Some(self.owner), hosts: &[], ..*subject }
     }
 
     /// An update of the host, by the same people.
-    pub(super) fn updated<'s>(self, subject: &Subject<'s>, files: &'s [&'s str]) -> Subject<'s>
+    pub(super) fn updated<'s>(self, subject: &GateSubject<'s>, files: &'s [&'s str]) -> GateSubject<'s>
     where
         'a: 's,
     {
-        Subject {
+        GateSubject {
             change: Action::Update,
             key: self.key,
             repository: Some(self.owner),
@@ -119,8 +119,8 @@ impl<'a> Host<'a> {
 
 impl PolicyRule {
     /// Whether the rule is about this change.
-    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
-        if !self.is_about(subject.repository.as_ref()) {
+    pub(super) fn matches(&self, subject: &GateSubject<'_>) -> bool {
+        if !self.applies_to_repository(subject.repository.as_ref()) {
             return false;
         }
         let Some(subjects) = &self.subjects else { return true };
@@ -131,20 +131,23 @@ impl PolicyRule {
             && fits(names.is_empty(), names.iter().any(|glob| glob.matches(&subject.key.name)))
             && fits(
                 paths.is_empty(),
-                self.holds(subject.paths, |path| paths.iter().any(|glob| glob.matches(path))),
+                self.matches_either_state(subject.paths, |path| paths.iter().any(|glob| glob.matches(path))),
             )
-            && fits(labels.is_empty(), self.holds(&specs(subject), |spec| has_labels(spec, labels)))
+            && fits(
+                labels.is_empty(),
+                self.matches_either_state(&specs(subject), |spec| has_labels(spec, labels)),
+            )
     }
 
     /// Whether it keeps changes from being applied without people.
-    pub(super) fn restrains(&self) -> bool {
+    pub(super) fn requires_people(&self) -> bool {
         matches!(self.action, PolicyAction::Block | PolicyAction::RequireApproval)
     }
 
     /// Whether something holds for the states of a change. A change must not escape a rule that restrains it by moving
     /// away from what the rule is about, nor win one that lets it through by moving there: the one kind of rule is met
     /// when any state fits, the other only when all do.
-    fn holds<T: Copy>(&self, states: &[T], fits: impl Fn(T) -> bool) -> bool {
+    fn matches_either_state<T: Copy>(&self, states: &[T], fits: impl Fn(T) -> bool) -> bool {
         let mut states = states.iter().copied();
         match self.action {
             PolicyAction::Block | PolicyAction::RequireApproval => states.any(fits),
@@ -155,7 +158,7 @@ impl PolicyRule {
     }
 }
 
-fn specs<'a>(subject: &Subject<'a>) -> Vec<&'a Spec> {
+fn specs<'a>(subject: &GateSubject<'a>) -> Vec<&'a Spec> {
     subject.before.into_iter().chain(subject.after).collect()
 }
 

@@ -14,7 +14,7 @@ use super::empty::refuse_empty;
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::quote::quoted;
-use crate::shape::{Complaint, Decoder, Segment, TextValue, choice, record};
+use crate::shape::{Decoder, InvalidText, Segment, TextValue, choice, record};
 use crate::time::Timestamp;
 use crate::yaml::NodeRef;
 
@@ -51,7 +51,7 @@ record! {
         /// When it closes, on the next day if this is earlier than `from`.
         to: ClockTime = ClockTime::END_OF_DAY => "\"17:00\"",
         /// Whose clock counts.
-        timezone: Zone = Zone::utc() => "Europe/Berlin",
+        timezone: PolicyTimeZone = PolicyTimeZone::utc() => "Europe/Berlin",
     }
     check PolicyWindow::check
 }
@@ -77,15 +77,15 @@ impl Weekday {
 
 /// When a window opens next, and whose clock says so.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opening {
+pub struct WindowOpening {
     /// The moment.
     pub at: Timestamp,
     /// When it closes again.
     pub until: Timestamp,
-    zone: Zone,
+    zone: PolicyTimeZone,
 }
 
-impl fmt::Display for Opening {
+impl fmt::Display for WindowOpening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let local = self.zone.local(self.at).strftime("%a %Y-%m-%d %H:%M");
         write!(f, "{local} {} ({})", self.zone, self.at)
@@ -105,10 +105,10 @@ impl PolicyWindow {
     }
 
     /// When the window opens next after this moment.
-    pub fn next_opening(&self, now: Timestamp) -> Option<Opening> {
+    pub fn next_opening(&self, now: Timestamp) -> Option<WindowOpening> {
         let at = self.moments(self.from, now).find(|moment| self.is_open(*moment))?;
         let until = self.moments(self.to, at).find(|moment| !self.is_open(*moment)).unwrap_or(at);
-        Some(Opening { at, until, zone: self.timezone.clone() })
+        Some(WindowOpening { at, until, zone: self.timezone.clone() })
     }
 
     /// The next moments at which a clock there shows a time or is put forward or back: where the clock jumps over the
@@ -184,7 +184,7 @@ impl TextValue for ClockTime {
     const WHAT: &'static str = "a time as HH:MM";
     const PATTERN: Option<&'static str> = Some("^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let digits = |part: &str| {
             (part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
                 .then(|| part.parse::<u16>().ok())?
@@ -194,7 +194,7 @@ impl TextValue for ClockTime {
             .and_then(|(hours, minutes)| Some((digits(hours)?, digits(minutes)?)))
             .filter(|(hours, minutes)| *hours < 24 && *minutes < 60 || (*hours, *minutes) == (24, 0));
         minutes.map(|(hours, minutes)| ClockTime { minutes: hours * 60 + minutes }).ok_or_else(|| {
-            Complaint::value(format!("{} is not a time", quoted(text)))
+            InvalidText::value(format!("{} is not a time", quoted(text)))
                 .help("write it like \"09:00\" or \"17:30\", up to \"24:00\"")
         })
     }
@@ -202,15 +202,15 @@ impl TextValue for ClockTime {
 
 /// A time zone by its IANA name, from the database that is built in: the machine's own is never asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Zone {
+pub struct PolicyTimeZone {
     zone: TimeZone,
 }
 
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-impl Zone {
-    fn utc() -> Zone {
-        Zone { zone: TimeZone::UTC }
+impl PolicyTimeZone {
+    fn utc() -> PolicyTimeZone {
+        PolicyTimeZone { zone: TimeZone::UTC }
     }
 
     fn local(&self, moment: Timestamp) -> DateTime {
@@ -218,28 +218,28 @@ impl Zone {
     }
 }
 
-impl fmt::Display for Zone {
+impl fmt::Display for PolicyTimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.zone.iana_name().unwrap_or("UTC"))
     }
 }
 
-impl TextValue for Zone {
+impl TextValue for PolicyTimeZone {
     const WHAT: &'static str = "a time zone";
     const PATTERN: Option<&'static str> = Some("^[A-Za-z0-9_+/-]{1,64}$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let complaint = || {
-            Complaint::value(format!("{} is not a time zone", quoted(text)))
+            InvalidText::value(format!("{} is not a time zone", quoted(text)))
                 .help("write its IANA name, like `Europe/Berlin` or `UTC`")
         };
         if text.is_empty() || text.len() > 64 {
             return Err(complaint());
         }
         if text.eq_ignore_ascii_case("utc") {
-            return Ok(Zone::utc());
+            return Ok(PolicyTimeZone::utc());
         }
         let zone = ZONES.get(text).ok().filter(|zone| zone.iana_name().is_some());
-        zone.map(|zone| Zone { zone }).ok_or_else(complaint)
+        zone.map(|zone| PolicyTimeZone { zone }).ok_or_else(complaint)
     }
 }

@@ -47,7 +47,7 @@ pub type ConnectionId = u64;
 
 /// What the per-address limit does with a newcomer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Newcomer {
+pub enum NewConnection {
     /// From this block of addresses.
     From(AddressBlock),
     /// From a trusted proxy, behind which many people are.
@@ -56,7 +56,7 @@ pub enum Newcomer {
 
 /// What becomes of a newcomer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum ConnectionAdmission {
     /// It is served.
     Open(ConnectionId),
     /// It is served, and another connection is closed for it.
@@ -74,7 +74,7 @@ pub enum Admission {
 
 /// A step in the life of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RequestStep {
     /// Its head has come; its body may still be on the way.
     Began,
     /// All of it has come.
@@ -82,14 +82,14 @@ pub enum Step {
     /// The head of its answer is on the way; what the rest of it takes is up to the client.
     HeadSent,
     /// It was answered, or given up before all of it had come.
-    Ended(Progress),
+    Ended(RequestProgress),
     /// Someone is signed in who sent it.
     SignedIn,
 }
 
 /// How far a request had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum RequestProgress {
     /// Its body was still on the way.
     Receiving,
     /// Its answer was being made.
@@ -100,7 +100,7 @@ pub enum Progress {
 
 /// How useful a connection is: those that are least are closed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Use {
+enum ConnectionUse {
     /// No request is under way, and nobody signed in ever sent one.
     Idle,
     /// A body is on the way from someone who is not signed in.
@@ -126,13 +126,13 @@ struct OpenConnection {
 }
 
 impl OpenConnection {
-    fn in_use(&self) -> Use {
+    fn in_use(&self) -> ConnectionUse {
         match (self.answering, self.sending, self.receiving, self.is_signed_in) {
-            (0, 0, 0, false) => Use::Idle,
-            (0, 0, 0, true) => Use::SignedInIdle,
-            (0, 0, _, false) => Use::Receiving,
-            (0, _, _, false) => Use::Sending,
-            _ => Use::Busy,
+            (0, 0, 0, false) => ConnectionUse::Idle,
+            (0, 0, 0, true) => ConnectionUse::SignedInIdle,
+            (0, 0, _, false) => ConnectionUse::Receiving,
+            (0, _, _, false) => ConnectionUse::Sending,
+            _ => ConnectionUse::Busy,
         }
     }
 }
@@ -158,20 +158,20 @@ impl ConnectionTable {
     }
 
     /// Decides about a newcomer and notes it. A connection that is to be closed is no longer in the table.
-    pub fn arrive(&mut self, newcomer: Newcomer, now: Duration) -> Admission {
+    pub fn admit(&mut self, newcomer: NewConnection, now: Duration) -> ConnectionAdmission {
         let (block, counts_for_block) = match newcomer {
-            Newcomer::From(block) => (block, true),
-            Newcomer::Proxy(block) => (block, false),
+            NewConnection::From(block) => (block, true),
+            NewConnection::Proxy(block) => (block, false),
         };
         let from_block = self.per_block.get(&block).copied().unwrap_or_default();
         let closed = if counts_for_block && from_block >= self.limits.per_block {
             match self.least_useful(Some(block)) {
-                None => return Admission::AddressFull,
+                None => return ConnectionAdmission::AddressFull,
                 found => found,
             }
         } else if self.open.len() >= self.limits.total {
             match self.least_useful(None) {
-                None => return Admission::ServerFull,
+                None => return ConnectionAdmission::ServerFull,
                 found => found,
             }
         } else {
@@ -196,8 +196,8 @@ impl ConnectionTable {
             *self.per_block.entry(block).or_default() += 1;
         }
         match closed {
-            Some(closed) => Admission::Replace { opened, closed },
-            None => Admission::Open(opened),
+            Some(closed) => ConnectionAdmission::Replace { opened, closed },
+            None => ConnectionAdmission::Open(opened),
         }
     }
 
@@ -209,28 +209,28 @@ impl ConnectionTable {
     }
 
     /// Notes a step of a request. One of a connection that was closed meanwhile changes nothing.
-    pub fn step(&mut self, id: ConnectionId, step: Step, now: Duration) {
+    pub fn step(&mut self, id: ConnectionId, step: RequestStep, now: Duration) {
         let Some(connection) = self.open.get_mut(&id) else { return };
         match step {
-            Step::Began => connection.receiving += 1,
-            Step::Received => {
+            RequestStep::Began => connection.receiving += 1,
+            RequestStep::Received => {
                 connection.receiving = connection.receiving.saturating_sub(1);
                 connection.answering += 1;
             }
-            Step::HeadSent => {
+            RequestStep::HeadSent => {
                 connection.answering = connection.answering.saturating_sub(1);
                 connection.sending += 1;
             }
-            Step::Ended(Progress::Receiving) => {
+            RequestStep::Ended(RequestProgress::Receiving) => {
                 connection.receiving = connection.receiving.saturating_sub(1);
             }
-            Step::Ended(Progress::Answering) => {
+            RequestStep::Ended(RequestProgress::Answering) => {
                 connection.answering = connection.answering.saturating_sub(1);
             }
-            Step::Ended(Progress::Sending) => {
+            RequestStep::Ended(RequestProgress::Sending) => {
                 connection.sending = connection.sending.saturating_sub(1);
             }
-            Step::SignedIn => connection.is_signed_in = true,
+            RequestStep::SignedIn => connection.is_signed_in = true,
         }
         connection.quiet_since = now;
     }
@@ -255,7 +255,7 @@ impl ConnectionTable {
         self.open
             .iter()
             .filter(|(_, connection)| of.is_none_or(|block| connection.block == block))
-            .filter(|(_, connection)| connection.in_use() != Use::Busy)
+            .filter(|(_, connection)| connection.in_use() != ConnectionUse::Busy)
             .min_by_key(|(_, connection)| {
                 let held = std::cmp::Reverse(count(&connection.block));
                 (connection.in_use(), held, connection.quiet_since)
@@ -268,8 +268,8 @@ impl ConnectionTable {
 mod tests {
     use super::*;
 
-    fn from(text: &str) -> Newcomer {
-        Newcomer::From(AddressBlock::of_text(text))
+    fn from(text: &str) -> NewConnection {
+        NewConnection::From(AddressBlock::of_text(text))
     }
 
     fn at(seconds: u64) -> Duration {
@@ -280,9 +280,9 @@ mod tests {
         ConnectionTable::new(ConnectionLimits { total, per_block })
     }
 
-    fn opened(admission: Admission) -> ConnectionId {
+    fn opened(admission: ConnectionAdmission) -> ConnectionId {
         match admission {
-            Admission::Open(id) | Admission::Replace { opened: id, .. } => id,
+            ConnectionAdmission::Open(id) | ConnectionAdmission::Replace { opened: id, .. } => id,
             refused => panic!("{refused:?}"),
         }
     }
@@ -299,10 +299,10 @@ mod tests {
     #[test]
     fn a_newcomer_takes_the_place_of_the_oldest_idle_one_of_whoever_holds_most() {
         let mut table = table(4, 4);
-        let lone = opened(table.arrive(from("192.0.2.1"), at(0)));
+        let lone = opened(table.admit(from("192.0.2.1"), at(0)));
         let many: Vec<ConnectionId> =
-            (1..4).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
-        let Admission::Replace { opened, closed } = table.arrive(from("192.0.2.3"), at(5)) else {
+            (1..4).map(|second| opened(table.admit(from("192.0.2.2"), at(second)))).collect();
+        let ConnectionAdmission::Replace { opened, closed } = table.admit(from("192.0.2.3"), at(5)) else {
             panic!("there are idle ones")
         };
         assert_eq!(closed, many[0]);
@@ -314,21 +314,27 @@ mod tests {
     fn what_is_answered_or_signed_in_and_sending_is_never_closed() {
         let mut table = table(3, 3);
         let ids: Vec<ConnectionId> =
-            (0..3).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
+            (0..3).map(|second| opened(table.admit(from("192.0.2.2"), at(second)))).collect();
         for id in &ids {
-            table.step(*id, Step::Began, at(4));
+            table.step(*id, RequestStep::Began, at(4));
         }
-        table.step(ids[0], Step::Received, at(4));
-        table.step(ids[1], Step::SignedIn, at(4));
-        let replaced = table.arrive(from("192.0.2.3"), at(5));
-        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[2]), "{replaced:?}");
+        table.step(ids[0], RequestStep::Received, at(4));
+        table.step(ids[1], RequestStep::SignedIn, at(4));
+        let replaced = table.admit(from("192.0.2.3"), at(5));
+        assert!(
+            matches!(replaced, ConnectionAdmission::Replace { closed, .. } if closed == ids[2]),
+            "{replaced:?}"
+        );
         let newcomer = opened(replaced);
-        table.step(newcomer, Step::Began, at(6));
-        table.step(newcomer, Step::Received, at(6));
-        assert_eq!(table.arrive(from("192.0.2.4"), at(7)), Admission::ServerFull);
-        table.step(ids[1], Step::Ended(Progress::Receiving), at(8));
-        let replaced = table.arrive(from("192.0.2.4"), at(9));
-        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[1]), "{replaced:?}");
+        table.step(newcomer, RequestStep::Began, at(6));
+        table.step(newcomer, RequestStep::Received, at(6));
+        assert_eq!(table.admit(from("192.0.2.4"), at(7)), ConnectionAdmission::ServerFull);
+        table.step(ids[1], RequestStep::Ended(RequestProgress::Receiving), at(8));
+        let replaced = table.admit(from("192.0.2.4"), at(9));
+        assert!(
+            matches!(replaced, ConnectionAdmission::Replace { closed, .. } if closed == ids[1]),
+            "{replaced:?}"
+        );
         assert_eq!(table.make_room(), Some(opened(replaced)));
         assert_eq!(table.make_room(), None);
     }
@@ -337,21 +343,24 @@ mod tests {
     fn who_takes_an_answer_slowly_gives_way_unless_signed_in() {
         let mut table = table(3, 3);
         let ids: Vec<ConnectionId> =
-            (0..3).map(|second| opened(table.arrive(from("192.0.2.2"), at(second)))).collect();
+            (0..3).map(|second| opened(table.admit(from("192.0.2.2"), at(second)))).collect();
         for id in &ids {
-            table.step(*id, Step::Began, at(4));
-            table.step(*id, Step::Received, at(4));
-            table.step(*id, Step::HeadSent, at(4));
+            table.step(*id, RequestStep::Began, at(4));
+            table.step(*id, RequestStep::Received, at(4));
+            table.step(*id, RequestStep::HeadSent, at(4));
         }
-        table.step(ids[0], Step::SignedIn, at(4));
-        table.step(ids[1], Step::Began, at(5));
-        table.step(ids[1], Step::Received, at(5));
-        let replaced = table.arrive(from("192.0.2.3"), at(6));
-        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == ids[2]), "{replaced:?}");
-        table.step(ids[1], Step::Ended(Progress::Answering), at(7));
+        table.step(ids[0], RequestStep::SignedIn, at(4));
+        table.step(ids[1], RequestStep::Began, at(5));
+        table.step(ids[1], RequestStep::Received, at(5));
+        let replaced = table.admit(from("192.0.2.3"), at(6));
+        assert!(
+            matches!(replaced, ConnectionAdmission::Replace { closed, .. } if closed == ids[2]),
+            "{replaced:?}"
+        );
+        table.step(ids[1], RequestStep::Ended(RequestProgress::Answering), at(7));
         let newcomer = opened(replaced);
-        table.step(newcomer, Step::Began, at(7));
-        table.step(newcomer, Step::Received, at(7));
+        table.step(newcomer, RequestStep::Began, at(7));
+        table.step(newcomer, RequestStep::Received, at(7));
         assert_eq!(table.make_room(), Some(ids[1]), "its other answer is still being sent");
         assert_eq!(table.make_room(), None);
     }
@@ -359,30 +368,36 @@ mod tests {
     #[test]
     fn one_address_replaces_only_its_own_and_is_refused_when_all_of_them_are_busy() {
         let mut table = table(10, 2);
-        let other = opened(table.arrive(from("192.0.2.1"), at(0)));
-        let first = opened(table.arrive(from("2001:db8::1"), at(1)));
-        let second = opened(table.arrive(from("2001:db8::2"), at(2)));
-        let replaced = table.arrive(from("2001:db8::3"), at(3));
-        assert!(matches!(replaced, Admission::Replace { closed, .. } if closed == first), "{replaced:?}");
+        let other = opened(table.admit(from("192.0.2.1"), at(0)));
+        let first = opened(table.admit(from("2001:db8::1"), at(1)));
+        let second = opened(table.admit(from("2001:db8::2"), at(2)));
+        let replaced = table.admit(from("2001:db8::3"), at(3));
+        assert!(
+            matches!(replaced, ConnectionAdmission::Replace { closed, .. } if closed == first),
+            "{replaced:?}"
+        );
         for id in [second, opened(replaced)] {
-            table.step(id, Step::Began, at(4));
-            table.step(id, Step::Received, at(4));
+            table.step(id, RequestStep::Began, at(4));
+            table.step(id, RequestStep::Received, at(4));
         }
-        assert_eq!(table.arrive(from("2001:db8::4"), at(5)), Admission::AddressFull);
+        assert_eq!(table.admit(from("2001:db8::4"), at(5)), ConnectionAdmission::AddressFull);
         assert!(table.open.contains_key(&other));
-        let proxy = Newcomer::Proxy(AddressBlock::of_text("2001:db8::9"));
-        assert!(matches!(table.arrive(proxy, at(6)), Admission::Open(_)), "many people are behind a proxy");
+        let proxy = NewConnection::Proxy(AddressBlock::of_text("2001:db8::9"));
+        assert!(
+            matches!(table.admit(proxy, at(6)), ConnectionAdmission::Open(_)),
+            "many people are behind a proxy"
+        );
     }
 
     #[test]
     fn connections_that_leave_leave_nothing_behind() {
         let mut table = table(10, 2);
         let ids: Vec<ConnectionId> =
-            ["192.0.2.1", "192.0.2.2"].map(|text| opened(table.arrive(from(text), at(0)))).into();
+            ["192.0.2.1", "192.0.2.2"].map(|text| opened(table.admit(from(text), at(0)))).into();
         for id in ids {
             table.leave(id);
             table.leave(id);
-            table.step(id, Step::Began, at(1));
+            table.step(id, RequestStep::Began, at(1));
         }
         assert_eq!((table.open(), table.per_block.len()), (0, 0));
     }

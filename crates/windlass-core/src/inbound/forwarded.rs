@@ -41,27 +41,27 @@ pub fn read_network(text: &str) -> Result<IpNet, String> {
 
 /// How a request came to the server or, where one stands in front, to the outermost trusted proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub enum HttpScheme {
     /// Without TLS.
     Http,
     /// Over TLS.
     Https,
 }
 
-impl Scheme {
+impl HttpScheme {
     /// As addresses begin.
     pub fn word(self) -> &'static str {
         match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
+            HttpScheme::Http => "http",
+            HttpScheme::Https => "https",
         }
     }
 
-    fn read(text: &str) -> Option<Scheme> {
+    fn read(text: &str) -> Option<HttpScheme> {
         if text.eq_ignore_ascii_case("https") {
-            Some(Scheme::Https)
+            Some(HttpScheme::Https)
         } else if text.eq_ignore_ascii_case("http") {
-            Some(Scheme::Http)
+            Some(HttpScheme::Http)
         } else {
             None
         }
@@ -88,21 +88,21 @@ impl ForwardedHeaders<'_> {
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct RequestOrigin {
     /// The nearest address that is not a trusted proxy's.
     pub address: IpAddr,
     /// How the client reached the trusted proxy, if that says so.
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<HttpScheme>,
 }
 
 /// Where a request comes from that arrived from `peer`.
 ///
 /// If both headers are there and lead to different addresses, one of them was sent by the client through a proxy that
 /// only knows the other. Neither is believed then.
-pub fn origin_of(peer: IpAddr, headers: &ForwardedHeaders<'_>, trusted: &TrustedProxies) -> Origin {
+pub fn origin_of(peer: IpAddr, headers: &ForwardedHeaders<'_>, trusted: &TrustedProxies) -> RequestOrigin {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
-        return Origin { address: peer, scheme: None };
+        return RequestOrigin { address: peer, scheme: None };
     }
     let listed = headers.x_forwarded_for.iter().flat_map(|value| value.split(','));
     let listed: Vec<Option<IpAddr>> = listed.map(read_node).collect();
@@ -117,9 +117,9 @@ pub fn origin_of(peer: IpAddr, headers: &ForwardedHeaders<'_>, trusted: &Trusted
         }
     };
     let protocols = headers.x_forwarded_proto.iter().flat_map(|value| value.split(','));
-    let told = protocols.map(|text| Scheme::read(text.trim())).next_back();
+    let told = protocols.map(|text| HttpScheme::read(text.trim())).next_back();
     let scheme = told.unwrap_or_else(|| elements.last().and_then(|element| element.scheme));
-    Origin { address, scheme }
+    RequestOrigin { address, scheme }
 }
 
 /// The nearest address that is not a trusted proxy's. An entry that cannot be read ends the walk.
@@ -152,7 +152,7 @@ fn read_node(text: &str) -> Option<IpAddr> {
 #[derive(Default)]
 struct Element {
     address: Option<IpAddr>,
-    scheme: Option<Scheme>,
+    scheme: Option<HttpScheme>,
 }
 
 fn read_elements(values: &[&str]) -> Vec<Element> {
@@ -166,7 +166,7 @@ fn read_element(text: &str) -> Element {
         let value = unquote(value.trim());
         match name.trim().to_ascii_lowercase().as_str() {
             "for" => element.address = read_node(&value),
-            "proto" => element.scheme = Scheme::read(&value),
+            "proto" => element.scheme = HttpScheme::read(&value),
             _ => {}
         }
     }
@@ -226,7 +226,7 @@ mod tests {
         origin_of(ip(peer), &headers, &trusted()).address.to_string()
     }
 
-    fn forwarded(peer: &str, values: &[&str]) -> Origin {
+    fn forwarded(peer: &str, values: &[&str]) -> RequestOrigin {
         let headers = ForwardedHeaders { forwarded: values.to_vec(), ..ForwardedHeaders::default() };
         origin_of(ip(peer), &headers, &trusted())
     }
@@ -254,11 +254,15 @@ mod tests {
     fn the_standard_header_is_read_with_quotes_ports_and_protocols() {
         let found =
             forwarded("10.0.0.1", &["for=1.2.3.4, For=\"[2001:db8::7]:4711\";proto=https;by=10.0.0.1"]);
-        assert_eq!(found, Origin { address: ip("2001:db8::7"), scheme: Some(Scheme::Https) });
+        assert_eq!(found, RequestOrigin { address: ip("2001:db8::7"), scheme: Some(HttpScheme::Https) });
         let found = forwarded("10.0.0.1", &["for=\"1.2.3.4, for=5.6.7.8\";proto=http"]);
-        assert_eq!(found, Origin { address: ip("10.0.0.1"), scheme: Some(Scheme::Http) }, "one quoted text");
+        assert_eq!(
+            found,
+            RequestOrigin { address: ip("10.0.0.1"), scheme: Some(HttpScheme::Http) },
+            "one quoted text"
+        );
         let found = forwarded("192.0.2.1", &["for=1.2.3.4;proto=https"]);
-        assert_eq!(found, Origin { address: ip("192.0.2.1"), scheme: None });
+        assert_eq!(found, RequestOrigin { address: ip("192.0.2.1"), scheme: None });
     }
 
     #[test]
@@ -269,7 +273,7 @@ mod tests {
             forwarded: vec![standard],
         };
         let found = origin_of(ip("10.0.0.1"), &both("for=1.2.3.4"), &trusted());
-        assert_eq!(found, Origin { address: ip("10.0.0.1"), scheme: Some(Scheme::Https) });
+        assert_eq!(found, RequestOrigin { address: ip("10.0.0.1"), scheme: Some(HttpScheme::Https) });
         let found = origin_of(ip("10.0.0.1"), &both("for=198.51.100.9"), &trusted());
         assert_eq!(found.address, ip("198.51.100.9"));
     }

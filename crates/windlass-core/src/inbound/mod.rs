@@ -6,5 +6,5 @@
 pub mod address;
 pub mod connections;
 pub mod forwarded;
-pub mod pace;
 pub mod throttle;
+pub mod transfer_time;

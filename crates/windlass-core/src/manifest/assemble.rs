@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::assembly::{Assembly, Limits};
+use super::assembly::{Assembly, FleetLimits};
 use super::check;
-use super::context::Context;
+use super::context::ReadContext;
 use super::file::FileManifest;
 use super::fleet::Fleet;
 
 /// Joins the files of a fleet; the first is fleet.yaml itself.
-pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
+pub fn assemble(files: Vec<Arc<FileManifest>>, context: &ReadContext) -> Fleet {
     let mut assembly = Assembly::new(files);
-    if assembly.check_limits() == Limits::Exceeded {
+    if assembly.check_limits() == FleetLimits::Exceeded {
         // What would be checked is not all there, and is too much to be looked at.
         return assembly.finish();
     }
@@ -30,15 +30,15 @@ pub fn assemble(files: Vec<Arc<FileManifest>>, context: &Context) -> Fleet {
 mod tests {
     use super::*;
     use crate::code::Code;
-    use crate::manifest::{Role, read_file};
+    use crate::manifest::{FileRole, read_file};
 
     fn places(texts: &[&str]) -> Vec<(Code, String, usize, usize)> {
         let read = |(index, text): (usize, &&str)| {
-            let role = if index == 0 { Role::Root } else { Role::Included };
+            let role = if index == 0 { FileRole::Root } else { FileRole::Included };
             Arc::new(read_file(&format!("{index}.yaml"), text.as_bytes(), role))
         };
         let files = texts.iter().enumerate().map(read).collect();
-        let problems = assemble(files, &Context::offline()).diagnostics;
+        let problems = assemble(files, &ReadContext::offline()).diagnostics;
         problems.into_iter().map(|found| (found.code, found.file, found.line, found.column)).collect()
     }
 

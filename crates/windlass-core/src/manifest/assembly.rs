@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::context::Context;
+use super::context::ReadContext;
 use super::file::FileManifest;
-use super::fleet::{Fleet, place_remarks};
+use super::fleet::{Fleet, diagnostics_of};
 use super::include::unmatched;
-use super::locate::{Part, Places};
+use super::locate::{DeclarationPart, PlaceIndex};
 use super::size::{FleetSize, MAX_VALUES};
 use super::{MAX_FILES, MAX_RESOURCES, MAX_TOTAL_BYTES};
 use crate::code::Code;
 use crate::desired::{Declared, Desired};
 use crate::diagnostic::{self, Diagnostic, Finding};
-use crate::origin::Origin;
+use crate::origin::DeclarationOrigin;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, ResourceMap};
+use crate::resource::{ResourceMap, SpecPath};
+use crate::resource_finding::ResourceFinding;
 
 /// Whether a fleet is as large as it may be, or larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limits {
+pub(super) enum FleetLimits {
     Kept,
     Exceeded,
 }
@@ -29,27 +29,27 @@ pub(super) enum Limits {
 pub(super) struct Assembly {
     pub(super) desired: Desired,
     /// Resources whose fields are wrong, and where they are declared.
-    pub(super) unsound: ResourceMap<Place>,
+    pub(super) invalid: ResourceMap<FilePlace>,
     files: Vec<Arc<FileManifest>>,
     diagnostics: Vec<Diagnostic>,
     duplicates: Vec<Duplicate>,
-    remarks: Vec<Remark>,
+    findings: Vec<ResourceFinding>,
 }
 
 /// Which file, and where in it.
-type Place = (usize, Origin);
+type FilePlace = (usize, DeclarationOrigin);
 
 /// Something declared twice, and where both times.
 struct Duplicate {
     /// What it is: `cluster`.
     what: &'static str,
     name: String,
-    first: Place,
-    second: Place,
+    first: FilePlace,
+    second: FilePlace,
 }
 
 impl Duplicate {
-    fn new(what: &'static str, name: &str, one: Place, other: Place) -> Duplicate {
+    fn new(what: &'static str, name: &str, one: FilePlace, other: FilePlace) -> Duplicate {
         Duplicate { what, name: name.to_owned(), first: one.min(other), second: one.max(other) }
     }
 }
@@ -59,16 +59,16 @@ impl Assembly {
         let diagnostics = files.iter().flat_map(|file| file.diagnostics.iter().cloned()).collect();
         Assembly {
             desired: Desired::default(),
-            unsound: ResourceMap::default(),
+            invalid: ResourceMap::default(),
             files,
             diagnostics,
             duplicates: Vec::new(),
-            remarks: Vec::new(),
+            findings: Vec::new(),
         }
     }
 
-    pub(super) fn remark(&mut self, remark: Remark) {
-        self.remarks.push(remark);
+    pub(super) fn add_finding(&mut self, remark: ResourceFinding) {
+        self.findings.push(remark);
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
@@ -79,7 +79,7 @@ impl Assembly {
         self.files.first().map(|file| file.path.clone()).unwrap_or_default()
     }
 
-    pub(super) fn check_limits(&mut self) -> Limits {
+    pub(super) fn check_limits(&mut self) -> FleetLimits {
         let root = self.root_path();
         let total: usize = self.files.iter().map(|file| file.text.len()).sum();
         if total > MAX_TOTAL_BYTES {
@@ -97,7 +97,7 @@ impl Assembly {
         }
         let size = self.files.iter().fold(FleetSize::default(), |size, file| size.plus(file));
         if !size.is_too_large() {
-            return Limits::Kept;
+            return FleetLimits::Kept;
         }
         let message = match size.resources > MAX_RESOURCES {
             true => format!("the fleet declares more than {MAX_RESOURCES} resources"),
@@ -107,7 +107,7 @@ impl Assembly {
             Diagnostic::with_file(Code::ResourcesTooMany, &root, message)
                 .help("split the fleet over repositories"),
         );
-        Limits::Exceeded
+        FleetLimits::Exceeded
     }
 
     pub(super) fn join(&mut self) {
@@ -129,23 +129,23 @@ impl Assembly {
                 self.desired.resources.insert(key.clone(), declared);
             }
         }
-        self.join_unsound(&files);
+        self.join_invalid(&files);
         self.join_provider_configs(&files);
     }
 
     /// A mistake in a declaration does not hide that there is another one.
-    fn join_unsound(&mut self, files: &[Arc<FileManifest>]) {
+    fn join_invalid(&mut self, files: &[Arc<FileManifest>]) {
         for (index, file) in files.iter().enumerate() {
-            for (key, origin) in &file.unsound {
+            for (key, origin) in &file.invalid {
                 let here = (index, *origin);
                 let sound = self.desired.resources.get(key.kind, &key.name);
                 let other = sound.map(|declared| (declared.file, declared.origin));
-                match other.or_else(|| self.unsound.get(key.kind, &key.name).copied()) {
+                match other.or_else(|| self.invalid.get(key.kind, &key.name).copied()) {
                     Some(other) => {
                         self.duplicates.push(Duplicate::new(key.kind.slug(), &key.name, other, here));
                     }
                     None => {
-                        self.unsound.insert(key.clone(), here);
+                        self.invalid.insert(key.clone(), here);
                     }
                 }
             }
@@ -153,7 +153,7 @@ impl Assembly {
     }
 
     fn join_provider_configs(&mut self, files: &[Arc<FileManifest>]) {
-        let mut seen: BTreeMap<&str, Place> = BTreeMap::new();
+        let mut seen: BTreeMap<&str, FilePlace> = BTreeMap::new();
         for (index, file) in files.iter().enumerate() {
             for config in &file.provider_configs {
                 let here = (index, config.origin);
@@ -172,7 +172,7 @@ impl Assembly {
         self.desired.provider_configs.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
-    pub(super) fn check_account(&mut self, context: &Context) {
+    pub(super) fn check_account(&mut self, context: &ReadContext) {
         let files = self.files.clone();
         let Some(root) = files.first() else { return };
         self.desired.account = root.account.clone().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Assembly {
             );
             let help = format!("write `account: {wanted}`, or register the repository in the other account");
             let finding = Finding::new(Code::AccountMismatch, 0..0, message).help(help);
-            let places = Places::new(&files, [index]);
+            let places = PlaceIndex::new(&files, [index]);
             let places = places.in_file(index);
             self.diagnostics.push(places.diagnostic(places.find_value(&["account"], None), finding));
         }
@@ -202,7 +202,7 @@ impl Assembly {
         if unmatched.is_empty() {
             return;
         }
-        let places = Places::new(&self.files, [0]);
+        let places = PlaceIndex::new(&self.files, [0]);
         let places = places.in_file(0);
         let told = unmatched.into_iter().map(|index| {
             let message = format!("{} matches no file", quoted(&root.include[index].to_string()));
@@ -216,8 +216,8 @@ impl Assembly {
 
     pub(super) fn finish(mut self) -> Fleet {
         self.diagnostics.extend(place_duplicates(&self.files, &self.duplicates));
-        self.diagnostics.extend(place_remarks(&self.files, &self.desired, self.remarks));
-        diagnostic::sort(&mut self.diagnostics);
+        self.diagnostics.extend(diagnostics_of(&self.files, &self.desired, self.findings));
+        diagnostic::sort_diagnostics(&mut self.diagnostics);
         let all_read = self.files.iter().all(|file| file.is_read);
         let mut fleet = Fleet { desired: self.desired, diagnostics: self.diagnostics, files: self.files };
         if !all_read {
@@ -230,11 +230,11 @@ impl Assembly {
 fn place_duplicates(files: &[Arc<FileManifest>], duplicates: &[Duplicate]) -> Vec<Diagnostic> {
     let needed: BTreeSet<usize> =
         duplicates.iter().flat_map(|duplicate| [duplicate.first.0, duplicate.second.0]).collect();
-    let places = Places::new(files, needed.iter().copied());
+    let places = PlaceIndex::new(files, needed.iter().copied());
     let mut by_file: BTreeMap<usize, _> = needed.iter().map(|file| (*file, places.in_file(*file))).collect();
     let mut placed = Vec::new();
     for Duplicate { what, name, first, second } in duplicates {
-        let part = |origin| Part { name, origin, at: At::Name, text: "" };
+        let part = |origin| DeclarationPart { name, origin, at: SpecPath::Name, text: "" };
         let Some(first_file) = by_file.get_mut(&first.0) else { continue };
         let found = first_file.find(part(first.1));
         let first_place = first_file.text(&found);

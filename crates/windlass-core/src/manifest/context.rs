@@ -1,18 +1,18 @@
 //! What reading depends on beside the files.
 
 use crate::digest::Digest;
-use crate::known::Known;
+use crate::known::KnownResources;
 
 /// What reading depends on beside the files.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct ReadContext {
     /// The names the repository's account answers to (its id and its name), if there is one.
     pub account: Option<Vec<String>>,
     /// What exists beside the files.
-    pub known: Known,
+    pub known: KnownResources,
 }
 
-impl Context {
+impl ReadContext {
     pub(super) fn digest(&self) -> Digest {
         let mut parts: Vec<&[u8]> = Vec::new();
         for name in self.account.iter().flatten() {

@@ -7,10 +7,12 @@ use crate::diagnostic::Finding;
 use crate::quote::quoted;
 use crate::resource::{
     AlertSpec, AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
-    Home, Kind, ModuleSpec, NetworkSpec, NodeSpec, NotificationProviderSpec, PeerSpec, TemplateSpec,
+    Kind, KindSection, ModuleSpec, NetworkSpec, NodeSpec, NotificationProviderSpec, PeerSpec, TemplateSpec,
     VirtualIpSpec,
 };
-use crate::shape::{Beside, Canonical, Decoder, Description, Record, Settings, Shape, Unknown, record};
+use crate::shape::{
+    Canonical, Decoder, Description, FreeSettings, Record, Shape, SiblingKeys, UnknownKeys, record,
+};
 use crate::value::{Hostname, Name};
 use crate::yaml::NodeRef;
 
@@ -19,12 +21,12 @@ record! {
     /// the name.
     pub struct FleetFile {
         /// The version of the file format. Always 1. Required in fleet.yaml, optional in included files.
-        version: Lenient<FormatVersion> = Lenient::default() => "1",
+        version: TolerantField<FormatVersion> = TolerantField::default() => "1",
         /// The account the fleet belongs to, by id or name. It must be the repository's account. Required in
         /// fleet.yaml, optional in included files.
-        account: Lenient<String> = Lenient::default() => "acme",
+        account: TolerantField<String> = TolerantField::default() => "acme",
         /// Further files to read, as globs relative to fleet.yaml. Only fleet.yaml itself may include.
-        include: Lenient<Includes> = Lenient::default() => "[\"fleet.d/*.yaml\"]",
+        include: TolerantField<Includes> = TolerantField::default() => "[\"fleet.d/*.yaml\"]",
         /// Templates: what machines are made of.
         templates: Section<TemplateSpec> = Section::default() => "{edge-base: {node_platform: ubuntu-24.04-amd64}}",
         /// Modules: units of configuration.
@@ -34,11 +36,11 @@ record! {
         /// Assignments: modules on single nodes.
         assignments: Section<AssignmentSpec> = Section::default() => "{\"edge-tokyo-01:nginx-public\": {enabled: true}}",
         /// Provider configurations: shown, never applied. Secrets are refused.
-        provider_configs: Section<Settings> = Section::default() => "{aws: {region: eu-west-1}}",
+        provider_configs: Section<FreeSettings> = Section::default() => "{aws: {region: eu-west-1}}",
         /// The overlay networks between nodes.
-        sdwan: Lenient<SdwanSection> = Lenient::default() => "{networks: [{name: edge-fabric}]}",
+        sdwan: TolerantField<SdwanSection> = TolerantField::default() => "{networks: [{name: edge-fabric}]}",
         /// Other control planes.
-        federation: Lenient<FederationSection> = Lenient::default() => "{peers: []}",
+        federation: TolerantField<FederationSection> = TolerantField::default() => "{peers: []}",
         /// Kubernetes clusters.
         clusters: Section<ClusterSpec> = Section::default() => "[{name: prod-eu, labels: {env: prod}}]",
         /// Groups of clusters.
@@ -93,17 +95,17 @@ pub struct NetworkEntry {
 
 /// A field whose mistakes must not hide those of its neighbours: reading it always succeeds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lenient<T>(pub(super) Option<T>);
+pub struct TolerantField<T>(pub(super) Option<T>);
 
-impl<T> Default for Lenient<T> {
+impl<T> Default for TolerantField<T> {
     fn default() -> Self {
-        Lenient(None)
+        TolerantField(None)
     }
 }
 
-impl<T: Shape> Shape for Lenient<T> {
+impl<T: Shape> Shape for TolerantField<T> {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
-        Some(Lenient(T::decode(node, decoder)))
+        Some(TolerantField(T::decode(node, decoder)))
     }
 
     fn write(&self, out: &mut Canonical) {
@@ -149,7 +151,7 @@ macro_rules! section_items {
     ($($spec:ident: $name:ident of $kind:ident,)*) => {
         $(impl SectionItem for $spec {
             type Name = $name;
-            const NAME_KEY: &'static str = Home::of(Kind::$kind).name_key;
+            const NAME_KEY: &'static str = KindSection::of(Kind::$kind).name_key;
 
             fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
                 decode_named(Self::NAME_KEY, node, decoder)
@@ -179,14 +181,14 @@ section_items! {
 
 impl SectionItem for NetworkEntry {
     type Name = Name;
-    const NAME_KEY: &'static str = Home::of(Kind::Network).name_key;
+    const NAME_KEY: &'static str = KindSection::of(Kind::Network).name_key;
 
     fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
-        let beside = Beside { keys: &["peers", "virtual_ips"], ..Beside::name(Self::NAME_KEY) };
+        let beside = SiblingKeys { keys: &["peers", "virtual_ips"], ..SiblingKeys::name(Self::NAME_KEY) };
         let spec = NetworkSpec::decode_fields(node, beside, decoder);
         let members = NetworkMembers::decode_fields(
             node,
-            Beside { unknown: Unknown::Ignore, ..Beside::NOTHING },
+            SiblingKeys { unknown: UnknownKeys::Ignore, ..SiblingKeys::NOTHING },
             decoder,
         );
         Some(NetworkEntry { spec, members: members? })
@@ -199,18 +201,18 @@ impl SectionItem for NetworkEntry {
     }
 }
 
-impl SectionItem for Settings {
+impl SectionItem for FreeSettings {
     type Name = Name;
     const NAME_KEY: &'static str = "name";
 
     fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
-        decoder.refusing_secrets(|decoder| Settings::decode(node, decoder)).map(|mut settings| {
+        decoder.refusing_secrets(|decoder| FreeSettings::decode(node, decoder)).map(|mut settings| {
             settings.0.remove(Self::NAME_KEY);
             settings
         })
     }
 
     fn describe_item() -> Description {
-        Settings::describe()
+        FreeSettings::describe()
     }
 }

@@ -9,11 +9,11 @@ use crate::code::Code;
 use crate::desired::ProviderConfig;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::digest::Digest;
-use crate::origin::Origin;
-use crate::resource::{Home, Kind, ResourceKey, Spec};
+use crate::origin::DeclarationOrigin;
+use crate::resource::{Kind, KindSection, ResourceKey, Spec};
 use crate::secret::{HIDDEN, is_mask, mask_finding};
 use crate::shape::{Decoder, Segment, Shape as _, path_text};
-use crate::yaml::{self, Content, NodeRef};
+use crate::yaml::{self, NodeRef, YamlContent};
 
 /// A file as it was found.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl SourceFile {
 
 /// What part a file plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum FileRole {
     /// fleet.yaml itself, which names version and account and may include others.
     Root,
     /// A file that fleet.yaml includes.
@@ -62,7 +62,7 @@ pub struct FileManifest {
     /// The resources it declares, in the order of the file.
     pub declarations: Vec<Declaration>,
     /// Resources whose fields are wrong: declared, so that references to them are not reported too.
-    pub unsound: Vec<(ResourceKey, Origin)>,
+    pub invalid: Vec<(ResourceKey, DeclarationOrigin)>,
     /// Provider configurations, which are shown and never applied.
     pub provider_configs: Vec<ProviderConfig>,
     /// Everything wrong with the file by itself.
@@ -83,18 +83,18 @@ pub struct Declaration {
     /// The digest of the spec.
     pub digest: Digest,
     /// Where in the file.
-    pub origin: Origin,
+    pub origin: DeclarationOrigin,
 }
 
 /// Reads one file. Depends on its path, its bytes and its role alone.
-pub fn read_file(path: &str, bytes: &[u8], role: Role) -> FileManifest {
+pub fn read_file(path: &str, bytes: &[u8], role: FileRole) -> FileManifest {
     let mut manifest = FileManifest {
         path: path.to_owned(),
         text: Arc::from(""),
         account: None,
         include: Vec::new(),
         declarations: Vec::new(),
-        unsound: Vec::new(),
+        invalid: Vec::new(),
         provider_configs: Vec::new(),
         diagnostics: Vec::new(),
         is_read: false,
@@ -142,16 +142,16 @@ fn find_masks<'t>(root: NodeRef<'t>, findings: &mut Vec<Finding>) {
             left.push((value, steps.len()));
         };
         match node.content() {
-            Content::Scalar(_) if found == MAX_MASKS => return,
-            Content::Scalar(_) if node.scalar_text().is_some_and(is_mask) => {
+            YamlContent::Scalar(_) if found == MAX_MASKS => return,
+            YamlContent::Scalar(_) if node.scalar_text().is_some_and(is_mask) => {
                 found += 1;
                 findings.push(mask_finding(node.span()).at(path_to(&steps, at)));
             }
-            Content::Scalar(_) => {}
-            Content::Sequence(items) => {
+            YamlContent::Scalar(_) => {}
+            YamlContent::Sequence(items) => {
                 items.enumerate().for_each(|(index, item)| enter(Segment::Index(index), item));
             }
-            Content::Mapping(entries) => entries.for_each(|(key, value)| {
+            YamlContent::Mapping(entries) => entries.for_each(|(key, value)| {
                 enter(Segment::Key(key.scalar_text().unwrap_or_default()), value);
             }),
         }
@@ -169,7 +169,7 @@ fn path_to(steps: &[(usize, Segment<'_>)], mut at: usize) -> String {
     path_text(segments.into_iter().rev())
 }
 
-fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding> {
+fn read_text(text: &str, role: FileRole, manifest: &mut FileManifest) -> Vec<Finding> {
     let (tree, mut findings) = yaml::parse(text);
     let Some(tree) = tree else { return findings };
     manifest.is_read = true;
@@ -188,8 +188,8 @@ fn read_text(text: &str, role: Role, manifest: &mut FileManifest) -> Vec<Finding
     findings
 }
 
-fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: Role, decoder: &mut Decoder<'t>) {
-    if role == Role::Root {
+fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: FileRole, decoder: &mut Decoder<'t>) {
+    if role == FileRole::Root {
         for key in ["version", "account"] {
             if root.get(key).is_none_or(NodeRef::is_null) {
                 decoder.missing_key(root, key);
@@ -233,7 +233,7 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
         .entries
         .into_iter()
         .filter_map(|entry| {
-            let origin = Origin::of_entry(&["provider_configs"], entry.slot);
+            let origin = DeclarationOrigin::of_entry(&["provider_configs"], entry.slot);
             Some(ProviderConfig { name: entry.name, settings: entry.value?, origin })
         })
         .collect();
@@ -242,13 +242,13 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
 fn take_section<S: Into<Spec>>(kind: Kind, entries: Section<S>, manifest: &mut FileManifest) {
     manifest.declarations.reserve(entries.entries.len());
     for entry in entries.entries {
-        let origin = Origin::of_entry(Home::of(kind).section, entry.slot);
+        let origin = DeclarationOrigin::of_entry(KindSection::of(kind).section, entry.slot);
         declare(ResourceKey::new(kind, entry.name), entry.value.map(Into::into), origin, manifest);
     }
 }
 
 fn take_network(network: Entry<NetworkEntry>, manifest: &mut FileManifest) {
-    let origin = Origin::of_entry(Home::of(Kind::Network).section, network.slot);
+    let origin = DeclarationOrigin::of_entry(KindSection::of(Kind::Network).section, network.slot);
     let key = ResourceKey::new(Kind::Network, &network.name);
     let Some(entry) = network.value else { return declare(key, None, origin, manifest) };
     declare(key, entry.spec.map(Into::into), origin, manifest);
@@ -263,13 +263,13 @@ fn take_network(network: Entry<NetworkEntry>, manifest: &mut FileManifest) {
     }
 }
 
-fn declare(key: ResourceKey, spec: Option<Spec>, origin: Origin, manifest: &mut FileManifest) {
+fn declare(key: ResourceKey, spec: Option<Spec>, origin: DeclarationOrigin, manifest: &mut FileManifest) {
     match spec {
         Some(spec) => {
             let digest = spec.digest();
             manifest.declarations.push(Declaration { key, spec: Arc::new(spec), digest, origin });
         }
-        None => manifest.unsound.push((key, origin)),
+        None => manifest.invalid.push((key, origin)),
     }
 }
 
@@ -279,14 +279,14 @@ mod tests {
 
     #[test]
     fn the_place_of_a_byte_that_is_not_utf8_lies_inside_the_text_that_is_kept() {
-        let manifest = read_file("fleet.yaml", b"version: 1\naccount: caf\xe9\n", Role::Root);
+        let manifest = read_file("fleet.yaml", b"version: 1\naccount: caf\xe9\n", FileRole::Root);
         let [problem] = manifest.diagnostics.as_slice() else { panic!("{:?}", manifest.diagnostics) };
         assert_eq!((problem.code, problem.line, problem.column), (Code::YamlEncoding, 2, 13));
         assert_eq!(manifest.text.as_ref(), "version: 1\naccount: caf");
         assert_eq!(problem.span, 23..23);
     }
 
-    fn problems(text: &str, role: Role) -> Vec<(Code, String)> {
+    fn problems(text: &str, role: FileRole) -> Vec<(Code, String)> {
         let manifest = read_file("fleet.yaml", text.as_bytes(), role);
         manifest.diagnostics.into_iter().map(|problem| (problem.code, problem.path)).collect()
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_mistake_in_a_network_does_not_hide_what_stands_inside_it() {
         let text = "sdwan: {networks: {n: {routing_mode: rip, peers: [{host: a}, {host: B}]}}}\n";
-        let file = read_file("a.yaml", text.as_bytes(), Role::Included);
+        let file = read_file("a.yaml", text.as_bytes(), FileRole::Included);
         let codes: Vec<Code> = file.diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
         assert_eq!(codes, [Code::BadValue, Code::BadName]);
         assert_eq!(file.declarations.len(), 1);
@@ -303,16 +303,19 @@ mod tests {
     #[test]
     fn an_included_file_cannot_include_even_with_a_bad_pattern() {
         let include = "include".to_owned();
-        assert_eq!(problems("include: [a.yaml]\n", Role::Included), [(Code::IncludeNested, include.clone())]);
+        assert_eq!(
+            problems("include: [a.yaml]\n", FileRole::Included),
+            [(Code::IncludeNested, include.clone())]
+        );
         let expected = [(Code::IncludePattern, "include[0]".to_owned()), (Code::IncludeNested, include)];
-        assert_eq!(problems("include: [../a.yaml]\n", Role::Included), expected);
-        assert_eq!(problems("include:\n", Role::Included), []);
+        assert_eq!(problems("include: [../a.yaml]\n", FileRole::Included), expected);
+        assert_eq!(problems("include:\n", FileRole::Included), []);
     }
 
     #[test]
     fn an_account_has_a_name_and_a_number_beyond_64_bits_is_out_of_range() {
         let text = "version: 1\naccount: ''\nmodules: {m: {priority: 9223372036854775808}}\n";
         let bad = |path: &str| (Code::BadValue, path.to_owned());
-        assert_eq!(problems(text, Role::Root), [bad("modules.m.priority"), bad("account")]);
+        assert_eq!(problems(text, FileRole::Root), [bad("modules.m.priority"), bad("account")]);
     }
 }

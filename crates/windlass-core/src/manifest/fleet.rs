@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::file::FileManifest;
-use super::locate::{Part, Places};
+use super::locate::{DeclarationPart, PlaceIndex};
 use crate::code::Code;
 use crate::content::ContentId;
 use crate::desired::Desired;
 use crate::diagnostic::{self, Diagnostic, Finding};
-use crate::origin::Origin;
+use crate::origin::DeclarationOrigin;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, ResourceKey};
+use crate::resource::{ResourceKey, SpecPath};
+use crate::resource_finding::ResourceFinding;
 
 /// A fleet as it was read: what it should be, everything wrong with it, and the files for excerpts.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct NeededPath {
     /// The path, relative to fleet.yaml.
     pub path: String,
     key: ResourceKey,
-    at: At,
+    at: SpecPath,
 }
 
 impl Fleet {
@@ -42,7 +42,7 @@ impl Fleet {
 
     /// Takes back what was said because something was not found in the files, when some files could not be read at
     /// all: it may well be there.
-    pub fn files_were_refused(&mut self) {
+    pub fn retract_not_found_problems(&mut self) {
         self.withdraw(&[Code::ReferenceUnresolved, Code::SelectorEmpty, Code::IncludeEmpty]);
     }
 
@@ -56,20 +56,25 @@ impl Fleet {
     }
 
     /// Problems with resources of this fleet, with their places.
-    pub fn tell(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
-        place_remarks(&self.files, &self.desired, remarks)
+    pub fn place_findings(&self, remarks: Vec<ResourceFinding>) -> Vec<Diagnostic> {
+        diagnostics_of(&self.files, &self.desired, remarks)
     }
 
     /// Where resources are declared: file and line, in the order asked for. None for what is declared nowhere.
     pub fn declared_at(&self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
         let declared_in = |key: &ResourceKey| self.desired.resources.get(key.kind, &key.name);
-        let places = Places::new(&self.files, keys.iter().filter_map(|key| Some(declared_in(key)?.file)));
+        let places = PlaceIndex::new(&self.files, keys.iter().filter_map(|key| Some(declared_in(key)?.file)));
         let mut files = BTreeMap::new();
         keys.iter()
             .map(|key| {
                 let declared = declared_in(key)?;
                 let file = files.entry(declared.file).or_insert_with(|| places.in_file(declared.file));
-                let part = Part { name: &key.name, origin: declared.origin, at: At::Name, text: &key.name };
+                let part = DeclarationPart {
+                    name: &key.name,
+                    origin: declared.origin,
+                    at: SpecPath::Name,
+                    text: &key.name,
+                };
                 let found = file.find(part);
                 let diagnostic = file.diagnostic(found, Finding::new(Code::BadName, 0..0, ""));
                 Some((diagnostic.file, diagnostic.line))
@@ -102,30 +107,30 @@ impl Fleet {
     pub fn report_missing_paths(&mut self, missing: Vec<NeededPath>) {
         let remarks = missing
             .into_iter()
-            .map(|NeededPath { path, key, at }| Remark {
+            .map(|NeededPath { path, key, at }| ResourceFinding {
                 code: Code::PathMissing,
                 key,
-                at,
+                path: at,
                 message: format!("{} does not exist in the repository", quoted(&path)),
                 text: path,
                 help: "paths are relative to fleet.yaml; check the spelling, or add it to the commit"
                     .to_owned(),
             })
             .collect();
-        let told = self.tell(remarks);
+        let told = self.place_findings(remarks);
         self.diagnostics.extend(told);
-        diagnostic::sort(&mut self.diagnostics);
+        diagnostic::sort_diagnostics(&mut self.diagnostics);
     }
 }
 
 /// Looks up the places of remarks, reading each file that has any once more.
-pub(super) fn place_remarks(
+pub(super) fn diagnostics_of(
     files: &[Arc<FileManifest>],
     desired: &Desired,
-    remarks: Vec<Remark>,
+    remarks: Vec<ResourceFinding>,
 ) -> Vec<Diagnostic> {
     let mut placed = Vec::new();
-    let mut by_file: BTreeMap<usize, Vec<(Origin, Remark)>> = BTreeMap::new();
+    let mut by_file: BTreeMap<usize, Vec<(DeclarationOrigin, ResourceFinding)>> = BTreeMap::new();
     for remark in remarks {
         match desired.resources.get(remark.key.kind, &remark.key.name) {
             Some(declared) => by_file.entry(declared.file).or_default().push((declared.origin, remark)),
@@ -135,12 +140,16 @@ pub(super) fn place_remarks(
             }
         }
     }
-    let places = Places::new(files, by_file.keys().copied());
+    let places = PlaceIndex::new(files, by_file.keys().copied());
     for (file, remarks) in by_file {
         let mut places = places.in_file(file);
         for (origin, remark) in remarks {
-            let found =
-                places.find(Part { name: &remark.key.name, origin, at: remark.at, text: &remark.text });
+            let found = places.find(DeclarationPart {
+                name: &remark.key.name,
+                origin,
+                at: remark.path,
+                text: &remark.text,
+            });
             let finding = Finding::new(remark.code, 0..0, remark.message).help(remark.help);
             placed.push(places.diagnostic(found, finding));
         }

@@ -12,9 +12,9 @@ use super::{FLEET_FILE, MAX_FILES};
 use crate::code::Code;
 use crate::diagnostic::Finding;
 use crate::quote::quoted;
-use crate::shape::{Canonical, Complaint, Decoder, Description, Shape, TextValue};
+use crate::shape::{Canonical, Decoder, Description, InvalidText, Shape, TextValue};
 use crate::value::Wildcard;
-use crate::yaml::{Content, NodeRef};
+use crate::yaml::{NodeRef, YamlContent};
 
 /// Characters of one pattern.
 const MAX_PATTERN: usize = 256;
@@ -24,7 +24,7 @@ const MAX_PATTERN: usize = 256;
 const MAX_PATTERNS: usize = 32 * 1024;
 
 /// What comparing paths with patterns remembers of them, in bytes, however many patterns there are.
-const REMEMBERED: usize = 2 << 20;
+const MAX_CACHE_BYTES: usize = 2 << 20;
 
 /// Which patterns match no file is told as long as that takes at most so many steps: a character of a pattern for a byte
 /// of a path is one.
@@ -64,7 +64,7 @@ fn compile(patterns: &[IncludePattern]) -> Regex {
         .which_captures(WhichCaptures::None)
         .utf8_empty(false)
         .nfa_size_limit(None)
-        .hybrid_cache_capacity(REMEMBERED);
+        .hybrid_cache_capacity(MAX_CACHE_BYTES);
     // As the globs were meant: see `Glob::regex`.
     let syntax = syntax::Config::new().utf8(false).dot_matches_new_line(true);
     let patterns: Vec<&str> = patterns.iter().map(|pattern| pattern.glob.regex()).collect();
@@ -78,7 +78,7 @@ pub struct Includes(pub(super) Vec<IncludePattern>);
 
 impl Shape for Includes {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
-        if let Content::Sequence(items) = node.content()
+        if let YamlContent::Sequence(items) = node.content()
             && items.len() > MAX_FILES
         {
             let message =
@@ -118,8 +118,8 @@ impl TextValue for IncludePattern {
     const WHAT: &'static str = "a glob relative to fleet.yaml";
     const PATTERN: Option<&'static str> = Some("^[^/].*$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
-        let refuse = |why: &str, help: &str| Complaint {
+    fn read(text: &str) -> Result<Self, InvalidText> {
+        let refuse = |why: &str, help: &str| InvalidText {
             code: Code::IncludePattern,
             message: format!("{} {why}", quoted(text)),
             help: Some(help.to_owned()),
@@ -146,51 +146,52 @@ impl TextValue for IncludePattern {
 #[derive(Debug)]
 pub struct Selection {
     files: Regex,
-    directories: Vec<Reach>,
+    directories: Vec<ReachableDirectories>,
 }
 
 impl Selection {
     /// What any of these patterns means.
     pub fn of(patterns: &[IncludePattern]) -> Selection {
-        let directories = patterns.iter().map(|pattern| Reach::of(pattern.glob.glob())).collect();
+        let directories =
+            patterns.iter().map(|pattern| ReachableDirectories::of(pattern.glob.glob())).collect();
         Selection { files: compile(patterns), directories }
     }
 
     /// Whether a path is meant. fleet.yaml itself never is.
-    pub fn takes(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         path != FLEET_FILE && self.files.is_match(path)
     }
 
     /// Whether something in a directory, or below, can be meant. What cannot need not be looked into.
-    pub fn enters(&self, directory: &str) -> bool {
+    pub fn may_contain_match(&self, directory: &str) -> bool {
         self.directories.iter().any(|reach| reach.leads_into(directory))
     }
 }
 
 /// The directories in which a pattern can find something.
 #[derive(Debug)]
-struct Reach {
+struct ReachableDirectories {
     /// What the parts of the path must look like, from the first on.
     parts: Vec<Wildcard>,
     /// Whether anything may follow these parts, or nothing.
     is_open: bool,
 }
 
-impl Reach {
+impl ReachableDirectories {
     /// Parts are compared as far as they are names with `*` and `?`; after anything else, every directory may be meant.
-    fn of(pattern: &str) -> Reach {
+    fn of(pattern: &str) -> ReachableDirectories {
         let mut parts = Vec::new();
         let mut rest = pattern.split('/').peekable();
         while let Some(part) = rest.next() {
             let is_file = rest.peek().is_none();
             let is_simple = !part.contains("**") && !part.contains(['{', '[', '}', ']']);
             match Wildcard::read(part) {
-                _ if is_file => return Reach { parts, is_open: part.contains("**") },
+                _ if is_file => return ReachableDirectories { parts, is_open: part.contains("**") },
                 Ok(name) if is_simple => parts.push(name),
                 _ => break,
             }
         }
-        Reach { parts, is_open: true }
+        ReachableDirectories { parts, is_open: true }
     }
 
     fn leads_into(&self, directory: &str) -> bool {
@@ -213,14 +214,14 @@ mod tests {
         let paths =
             ["fleet.yaml", "a.yaml", "x/b.yaml", "fleet.d/c.yaml", "fleet.d/eu/d.yaml", "fleet.d/e.txt"];
         let selection = Selection::of(&patterns);
-        let selected: Vec<&str> = paths.into_iter().filter(|path| selection.takes(path)).collect();
+        let selected: Vec<&str> = paths.into_iter().filter(|path| selection.matches(path)).collect();
         assert_eq!(selected, ["a.yaml", "fleet.d/c.yaml", "fleet.d/eu/d.yaml"]);
     }
 
     #[test]
     fn only_directories_in_which_a_pattern_can_find_something_are_entered() {
         let enters = |pattern: &str, directory: &str| {
-            Selection::of(&[IncludePattern::read(pattern).unwrap()]).enters(directory)
+            Selection::of(&[IncludePattern::read(pattern).unwrap()]).may_contain_match(directory)
         };
         for (pattern, directory) in [
             ("fleet.d/*.yaml", "fleet.d"),
@@ -289,8 +290,8 @@ mod tests {
             let patterns: String = (0..count).map(pattern).collect();
             let text = format!("version: 1\naccount: acme\ninclude:\n{patterns}");
             let file = [crate::manifest::SourceFile::new(FLEET_FILE, text.into_bytes())];
-            let read =
-                crate::manifest::Memo::default().read_once(&file, &crate::manifest::Context::offline());
+            let read = crate::manifest::ReadCache::default()
+                .read_once(&file, &crate::manifest::ReadContext::offline());
             read.diagnostics.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
         };
         assert!(!fleet(MAX_FILES, 64).contains(&Code::IncludePattern), "as many as there may be, each of 64");
@@ -352,7 +353,7 @@ mod tests {
                 .filter(|nth| !patterns[*nth].glob.compile_matcher().is_match(path))
                 .collect();
             assert_eq!(unmatched(&patterns, &[path]), each, "{path}");
-            assert_eq!(Selection::of(&patterns).takes(path), each.len() < texts.len(), "{path}");
+            assert_eq!(Selection::of(&patterns).matches(path), each.len() < texts.len(), "{path}");
         }
     }
 

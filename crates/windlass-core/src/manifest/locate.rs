@@ -9,25 +9,25 @@ use std::sync::Arc;
 
 use super::file::FileManifest;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::origin::{Origin, Slot};
-use crate::resource::{At, Home, member_name};
+use crate::origin::{DeclarationOrigin, Slot};
+use crate::resource::{KindSection, SpecPath, member_name};
 use crate::shape::{Segment, TextValue as _, path_text};
 use crate::value::Cidr;
-use crate::yaml::{self, Content, NodeRef, Tree};
+use crate::yaml::{self, NodeRef, Tree, YamlContent};
 
 /// A part of a declaration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'k> {
+pub(super) struct DeclarationPart<'k> {
     pub(super) name: &'k str,
-    pub(super) origin: Origin,
-    pub(super) at: At,
+    pub(super) origin: DeclarationOrigin,
+    pub(super) at: SpecPath,
     /// What the part says, which finds items of lists whose order means nothing.
     pub(super) text: &'k str,
 }
 
 /// A place in a file: path and bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundPlace {
     pub(super) path: String,
     pub(super) span: Range<usize>,
 }
@@ -36,21 +36,24 @@ pub(super) struct Found {
 type KeyIndex<'f> = BTreeMap<&'f str, (NodeRef<'f>, NodeRef<'f>)>;
 
 /// Files read again for their places, each at most once.
-pub(super) struct Places<'f> {
+pub(super) struct PlaceIndex<'f> {
     files: &'f [Arc<FileManifest>],
     trees: Vec<Option<Tree<'f>>>,
 }
 
-impl<'f> Places<'f> {
+impl<'f> PlaceIndex<'f> {
     /// Reads those of the files that are needed.
-    pub(super) fn new(files: &'f [Arc<FileManifest>], needed: impl IntoIterator<Item = usize>) -> Places<'f> {
+    pub(super) fn new(
+        files: &'f [Arc<FileManifest>],
+        needed: impl IntoIterator<Item = usize>,
+    ) -> PlaceIndex<'f> {
         let mut trees: Vec<Option<Tree<'f>>> = files.iter().map(|_| None).collect();
         for index in needed {
             if trees[index].is_none() {
                 trees[index] = yaml::parse(&files[index].text).0;
             }
         }
-        Places { files, trees }
+        PlaceIndex { files, trees }
     }
 
     /// Looks places up in one file.
@@ -74,9 +77,9 @@ pub(super) struct FilePlaces<'f> {
 
 impl<'f> FilePlaces<'f> {
     /// The place of a part of a declaration. What cannot be found falls back to what contains it.
-    pub(super) fn find(&mut self, part: Part<'_>) -> Found {
-        let Some(root) = self.root else { return Found { path: String::new(), span: 0..0 } };
-        let mut walk = Walk { node: root, span: root.span(), segments: Vec::new() };
+    pub(super) fn find(&mut self, part: DeclarationPart<'_>) -> FoundPlace {
+        let Some(root) = self.root else { return FoundPlace { path: String::new(), span: 0..0 } };
+        let mut walk = TreeWalk { node: root, span: root.span(), segments: Vec::new() };
         let (section, slot, member) = part.origin.parts();
         for key in section {
             walk.key(key);
@@ -85,58 +88,58 @@ impl<'f> FilePlaces<'f> {
             Some(_) => member_name(part.name),
             None => (part.name, ""),
         };
-        let name_key = |member| Home::name_key_in(section, member);
+        let name_key = |member| KindSection::name_key_in(section, member);
         walk.slot(slot, outer, name_key(None), &mut self.indexes);
         if let Some((list, slot)) = member {
             walk.key(list);
             walk.slot(slot, inner, name_key(Some(list)), &mut self.indexes);
         }
         match part.at {
-            At::Name => {}
-            At::Field(field) => walk.key(field),
-            At::Item(field, index) => walk.item(field, index, part.text),
-            At::ItemField(field, index, inner) => {
+            SpecPath::Name => {}
+            SpecPath::Field(field) => walk.key(field),
+            SpecPath::Item(field, index) => walk.item(field, index, part.text),
+            SpecPath::ItemField(field, index, inner) => {
                 walk.item(field, index, part.text);
                 walk.key(inner);
             }
-            At::Inside(field, key) => {
+            SpecPath::Inside(field, key) => {
                 walk.key(field);
                 walk.inside(key, part.text);
             }
         }
-        Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
+        FoundPlace { path: path_text(walk.segments.iter().copied()), span: walk.span }
     }
 
     /// The place of a value by keys from the top.
-    pub(super) fn find_value(&self, keys: &[&'static str], index: Option<usize>) -> Found {
-        let Some(root) = self.root else { return Found { path: String::new(), span: 0..0 } };
-        let mut walk = Walk { node: root, span: root.span(), segments: Vec::new() };
+    pub(super) fn find_value(&self, keys: &[&'static str], index: Option<usize>) -> FoundPlace {
+        let Some(root) = self.root else { return FoundPlace { path: String::new(), span: 0..0 } };
+        let mut walk = TreeWalk { node: root, span: root.span(), segments: Vec::new() };
         keys.iter().for_each(|key| walk.key(key));
         if let Some(index) = index {
             walk.index(index);
         }
-        Found { path: path_text(walk.segments.iter().copied()), span: walk.span }
+        FoundPlace { path: path_text(walk.segments.iter().copied()), span: walk.span }
     }
 
     /// A problem at a place.
-    pub(super) fn diagnostic(&self, found: Found, finding: Finding) -> Diagnostic {
+    pub(super) fn diagnostic(&self, found: FoundPlace, finding: Finding) -> Diagnostic {
         self.lines.place(self.path, Finding { span: found.span, path: found.path, ..finding })
     }
 
     /// A place as `file:line:column`.
-    pub(super) fn text(&self, found: &Found) -> String {
+    pub(super) fn text(&self, found: &FoundPlace) -> String {
         let (line, column) = self.lines.line_column(found.span.start);
         format!("{}:{line}:{column}", self.path)
     }
 }
 
-struct Walk<'f, 'k> {
+struct TreeWalk<'f, 'k> {
     node: NodeRef<'f>,
     span: Range<usize>,
     segments: Vec<Segment<'k>>,
 }
 
-impl<'f: 'k, 'k> Walk<'f, 'k> {
+impl<'f: 'k, 'k> TreeWalk<'f, 'k> {
     fn step(&mut self, segment: Segment<'k>, node: NodeRef<'f>, place: NodeRef<'f>) {
         self.node = node;
         self.span = place.span();
@@ -182,7 +185,7 @@ impl<'f: 'k, 'k> Walk<'f, 'k> {
     /// Steps to an item of a list: the one that says `text`, otherwise the one at `index`.
     fn item(&mut self, field: &'k str, index: usize, text: &str) {
         self.key(field);
-        let Content::Sequence(items) = self.node.content() else { return };
+        let YamlContent::Sequence(items) = self.node.content() else { return };
         let says = |node: NodeRef<'_>| node.scalar_text().is_some_and(|found| means(found, text));
         self.index(items.clone().position(says).unwrap_or(index));
     }
@@ -213,13 +216,13 @@ fn search<'f>(
     way: &mut Vec<Segment<'f>>,
 ) -> Option<NodeRef<'f>> {
     let (segment, found) = match node.content() {
-        Content::Scalar(_) => {
+        YamlContent::Scalar(_) => {
             return (above == Some(key) && node.scalar_text() == Some(text)).then_some(node);
         }
-        Content::Sequence(items) => items.enumerate().find_map(|(index, item)| {
+        YamlContent::Sequence(items) => items.enumerate().find_map(|(index, item)| {
             Some((Segment::Index(index), search(item, above, (key, text), way)?))
         })?,
-        Content::Mapping(mut entries) => entries.find_map(|(name, value)| {
+        YamlContent::Mapping(mut entries) => entries.find_map(|(name, value)| {
             let name = name.scalar_text()?;
             Some((Segment::Key(name), search(value, Some(name), (key, text), way)?))
         })?,

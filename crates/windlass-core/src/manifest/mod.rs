@@ -1,7 +1,7 @@
 //! fleet.yaml text → what the fleet should be, with places.
 //!
 //! [`read_file`] turns one file's bytes into declarations; it depends on nothing else, so its result can be kept for
-//! as long as the bytes stay the same ([`Memo`]). [`assemble`] joins the files of a fleet and checks everything that
+//! as long as the bytes stay the same ([`ReadCache`]). [`assemble`] joins the files of a fleet and checks everything that
 //! needs more than one declaration: names, references, pins, networks. Both collect every problem and stop at none.
 //! Nothing here knows the accepted state.
 
@@ -14,22 +14,22 @@ mod file;
 mod fleet;
 mod include;
 mod locate;
-mod memo;
+mod read_cache;
 mod section;
 mod size;
 
 pub use assemble::assemble;
-pub use context::Context;
+pub use context::ReadContext;
 pub use document::FleetFile;
-pub use file::{Declaration, FileManifest, Role, SourceFile, read_file};
+pub use file::{Declaration, FileManifest, FileRole, SourceFile, read_file};
 pub use fleet::{Fleet, NeededPath};
 pub use include::{IncludePattern, Selection};
-pub use memo::Memo;
+pub use read_cache::ReadCache;
 pub use section::{Entry, Section, SectionItem};
 pub use size::{FleetSize, MAX_VALUES};
 
 pub use crate::desired::ProviderConfig;
-pub use crate::origin::{Origin, Slot};
+pub use crate::origin::{DeclarationOrigin, Slot};
 
 /// Name of the file every fleet begins with.
 pub const FLEET_FILE: &str = "fleet.yaml";

@@ -5,9 +5,9 @@ use crate::diagnostic::{Code, Finding};
 use crate::origin::Slot;
 use crate::quote::quoted;
 use crate::shape::{
-    Beside, Canonical, Decoder, Description, Record, SectionDescription, Segment, Shape, TextValue,
+    Canonical, Decoder, Description, Record, SectionDescription, Segment, Shape, SiblingKeys, TextValue,
 };
-use crate::yaml::{Content, NodeRef};
+use crate::yaml::{NodeRef, YamlContent};
 
 /// Something that can stand in a section.
 pub trait SectionItem: Sized {
@@ -51,22 +51,22 @@ impl<S: SectionItem> Shape for Section<S> {
     /// Never fails: what is wrong is reported and left out.
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         let entries = match node.content() {
-            Content::Mapping(entries) => entries
+            YamlContent::Mapping(entries) => entries
                 .take(MAX_RESOURCES + 1)
                 .filter_map(|(key, value)| {
                     let text = key.scalar_text().unwrap_or_default();
                     decoder.within(Segment::Key(text), |decoder| keyed_entry(key, value, decoder))
                 })
                 .collect(),
-            Content::Sequence(items) => items
+            YamlContent::Sequence(items) => items
                 .take(MAX_RESOURCES + 1)
                 .enumerate()
                 .filter_map(|(index, item)| {
                     decoder.within(Segment::Index(index), |decoder| listed_entry(index, item, decoder))
                 })
                 .collect(),
-            Content::Scalar(_) if node.is_null() => Vec::new(),
-            Content::Scalar(_) => {
+            YamlContent::Scalar(_) if node.is_null() => Vec::new(),
+            YamlContent::Scalar(_) => {
                 decoder.wrong_type::<()>(node, "a map keyed by name or a list");
                 Vec::new()
             }
@@ -134,7 +134,7 @@ fn read_name<'t, S: SectionItem>(text: &str, node: NodeRef<'t>, decoder: &mut De
     match S::Name::read(text) {
         Ok(name) => Some(name.to_string()),
         Err(complaint) => {
-            decoder.complain(node, complaint);
+            decoder.report_invalid_text(node, complaint);
             None
         }
     }
@@ -146,5 +146,5 @@ pub(super) fn decode_named<'t, R: Record>(
     node: NodeRef<'t>,
     decoder: &mut Decoder<'t>,
 ) -> Option<R> {
-    R::decode_fields(node, Beside::name(name_key), decoder)
+    R::decode_fields(node, SiblingKeys::name(name_key), decoder)
 }

@@ -20,7 +20,7 @@ impl FleetSize {
     /// With another file.
     pub fn plus(self, file: &FileManifest) -> FleetSize {
         FleetSize {
-            resources: self.resources + file.declarations.len() + file.unsound.len(),
+            resources: self.resources + file.declarations.len() + file.invalid.len(),
             values: self.values + file.values,
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Foreseen, Plan, Step};
+use super::{Plan, PlanStep, StepForecast};
 use crate::content::ContentChange;
 use crate::diff::{Action, Cause};
 use crate::digest::Digest;
@@ -36,7 +36,10 @@ impl Plan {
     /// The plan for machines and for the API, to be serialized. Its problems are left to whoever knows their places.
     pub fn document(&self) -> PlanDocument<'_> {
         PlanDocument {
-            parts: BTreeMap::from([("steps", Part::Steps(Steps { all: &self.steps, foreseen: &[] }))]),
+            parts: BTreeMap::from([(
+                "steps",
+                DocumentPart::Steps(DocumentSteps { all: &self.steps, foreseen: &[] }),
+            )]),
         }
         .with("version", json!(PLAN_VERSION))
         .with("digest", json!(self.digest()))
@@ -51,13 +54,13 @@ impl Plan {
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct PlanDocument<'p> {
-    parts: BTreeMap<&'static str, Part<'p>>,
+    parts: BTreeMap<&'static str, DocumentPart<'p>>,
 }
 
 impl<'p> PlanDocument<'p> {
     /// Says with each step what would become of it, in the order of the steps.
-    pub fn foreseeing(mut self, foreseen: &'p [Foreseen]) -> Self {
-        if let Some(Part::Steps(steps)) = self.parts.get_mut("steps") {
+    pub fn with_forecasts(mut self, foreseen: &'p [StepForecast]) -> Self {
+        if let Some(DocumentPart::Steps(steps)) = self.parts.get_mut("steps") {
             steps.foreseen = foreseen;
         }
         self
@@ -65,7 +68,7 @@ impl<'p> PlanDocument<'p> {
 
     /// Leaves out all but the first steps, and says how many.
     pub fn with_first(mut self, count: usize) -> Self {
-        let Some(Part::Steps(steps)) = self.parts.get_mut("steps") else { return self };
+        let Some(DocumentPart::Steps(steps)) = self.parts.get_mut("steps") else { return self };
         let shown = steps.all.len().min(count);
         let omitted = steps.all.len() - shown;
         steps.all = &steps.all[..shown];
@@ -74,27 +77,27 @@ impl<'p> PlanDocument<'p> {
 
     /// Adds a key to the document, or replaces it.
     pub fn with(mut self, key: &'static str, value: Value) -> Self {
-        self.parts.insert(key, Part::Value(value));
+        self.parts.insert(key, DocumentPart::Value(value));
         self
     }
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Part<'p> {
+enum DocumentPart<'p> {
     Value(Value),
     #[serde(serialize_with = "write_steps")]
-    Steps(Steps<'p>),
+    Steps(DocumentSteps<'p>),
 }
 
 /// The steps of a document, and what would become of each where someone asked.
 #[derive(Debug)]
-struct Steps<'p> {
-    all: &'p [Step],
-    foreseen: &'p [Foreseen],
+struct DocumentSteps<'p> {
+    all: &'p [PlanStep],
+    foreseen: &'p [StepForecast],
 }
 
-fn write_steps<S: Serializer>(steps: &Steps<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+fn write_steps<S: Serializer>(steps: &DocumentSteps<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let document =
         |(index, step)| StepDocument { foreseen: steps.foreseen.get(index), ..StepDocument::of(index, step) };
     serializer.collect_seq(steps.all.iter().enumerate().map(document))
@@ -111,7 +114,7 @@ struct StepDocument<'p> {
     desired: Option<Digest>,
     fields: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    foreseen: Option<&'p Foreseen>,
+    foreseen: Option<&'p StepForecast>,
     kind: Kind,
     name: &'p str,
     payload: Value,
@@ -121,7 +124,7 @@ struct StepDocument<'p> {
 }
 
 impl<'p> StepDocument<'p> {
-    fn of(index: usize, step: &'p Step) -> StepDocument<'p> {
+    fn of(index: usize, step: &'p PlanStep) -> StepDocument<'p> {
         let change = &step.change;
         StepDocument {
             action: step.action_name(),
@@ -159,7 +162,7 @@ struct CanonicalStep<'p> {
 }
 
 impl<'p> CanonicalStep<'p> {
-    fn of(step: &'p Step) -> CanonicalStep<'p> {
+    fn of(step: &'p PlanStep) -> CanonicalStep<'p> {
         let change = &step.change;
         CanonicalStep {
             base: change.base,

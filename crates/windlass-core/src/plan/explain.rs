@@ -1,9 +1,9 @@
 //! Why each step is there, in words.
 
-use super::Step;
+use super::PlanStep;
 use crate::diff::Cause;
 
-impl Step {
+impl PlanStep {
     /// Why the step is there, in one sentence.
     pub fn reason(&self) -> String {
         match self.change.cause {

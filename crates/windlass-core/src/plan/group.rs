@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Foreseen, Plan, ReadPlan, ReadStep, Step};
+use super::{ParsedPlan, ParsedStep, Plan, PlanStep, StepForecast};
 use crate::content::ContentChange;
 use crate::diff::{Action, Cause, Change, FieldChange};
 use crate::digest::Digest;
@@ -15,80 +15,80 @@ use crate::resource::Kind;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepView<'p> {
     /// Made here.
-    Made(&'p Step),
+    Computed(&'p PlanStep),
     /// Read from a document.
-    Read(&'p ReadStep),
+    Parsed(&'p ParsedStep),
 }
 
 impl<'p> StepView<'p> {
     /// The kind of resource.
     pub fn kind(self) -> Kind {
         match self {
-            StepView::Made(step) => step.change.key.kind,
-            StepView::Read(step) => step.kind,
+            StepView::Computed(step) => step.change.key.kind,
+            StepView::Parsed(step) => step.kind,
         }
     }
 
     /// Its name.
     pub fn name(self) -> &'p str {
         match self {
-            StepView::Made(step) => &step.change.key.name,
-            StepView::Read(step) => &step.name,
+            StepView::Computed(step) => &step.change.key.name,
+            StepView::Parsed(step) => &step.name,
         }
     }
 
     /// Why it changes.
     pub fn cause(self) -> Cause {
         match self {
-            StepView::Made(step) => step.change.cause,
-            StepView::Read(step) => step.cause,
+            StepView::Computed(step) => step.change.cause,
+            StepView::Parsed(step) => step.cause,
         }
     }
 
     /// The fields that differ, secrets hidden.
     pub fn fields(self) -> Cow<'p, [FieldChange]> {
         match self {
-            StepView::Made(step) => Cow::Owned(step.change.fields()),
-            StepView::Read(step) => Cow::Borrowed(&step.fields),
+            StepView::Computed(step) => Cow::Owned(step.change.fields()),
+            StepView::Parsed(step) => Cow::Borrowed(&step.fields),
         }
     }
 
     /// The paths whose content becomes different, or which are named for the first time.
     pub fn content_changes(self) -> Cow<'p, [ContentChange]> {
         match self {
-            StepView::Made(step) => Cow::Owned(step.change.content_changes()),
-            StepView::Read(step) => Cow::Borrowed(&step.content),
+            StepView::Computed(step) => Cow::Owned(step.change.content_changes()),
+            StepView::Parsed(step) => Cow::Borrowed(&step.content),
         }
     }
 
     /// The spec that is created, updated to or destroyed, secrets hidden.
     pub fn payload(self) -> Cow<'p, Value> {
         match self {
-            StepView::Made(step) => Cow::Owned(step.change.payload()),
-            StepView::Read(step) => Cow::Borrowed(&step.payload),
+            StepView::Computed(step) => Cow::Owned(step.change.payload()),
+            StepView::Parsed(step) => Cow::Borrowed(&step.payload),
         }
     }
 
     /// Changes of the same plan that must be done first.
     pub fn waits_for(self) -> Vec<String> {
         match self {
-            StepView::Made(step) => step.waits_for.iter().map(ToString::to_string).collect(),
-            StepView::Read(step) => step.waits_for.clone(),
+            StepView::Computed(step) => step.waits_for.iter().map(ToString::to_string).collect(),
+            StepView::Parsed(step) => step.waits_for.clone(),
         }
     }
 
     /// What would become of it, where someone asked.
-    pub fn foreseen(self) -> Option<&'p Foreseen> {
+    pub fn forecast(self) -> Option<&'p StepForecast> {
         match self {
-            StepView::Made(_) => None,
-            StepView::Read(step) => step.foreseen.as_ref(),
+            StepView::Computed(_) => None,
+            StepView::Parsed(step) => step.foreseen.as_ref(),
         }
     }
 
     fn signature(self) -> Digest {
         match self {
-            StepView::Made(step) => signature_of(&step.change),
-            StepView::Read(step) => {
+            StepView::Computed(step) => signature_of(&step.change),
+            StepView::Parsed(step) => {
                 signature(step.kind, step.cause, (step.base, step.desired), || json!(step.fields))
             }
         }
@@ -116,7 +116,7 @@ fn signature(
 
 /// Steps that make the same change to resources of one kind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group<'p> {
+pub struct StepGroup<'p> {
     /// The kind they share.
     pub kind: Kind,
     /// Why they are there.
@@ -127,7 +127,7 @@ pub struct Group<'p> {
     pub steps: Vec<(usize, StepView<'p>)>,
 }
 
-impl Group<'_> {
+impl StepGroup<'_> {
     /// Where in the plan the steps are: `4`, `4–9` or `4–6, 9`.
     pub fn positions(&self) -> String {
         let mut runs: Vec<(usize, usize)> = Vec::new();
@@ -150,25 +150,25 @@ impl Group<'_> {
 
 /// The plan's steps with identical ones joined: same kind, same cause, same fields changed the same way (or, for
 /// creates and destroys, the same spec). Groups stand where their first step does.
-pub fn groups(plan: &Plan) -> Vec<Group<'_>> {
-    join(plan.steps.iter().enumerate().map(|(index, step)| (index + 1, StepView::Made(step))))
+pub fn groups(plan: &Plan) -> Vec<StepGroup<'_>> {
+    join_identical(plan.steps.iter().enumerate().map(|(index, step)| (index + 1, StepView::Computed(step))))
 }
 
-impl ReadPlan {
+impl ParsedPlan {
     /// The steps with identical ones joined.
-    pub fn groups(&self) -> Vec<Group<'_>> {
-        join(self.steps.iter().map(|step| (step.position, StepView::Read(step))))
+    pub fn groups(&self) -> Vec<StepGroup<'_>> {
+        join_identical(self.steps.iter().map(|step| (step.position, StepView::Parsed(step))))
     }
 }
 
 /// Steps with identical ones joined.
-fn join<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<Group<'p>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn join_identical<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<StepGroup<'p>> {
+    let mut groups: Vec<StepGroup<'_>> = Vec::new();
     let mut found: BTreeMap<Digest, usize> = BTreeMap::new();
     for (position, step) in steps {
         let signature = step.signature();
         let group = *found.entry(signature).or_insert_with(|| {
-            groups.push(Group { kind: step.kind(), cause: step.cause(), signature, steps: Vec::new() });
+            groups.push(StepGroup { kind: step.kind(), cause: step.cause(), signature, steps: Vec::new() });
             groups.len() - 1
         });
         groups[group].steps.push((position, step));

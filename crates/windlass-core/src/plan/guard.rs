@@ -10,8 +10,8 @@ use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Cause, Change};
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, ResourceKey, ResourceMap, Spec, member_name};
+use crate::resource::{ResourceKey, ResourceMap, Spec, SpecPath, member_name};
+use crate::resource_finding::ResourceFinding;
 
 /// More destroys than this are suspicious, if they are also most of what the repository owns. Small repositories are
 /// emptied on purpose often enough.
@@ -19,7 +19,7 @@ const MASS_DESTROY_COUNT: usize = 10;
 
 /// Whether someone said that destroying most of a repository's resources is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Confirmation {
+pub enum MassDestroyConfirmation {
     /// Nobody did: stop.
     Missing,
     /// Someone did, for whatever this run destroys.
@@ -31,12 +31,12 @@ pub enum Confirmation {
     Earlier(BTreeSet<ResourceKey>),
 }
 
-impl Confirmation {
+impl MassDestroyConfirmation {
     fn covers(&self, key: &ResourceKey) -> bool {
         match self {
-            Confirmation::Missing | Confirmation::OtherCommit(_) => false,
-            Confirmation::MassDestroy => true,
-            Confirmation::Earlier(confirmed) => confirmed.contains(key),
+            MassDestroyConfirmation::Missing | MassDestroyConfirmation::OtherCommit(_) => false,
+            MassDestroyConfirmation::MassDestroy => true,
+            MassDestroyConfirmation::Earlier(confirmed) => confirmed.contains(key),
         }
     }
 }
@@ -70,7 +70,7 @@ impl MassDestroy {
 
 /// A change the files ask for and that is not made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct RefusedChange {
     /// Which resource.
     #[serde(serialize_with = "as_text")]
     pub resource: ResourceKey,
@@ -83,7 +83,7 @@ fn as_text<S: serde::Serializer>(key: &ResourceKey, serializer: S) -> Result<S::
 }
 
 /// Takes out the destroys that `protect` forbids, and those of everything a protected resource still needs.
-pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Refusal>) {
+pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<RefusedChange>) {
     let destroyed: ResourceMap<&Change> = changes
         .iter()
         .filter(|change| change.action() == Action::Destroy)
@@ -111,7 +111,7 @@ pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Re
     }
     let refusals = reasons
         .iter()
-        .map(|(kind, name, reason)| Refusal {
+        .map(|(kind, name, reason)| RefusedChange {
             resource: ResourceKey::new(kind, name),
             reason: reason.clone(),
         })
@@ -124,7 +124,7 @@ pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Re
 }
 
 /// Declared resources, changed or not, that refer to something this plan destroys.
-pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Remark> {
+pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<ResourceFinding> {
     let destroyed: ResourceMap<()> = changes
         .iter()
         .filter(|change| change.action() == Action::Destroy)
@@ -143,10 +143,10 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Remark
                     reference.kind,
                     quoted(&reference.name)
                 );
-                remarks.push(Remark {
+                remarks.push(ResourceFinding {
                     code: Code::ReferenceDestroyed,
                     key: ResourceKey::new(kind, name),
-                    at: reference.at,
+                    path: reference.at,
                     text: member_name(&reference.name).1.to_owned(),
                     message,
                     help: "keep the one or drop the reference of the other".to_owned(),
@@ -158,7 +158,7 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Remark
 }
 
 /// Modules whose content changes although their version stays, so that the version no longer says what it is.
-pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
+pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
     let version_of = |spec: &Option<Arc<Spec>>| match spec.as_deref() {
         Some(Spec::Module(module)) => module.version.clone(),
         _ => None,
@@ -171,10 +171,10 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
             let version = version_of(&change.after)?;
             let is_reused =
                 change.base != change.desired && version_of(&change.before).as_ref() == Some(&version);
-            is_reused.then(|| Remark {
-                at: At::Field("version"),
+            is_reused.then(|| ResourceFinding {
+                path: SpecPath::Field("version"),
                 text: version.to_string(),
-                ..Remark::on(
+                ..ResourceFinding::for_resource(
                     change.key.clone(),
                     Code::VersionReused,
                     format!("the module {} changes, but stays version {version}", quoted(&change.key.name)),
@@ -189,15 +189,17 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<Remark> {
 pub(super) fn mass_destroy(
     changes: &[Change],
     owned: usize,
-    confirmation: &Confirmation,
+    confirmation: &MassDestroyConfirmation,
 ) -> Option<MassDestroy> {
     let destroyed = || changes.iter().filter(|change| change.action() == Action::Destroy);
     let destroys = destroyed().count();
     let is_mass = destroys > MASS_DESTROY_COUNT && destroys * 2 > owned;
     let is_confirmed = || destroyed().all(|change| confirmation.covers(&change.key));
     let confirmed_for = match confirmation {
-        Confirmation::OtherCommit(commit) => Some(commit.clone()),
-        Confirmation::Missing | Confirmation::MassDestroy | Confirmation::Earlier(_) => None,
+        MassDestroyConfirmation::OtherCommit(commit) => Some(commit.clone()),
+        MassDestroyConfirmation::Missing
+        | MassDestroyConfirmation::MassDestroy
+        | MassDestroyConfirmation::Earlier(_) => None,
     };
     (is_mass && !is_confirmed()).then_some(MassDestroy { destroys, owned, confirmed_for })
 }

@@ -1,12 +1,12 @@
 //! Changes → plan: ordered, guarded, capped and explained.
 //!
 //! A [`Plan`] is an immutable document with a digest. Apply follows it step by step and decides nothing again.
-//! `order.rs` is the only place that orders anything.
+//! `order.rs` is the only place that decides in which order changes are applied; others keep it, or sort what they show.
 
 mod cap;
 mod document;
 mod explain;
-mod foreseen;
+mod forecast;
 mod group;
 mod guard;
 mod order;
@@ -17,19 +17,19 @@ mod stored;
 
 use serde::{Deserialize, Serialize};
 
-pub use cap::{Batch, DEFAULT_CAP, Standing, take};
+pub use cap::{DEFAULT_CAP, ProposalBatch, ProposalHistory, next_batch};
 pub use document::PlanDocument;
-pub use foreseen::{Foreseen, Outlook};
-pub use group::{Group, StepView, groups, signature_of};
-pub use guard::{Confirmation, MassDestroy, Refusal};
-pub use read::{Informational, ReadPlan, ReadRefusal, ReadStep};
-pub use set::{ChangeSet, SetScope, why_set_falls};
-pub use step::Step;
+pub use forecast::{PolicyOutlook, StepForecast};
+pub use group::{StepGroup, StepView, groups, signature_of};
+pub use guard::{MassDestroy, MassDestroyConfirmation, RefusedChange};
+pub use read::{Informational, ParsedPlan, ParsedRefusal, ParsedStep};
+pub use set::{ChangeSet, SetKind, SetScope, why_set_approval_lapses};
+pub use step::PlanStep;
 pub use stored::{StoredPlan, StoredStep, members_of};
 
 use crate::desired::Desired;
 use crate::diff::{Action, Comparison};
-use crate::remark::Remark;
+use crate::resource_finding::ResourceFinding;
 
 /// What shall be done, in order, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,20 +37,20 @@ pub struct Plan {
     /// The account it is for.
     pub account: String,
     /// What is done, in the order in which it is done.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// What is not done although the files ask for it, and why.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RefusedChange>,
     /// Why nothing of it may be done until someone confirms.
     pub stopped: Option<MassDestroy>,
     /// How many declared resources are as they should be.
     pub unchanged: usize,
     /// Problems that only the comparison with the accepted state showed.
-    pub problems: Vec<Remark>,
+    pub problems: Vec<ResourceFinding>,
 }
 
 /// How many of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct PlanSummary {
     /// To be created.
     pub create: usize,
     /// To be updated, adopted ones included.
@@ -64,7 +64,7 @@ pub struct Summary {
 }
 
 /// Makes a plan of a comparison.
-pub fn build(desired: &Desired, comparison: Comparison, confirmation: Confirmation) -> Plan {
+pub fn build(desired: &Desired, comparison: Comparison, confirmation: MassDestroyConfirmation) -> Plan {
     let Comparison { changes, mut problems, owned, unchanged } = comparison;
     let (changes, refusals) = guard::refuse_protected(changes);
     problems.extend(guard::find_dangling(desired, &changes));
@@ -99,9 +99,9 @@ impl Plan {
     }
 
     /// How many of each.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> PlanSummary {
         let count = |action| self.steps.iter().filter(|step| step.change.action() == action).count();
-        Summary {
+        PlanSummary {
             create: count(Action::Create),
             update: count(Action::Update),
             destroy: count(Action::Destroy),

@@ -1,18 +1,18 @@
-//! The only place that orders: a total order that respects every reference.
+//! The only place that decides in which order changes are applied: a total order that respects every reference.
 //!
 //! Creates and updates come after what they refer to, destroys before it. Creates and updates come before destroys, so
 //! that whatever drops a reference does so before the other end goes. Where references leave a choice, creates and
 //! updates follow the documented order of kinds and then names, destroys the reverse of it.
 
-use super::step::Step;
+use super::step::PlanStep;
 use crate::code::Code;
 use crate::diff::{Action, Change};
 use crate::graph::Graph;
-use crate::remark::Remark;
 use crate::resource::{ResourceKey, ResourceMap};
+use crate::resource_finding::ResourceFinding;
 
 /// Orders changes, or tells the circles that make it impossible.
-pub(super) fn order(changes: Vec<Change>) -> Result<Vec<Step>, Vec<Remark>> {
+pub(super) fn order(changes: Vec<Change>) -> Result<Vec<PlanStep>, Vec<ResourceFinding>> {
     let mut changes = changes;
     changes.sort_by(|a, b| match (a.action() == Action::Destroy, b.action() == Action::Destroy) {
         (false, false) => a.key.cmp(&b.key),
@@ -29,16 +29,16 @@ pub(super) fn order(changes: Vec<Change>) -> Result<Vec<Step>, Vec<Remark>> {
     for (number, waits) in waits_for.iter_mut().enumerate() {
         waits.sort_unstable();
         waits.dedup();
-        waits.iter().for_each(|first| graph.put_before(*first, number));
+        waits.iter().for_each(|first| graph.add_edge(*first, number));
     }
-    let order = graph.sort().map_err(|circles| tell_circles(&circles, &changes))?;
+    let order = graph.sort().map_err(|circles| cycle_problems(&circles, &changes))?;
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
-    let mut steps: Vec<Option<Step>> = changes
+    let mut steps: Vec<Option<PlanStep>> = changes
         .into_iter()
         .zip(&waits_for)
         .map(|(change, waits)| {
             let waits_for = waits.iter().map(|number| keys[*number].clone()).collect();
-            Some(Step { change, waits_for })
+            Some(PlanStep { change, waits_for })
         })
         .collect();
     Ok(order.into_iter().filter_map(|number| steps[number].take()).collect())
@@ -69,7 +69,7 @@ fn add_waits(number: usize, changes: &[Change], numbers: &ResourceMap<usize>, wa
     }
 }
 
-fn tell_circles(circles: &[Vec<usize>], changes: &[Change]) -> Vec<Remark> {
+fn cycle_problems(circles: &[Vec<usize>], changes: &[Change]) -> Vec<ResourceFinding> {
     circles
         .iter()
         .map(|circle| {
@@ -78,7 +78,12 @@ fn tell_circles(circles: &[Vec<usize>], changes: &[Change]) -> Vec<Remark> {
             spelled.extend(spelled.first().cloned());
             let message = format!("there is no order for a circle of references: {}", spelled.join(" → "));
             let key = changes[circle[0]].key.clone();
-            Remark::on(key, Code::ReferenceCycle, message, "remove one of these references")
+            ResourceFinding::for_resource(
+                key,
+                Code::ReferenceCycle,
+                message,
+                "remove one of these references",
+            )
         })
         .collect()
 }

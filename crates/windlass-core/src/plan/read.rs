@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Foreseen, MassDestroy, Summary};
+use super::{MassDestroy, PlanSummary, StepForecast};
 use crate::content::{ContentChange, ContentDifference};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Cause, FieldChange};
@@ -14,20 +14,20 @@ use crate::resource::Kind;
 
 /// A plan's document, read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct ReadPlan {
+pub struct ParsedPlan {
     /// The account it is for.
     pub account: String,
     /// The plan's digest.
     pub digest: Digest,
     /// How many of each.
-    pub summary: Summary,
+    pub summary: PlanSummary,
     /// Its steps, in order.
-    pub steps: Vec<ReadStep>,
+    pub steps: Vec<ParsedStep>,
     /// Steps that were left out because they were too many.
     #[serde(default)]
     pub omitted: usize,
     /// What is not done although the files ask for it.
-    pub refused: Vec<ReadRefusal>,
+    pub refused: Vec<ParsedRefusal>,
     /// Why nothing of it may be done until someone confirms.
     pub stopped: Option<MassDestroy>,
     /// Every problem.
@@ -63,7 +63,7 @@ pub struct Informational {
 
 /// One step, read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct ReadStep {
+pub struct ParsedStep {
     /// Its place in the order, counted from 1.
     pub position: usize,
     /// The kind of resource.
@@ -87,12 +87,12 @@ pub struct ReadStep {
     pub content: Vec<ContentChange>,
     /// What would become of it.
     #[serde(default)]
-    pub foreseen: Option<Foreseen>,
+    pub foreseen: Option<StepForecast>,
 }
 
 /// A change that is not made, read.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct ReadRefusal {
+pub struct ParsedRefusal {
     /// Which resource.
     pub resource: String,
     /// Why.

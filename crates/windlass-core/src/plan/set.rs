@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::diff::Cause;
 use crate::digest::Digest;
 use crate::resource::Kind;
+use crate::states::states;
 
 /// Names of a set that are kept for people; of the others only how many there are.
 pub(super) const NAMES_KEPT: usize = 5;
@@ -21,7 +22,25 @@ pub enum SetScope {
     Group(Digest),
 }
 
+states! {
+    /// Whether a set is a whole plan or a group of it.
+    SetKind as ChangeSetScope {
+        /// Every change of the plan.
+        Plan "plan",
+        /// Those that make the same change.
+        Group "group",
+    }
+}
+
 impl SetScope {
+    /// Whether it is a whole plan or a group.
+    pub const fn kind(self) -> SetKind {
+        match self {
+            SetScope::Plan => SetKind::Plan,
+            SetScope::Group(_) => SetKind::Group,
+        }
+    }
+
     /// Whether a change with this signature belongs to the set.
     pub fn includes(self, signature: Option<Digest>) -> bool {
         match self {
@@ -36,11 +55,11 @@ impl SetScope {
         let mut members: Vec<Digest> = members.into_iter().collect();
         members.sort_unstable();
         members.dedup();
-        let (word, signature) = match self {
-            SetScope::Plan => ("plan", None),
-            SetScope::Group(signature) => ("group", Some(signature)),
+        let signature = match self {
+            SetScope::Plan => None,
+            SetScope::Group(signature) => Some(signature),
         };
-        let head = ["windlass-approval-set-1".as_bytes(), word.as_bytes()];
+        let head = ["windlass-approval-set-1".as_bytes(), self.kind().slug().as_bytes()];
         let signature = signature.as_ref().map(Digest::as_bytes);
         Digest::of_parts(head.into_iter().chain(signature).chain(members.iter().map(Digest::as_bytes)))
     }
@@ -67,7 +86,7 @@ pub struct ChangeSet {
 
 /// Why an approval of a set no longer counts, now that a newer plan has other members; nothing if it still does. What
 /// was applied as approved is done, and no difference.
-pub fn why_set_falls(
+pub fn why_set_approval_lapses(
     approved: &BTreeSet<Digest>,
     applied: &BTreeSet<Digest>,
     now: &BTreeSet<Digest>,
@@ -101,7 +120,7 @@ mod tests {
     #[test]
     fn a_set_falls_with_one_member_more_less_or_other_and_not_because_of_what_was_applied() {
         let why = |approved: &[&str], applied: &[&str], now: &[&str]| {
-            why_set_falls(&members(approved), &members(applied), &members(now))
+            why_set_approval_lapses(&members(approved), &members(applied), &members(now))
         };
         assert_eq!(why(&["a", "b"], &[], &["a", "b"]), None);
         assert_eq!(why(&["a", "b"], &["a"], &["b"]), None);

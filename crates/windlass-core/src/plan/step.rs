@@ -5,14 +5,14 @@ use crate::resource::ResourceKey;
 
 /// One change at its place in the order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct PlanStep {
     /// The change.
     pub change: Change,
     /// Changes of this plan that must be done first.
     pub waits_for: Vec<ResourceKey>,
 }
 
-impl Step {
+impl PlanStep {
     /// The action as the API names it: `create_template`.
     pub fn action_name(&self) -> String {
         format!("{}_{}", self.change.action(), self.change.key.kind)

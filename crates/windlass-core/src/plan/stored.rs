@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::set::{ChangeSet, NAMES_KEPT, SetScope};
-use super::{Group, Plan, Step, groups};
+use super::{Plan, PlanStep, StepGroup, groups};
 use crate::diff::{Action, Cause};
 use crate::digest::Digest;
-use crate::gate::binding;
+use crate::gate::approval_digest;
 use crate::resource::{Kind, ResourceKey};
 
 /// Groups that can be approved as one, the largest first where there are more. Nobody reviews more, and the list is
@@ -43,7 +43,7 @@ pub struct StoredStep {
 }
 
 impl StoredStep {
-    fn of(step: &Step, group: Option<usize>) -> StoredStep {
+    fn of(step: &PlanStep, group: Option<usize>) -> StoredStep {
         let change = &step.change;
         StoredStep {
             kind: change.key.kind,
@@ -63,7 +63,7 @@ impl StoredStep {
 
     /// What an approval of the change binds to.
     pub fn binding(&self) -> Digest {
-        binding(&self.key(), self.base, self.desired)
+        approval_digest(&self.key(), self.base, self.desired)
     }
 
     /// What is done.
@@ -84,7 +84,7 @@ pub struct StoredPlan {
 impl StoredPlan {
     /// The plan as it is stored.
     pub fn of(plan: &Plan) -> StoredPlan {
-        let mut chosen: Vec<Group<'_>> =
+        let mut chosen: Vec<StepGroup<'_>> =
             groups(plan).into_iter().filter(|group| group.steps.len() > 1).collect();
         if chosen.len() > MAX_GROUPS {
             chosen.sort_by_key(|group| std::cmp::Reverse(group.steps.len()));
@@ -118,7 +118,7 @@ fn whole(steps: &[StoredStep], bindings: &[Digest]) -> ChangeSet {
     }
 }
 
-fn set_of(group: &Group<'_>, bindings: &[Digest]) -> ChangeSet {
+fn set_of(group: &StepGroup<'_>, bindings: &[Digest]) -> ChangeSet {
     let members = group.steps.iter().map(|(position, _)| bindings[position - 1]);
     let scope = SetScope::Group(group.signature);
     let count = group.steps.len();

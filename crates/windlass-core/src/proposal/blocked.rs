@@ -5,7 +5,7 @@ use crate::diff::{Action, Change};
 use crate::resource::{Kind, ResourceKey, Spec};
 
 /// What exists at the moment, for references.
-pub trait Existing {
+pub trait ResourceLookup {
     /// Whether the resource is accepted or comes with Windlass.
     fn exists(&self, kind: Kind, name: &str) -> bool;
 
@@ -17,20 +17,20 @@ pub trait Existing {
 }
 
 /// Reasons of one sort that are told; of the others only how many there are.
-const TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Why the change cannot be made yet: what others have, what it refers to and is not there, or what still refers to what
 /// it destroys.
-pub fn blockers(change: &Change, existing: &impl Existing, conflicts: &[Conflict]) -> Vec<String> {
-    let mut reasons = told(conflicts, ToString::to_string);
+pub fn blockers(change: &Change, existing: &impl ResourceLookup, conflicts: &[Conflict]) -> Vec<String> {
+    let mut reasons = list_reasons(conflicts, ToString::to_string);
     match (change.action(), change.after.as_deref()) {
         (Action::Destroy, _) => {
             let referrers = existing.referrers(&change.key);
-            reasons.extend(told(&referrers, |key| format!("{key} still refers to it")));
+            reasons.extend(list_reasons(&referrers, |key| format!("{key} still refers to it")));
         }
         (_, Some(spec)) => {
             let missing = missing(&change.key.name, spec, existing);
-            reasons.extend(told(&missing, |key| format!("{key} does not exist yet")));
+            reasons.extend(list_reasons(&missing, |key| format!("{key} does not exist yet")));
             reasons.extend(missing_platform(spec, existing));
         }
         (_, None) => {}
@@ -40,7 +40,7 @@ pub fn blockers(change: &Change, existing: &impl Existing, conflicts: &[Conflict
 
 /// Whether the change waits for something that no change of its own plan brings: what it refers to, or what refers to
 /// it, and that is not among what it waits for in its plan.
-pub fn missing_elsewhere(change: &Change, waits_for: &[String], existing: &impl Existing) -> bool {
+pub fn waits_outside_plan(change: &Change, waits_for: &[String], existing: &impl ResourceLookup) -> bool {
     let in_the_way = match (change.action(), change.after.as_deref()) {
         (Action::Destroy, _) => existing.referrers(&change.key),
         (_, Some(spec)) => missing(&change.key.name, spec, existing),
@@ -49,23 +49,23 @@ pub fn missing_elsewhere(change: &Change, waits_for: &[String], existing: &impl 
     in_the_way.iter().any(|key| !waits_for.contains(&key.to_string()))
 }
 
-fn told<T>(all: &[T], reason: impl Fn(&T) -> String) -> Vec<String> {
-    let mut reasons: Vec<String> = all.iter().take(TOLD).map(reason).collect();
-    if all.len() > TOLD {
-        reasons.push(format!("the same of {} more", all.len() - TOLD));
+fn list_reasons<T>(all: &[T], reason: impl Fn(&T) -> String) -> Vec<String> {
+    let mut reasons: Vec<String> = all.iter().take(MAX_LISTED).map(reason).collect();
+    if all.len() > MAX_LISTED {
+        reasons.push(format!("the same of {} more", all.len() - MAX_LISTED));
     }
     reasons
 }
 
 /// What a spec refers to and is not there, each once.
-fn missing(name: &str, spec: &Spec, existing: &impl Existing) -> Vec<ResourceKey> {
+fn missing(name: &str, spec: &Spec, existing: &impl ResourceLookup) -> Vec<ResourceKey> {
     let mut targets = spec.targets(name);
     targets.retain(|target| !existing.exists(target.kind, &target.name));
     targets
 }
 
 /// A template's platform that is not in the catalogue. A platform named by id is whatever has that id.
-fn missing_platform(spec: &Spec, existing: &impl Existing) -> Option<String> {
+fn missing_platform(spec: &Spec, existing: &impl ResourceLookup) -> Option<String> {
     let Spec::Template(template) = spec else { return None };
     let platform = template.node_platform.as_ref()?;
     let is_there = existing.has_platform(platform.as_str());

@@ -22,8 +22,8 @@ mod tests {
     use crate::diff::Action;
     use crate::digest::Digest;
     use crate::gate::{
-        Approval, Approvers, AutoApply, ContentOrigin, Contributors, Given, Halt, Policy, RepositoryIdentity,
-        Subject, judge,
+        ApprovalFacts, Approvers, AutoApply, ContentOrigin, Contributors, GateSubject, GivenApprovals, Halt,
+        Policy, RepositoryIdentity, judge,
     };
     use crate::resource::{Kind, ResourceKey};
 
@@ -33,10 +33,10 @@ mod tests {
         Timestamp::parse(text).expect("a moment")
     }
 
-    fn judged(approvals: &[Approval<'_>], now: Timestamp) -> Judgement {
+    fn judged(approvals: &[ApprovalFacts<'_>], now: Timestamp) -> Judgement {
         let policy = Policy::read("policy", POLICY).0.expect("a policy");
         let key = ResourceKey::new(Kind::Node, "a");
-        let subject = Subject {
+        let subject = GateSubject {
             change: Action::Create,
             key: &key,
             repository: Some(RepositoryIdentity { id: "r1", name: "fleet" }),
@@ -51,13 +51,13 @@ mod tests {
             digest: Digest::of(b"what"),
         };
         let approvers: Approvers = ["ada@example.com"].into_iter().collect();
-        judge(&policy, &subject, Given { approvals, approvers: &approvers }, now)
+        judge(&policy, &subject, GivenApprovals { approvals, approvers: &approvers }, now)
     }
 
     #[test]
     fn what_waits_only_for_its_window_keeps_until_the_window_closes() {
         let (monday, soon) = (at("2026-11-16T12:00:00Z"), at("2026-11-16T13:00:00Z"));
-        let yes = [Approval { approver: "ada@example.com", digest: Digest::of(b"what"), fallen: None }];
+        let yes = [ApprovalFacts { approver: "ada@example.com", digest: Digest::of(b"what"), lapsed: None }];
         let judgement = judged(&yes, monday);
         let end = at("2026-11-22T02:00:00Z");
         assert_eq!(expires_at(Status::Approved, soon, &judgement), end);

@@ -12,9 +12,11 @@ mod proposed;
 mod reconcile;
 mod status;
 
-pub use blocked::{Existing, blockers, missing_elsewhere};
+pub use blocked::{ResourceLookup, blockers, waits_outside_plan};
 pub use expiry::expires_at;
-pub use opening::{Obstacle, StepFacts, can_open, free_slots};
-pub use proposed::{Approval, Edit, Proposal, Turn};
-pub use reconcile::{Cap, Closing, Declined, Offered, Reconciled, reconcile};
+pub use opening::{OpenObstacle, StepFacts, can_open, free_slots};
+pub use proposed::{ApplyOrder, Approval, Edit, Proposal};
+pub use reconcile::{
+    ClosingDecision, ExistingProposal, ProposalCap, ReconcileResult, RejectedChange, reconcile,
+};
 pub use status::Status;

@@ -11,12 +11,12 @@ pub struct StepFacts {
     /// The digest of what git wanted when the repository was last read.
     pub desired: Option<Digest>,
     /// What keeps it from being opened, whatever the digests say.
-    pub obstacle: Option<Obstacle>,
+    pub obstacle: Option<OpenObstacle>,
 }
 
 /// What keeps a planned change from being opened now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum OpenObstacle {
     /// It is open already.
     Open,
     /// Someone rejected it; only a sync offers it again.
@@ -66,7 +66,9 @@ mod tests {
         assert!(!can_open(&planned, &StepFacts { accepted: Some(other), ..facts }));
         assert!(!can_open(&planned, &StepFacts { desired: Some(other), ..facts }));
         assert!(!can_open(&planned, &StepFacts { desired: None, ..facts }));
-        for obstacle in [Obstacle::Open, Obstacle::Rejected, Obstacle::Accepted, Obstacle::Foreign] {
+        for obstacle in
+            [OpenObstacle::Open, OpenObstacle::Rejected, OpenObstacle::Accepted, OpenObstacle::Foreign]
+        {
             assert!(!can_open(&planned, &StepFacts { obstacle: Some(obstacle), ..facts }), "{obstacle:?}");
         }
         let destroy = step(Some(old), None);

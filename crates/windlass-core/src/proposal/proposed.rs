@@ -6,7 +6,7 @@ use super::Status;
 use crate::conflict::{Candidate, Claimant};
 use crate::diff::Change;
 use crate::digest::Digest;
-use crate::gate::{Contributors, binding};
+use crate::gate::{Contributors, approval_digest};
 use crate::resource::Spec;
 use crate::time::Timestamp;
 
@@ -97,7 +97,7 @@ pub struct Approval {
 
 /// A place in the order in which approved proposals are applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ApplyOrder {
     /// Its place in the plan.
     pub position: usize,
     /// The proposal, where places are the same.
@@ -141,12 +141,12 @@ impl Proposal {
 
     /// What an approval binds to: the resource, the accepted state the change is made from and the content it is made to.
     pub fn content_digest(&self) -> Digest {
-        binding(&self.change.key, self.change.base, self.effective_digest())
+        approval_digest(&self.change.key, self.change.base, self.effective_digest())
     }
 
     /// Its place in the order in which approved proposals are applied.
-    pub fn turn(&self) -> Turn {
-        Turn { position: self.position, id: self.id.clone() }
+    pub fn apply_order(&self) -> ApplyOrder {
+        ApplyOrder { position: self.position, id: self.id.clone() }
     }
 
     /// Its change, wanted by its repository, or by whoever makes it directly. `change` is [`Proposal::effective_change`].
@@ -272,6 +272,6 @@ mod tests {
     #[test]
     fn its_turn_is_its_place_in_the_plan() {
         let proposal = Proposal { position: 4, ..grows() };
-        assert_eq!(proposal.turn(), Turn { position: 4, id: "c".to_owned() });
+        assert_eq!(proposal.apply_order(), ApplyOrder { position: 4, id: "c".to_owned() });
     }
 }

@@ -6,12 +6,12 @@ use super::Status;
 use super::opening::free_slots;
 use crate::accepted::Accepted;
 use crate::digest::Digest;
-use crate::plan::{Plan, Standing, Step, take};
+use crate::plan::{Plan, PlanStep, ProposalHistory, next_batch};
 use crate::resource::{ResourceKey, ResourceMap};
 
 /// An open proposal of the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct ExistingProposal {
     /// Its id.
     pub id: String,
     /// What it changes.
@@ -26,7 +26,7 @@ pub struct Offered {
 
 /// A change that someone rejected, as it was then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declined {
+pub struct RejectedChange {
     /// What it would have changed.
     pub key: ResourceKey,
     /// The accepted state it was made against.
@@ -39,7 +39,7 @@ pub struct Declined {
 
 /// The end of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closing {
+pub struct ClosingDecision {
     /// Which.
     pub id: String,
     /// How it ends.
@@ -50,7 +50,7 @@ pub struct Closing {
 
 /// How many proposals of a repository may be open at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cap {
+pub struct ProposalCap {
     /// How many.
     pub limit: usize,
     /// Open ones that no decision of people can bring on, by id: they take no room.
@@ -59,11 +59,11 @@ pub struct Cap {
 
 /// What a new plan means for the repository's proposals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reconciled {
+pub struct ReconcileResult {
     /// Open ones that still stand, each with its position in the plan.
     pub keep: Vec<(String, usize)>,
     /// Open ones that end.
-    pub close: Vec<Closing>,
+    pub close: Vec<ClosingDecision>,
     /// Positions in the plan to offer now, ascending.
     pub open: Vec<usize>,
     /// Changes that are not open yet.
@@ -78,16 +78,16 @@ pub struct Reconciled {
 /// made against and what git wants: while these stay, so does it, and it is never offered twice.
 pub fn reconcile(
     plan: &Plan,
-    offered: &[Offered],
-    declined: &[Declined],
+    offered: &[ExistingProposal],
+    declined: &[RejectedChange],
     accepted: &Accepted,
-    cap: &Cap,
-) -> Reconciled {
+    cap: &ProposalCap,
+) -> ReconcileResult {
     let positions: ResourceMap<usize> =
         plan.steps.iter().enumerate().map(|(position, step)| (step.change.key.clone(), position)).collect();
-    let declined: ResourceMap<&Declined> =
+    let declined: ResourceMap<&RejectedChange> =
         declined.iter().map(|declined| (declined.key.clone(), declined)).collect();
-    let mut result = Reconciled::default();
+    let mut result = ReconcileResult::default();
     let mut is_open = vec![false; plan.steps.len()];
     for proposal in offered {
         let position = positions.get(proposal.key.kind, &proposal.key.name).copied();
@@ -101,7 +101,7 @@ pub fn reconcile(
             }
         }
     }
-    let refusal_of = |step: &Step| {
+    let refusal_of = |step: &PlanStep| {
         let key = &step.change.key;
         declined
             .get(key.kind, &key.name)
@@ -111,22 +111,22 @@ pub fn reconcile(
         .filter(|position| !is_open[*position])
         .filter(|position| refusal_of(&plan.steps[*position]).is_some_and(|declined| declined.until_change))
         .collect();
-    let standing = |position: usize, step: &Step| match refusal_of(step) {
-        _ if is_open[position] => Standing::Open,
-        Some(declined) if declined.until_change => Standing::Open,
-        Some(_) => Standing::Rejected,
-        None => Standing::Fresh,
+    let standing = |position: usize, step: &PlanStep| match refusal_of(step) {
+        _ if is_open[position] => ProposalHistory::Open,
+        Some(declined) if declined.until_change => ProposalHistory::Open,
+        Some(_) => ProposalHistory::Rejected,
+        None => ProposalHistory::New,
     };
     let stuck = result.keep.iter().filter(|(id, _)| cap.stuck.contains(id)).count();
     let slots = free_slots(cap.limit, result.keep.len(), stuck);
-    let standings: Vec<Standing> =
+    let standings: Vec<ProposalHistory> =
         plan.steps.iter().enumerate().map(|(position, step)| standing(position, step)).collect();
-    let batch = take(&plan.steps, slots, |step| {
+    let batch = next_batch(&plan.steps, slots, |step| {
         let key = &step.change.key;
-        positions.get(key.kind, &key.name).map_or(Standing::Fresh, |position| standings[*position])
+        positions.get(key.kind, &key.name).map_or(ProposalHistory::New, |position| standings[*position])
     });
     let is_left = |position: &usize| {
-        standings[*position] == Standing::Fresh && batch.taken.binary_search(position).is_err()
+        standings[*position] == ProposalHistory::New && batch.taken.binary_search(position).is_err()
     };
     result.next = (0..plan.steps.len()).find(is_left);
     result.open = batch.taken;
@@ -135,8 +135,12 @@ pub fn reconcile(
 }
 
 /// How an open proposal ends because of the new plan, if it does.
-fn closing_of(proposal: &Offered, step: Option<&Step>, accepted: &Accepted) -> Option<Closing> {
-    let close = |status, reason| Some(Closing { id: proposal.id.clone(), status, reason });
+fn closing_of(
+    proposal: &ExistingProposal,
+    step: Option<&PlanStep>,
+    accepted: &Accepted,
+) -> Option<ClosingDecision> {
+    let close = |status, reason| Some(ClosingDecision { id: proposal.id.clone(), status, reason });
     match step {
         Some(step) if step.change.base == proposal.base && step.change.desired == proposal.desired => None,
         Some(step) if step.change.desired == proposal.desired => {
@@ -150,7 +154,7 @@ fn closing_of(proposal: &Offered, step: Option<&Step>, accepted: &Accepted) -> O
     }
 }
 
-fn is_done(proposal: &Offered, accepted: &Accepted) -> bool {
+fn is_done(proposal: &ExistingProposal, accepted: &Accepted) -> bool {
     accepted.resources.get(proposal.key.kind, &proposal.key.name).map(|accepted| accepted.digest)
         == proposal.desired
 }

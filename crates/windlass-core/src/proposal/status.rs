@@ -4,25 +4,25 @@ use crate::states::states;
 
 states! {
     /// Where a proposal is in its life.
-    Status {
+    Status as ProposalStatus {
         /// Offered; someone has to decide.
-        PendingApproval "pending_approval",
+        PendingApproval "pending_approval" "Awaiting approval",
         /// Granted; applied as soon as nothing is in the way.
-        Approved "approved",
+        Approved "approved" "Approved",
         /// Done.
-        Applied "applied",
+        Applied "applied" "Applied",
         /// Applying it failed; nothing of it was kept.
-        Failed "failed",
+        Failed "failed" "Failed",
         /// Refused by someone.
-        Rejected "rejected",
+        Rejected "rejected" "Rejected",
         /// Git or the accepted state moved on; another proposal takes its place.
-        Superseded "superseded",
+        Superseded "superseded" "Superseded",
         /// The difference is gone.
-        Withdrawn "withdrawn",
+        Withdrawn "withdrawn" "Withdrawn",
         /// Nobody decided in time, or what was approved could not be applied in time.
-        Expired "expired",
+        Expired "expired" "Expired",
         /// It was approved, and then someone made the very change by hand.
-        AppliedManually "applied_manually",
+        AppliedManually "applied_manually" "Applied manually",
     }
 }
 

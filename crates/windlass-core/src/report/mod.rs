@@ -11,10 +11,10 @@
 //! | the last contact is longer ago than the limit | offline, with the last known state beside it |
 //! | otherwise | the state below |
 //!
-//! **A target's state** is the first of these that holds. Each rule needs those above it to have failed: nothing can be said
-//! without a report; a report about a generation that was never accepted says nothing about the accepted one; a failure
-//! explains every difference; before the accepted generation is reached, differences are expected; what cannot be read cannot
-//! be compared.
+//! **A target's state** is the first of these that holds. Each rule needs those above it to have failed: nothing can be
+//! said without a report; a report about a generation that was never accepted says nothing about the accepted one; a
+//! failure explains every difference; before the accepted generation is reached, differences are expected; what cannot be
+//! read cannot be compared.
 //!
 //! | | Condition | State |
 //! |---|---|---|
@@ -27,9 +27,9 @@
 //! | 7 | observed digest ≠ accepted digest, or absent | drifted |
 //! | 8 | otherwise | in sync |
 //!
-//! **A resource's state** is the first of these that holds. A resource that is as accepted is in sync even before its target
-//! reaches the accepted generation, because that generation leaves the resource as it is. Agents report "unknown" before they
-//! touch a resource, so this is never a stale claim.
+//! **A resource's state** is the first of these that holds. A resource that is as accepted is in sync even before its
+//! target reaches the accepted generation, because that generation leaves the resource as it is. Agents report "unknown"
+//! before they touch a resource, so this is never a stale claim.
 //!
 //! | | Condition | State |
 //! |---|---|---|
@@ -42,8 +42,8 @@
 //! | 7 | never reported, or the agent cannot tell what is there | unknown |
 //! | 8 | otherwise | drifted: changed, missing or unexpected |
 //!
-//! Nothing here looks at git. Where the accepted state differs from git because someone changed Windlass directly, that is a
-//! manual change, and [`crate::drift`] finds it.
+//! Nothing here looks at git. Where the accepted state differs from git because someone changed Windlass directly, that is
+//! a manual change, and [`crate::drift`] finds it.
 
 mod roll_up;
 mod status;
@@ -101,8 +101,8 @@ pub fn resource_report(
     StatusReport { contact: contact_state(facts), last_known: resource_state(facts, stored, accepted) }
 }
 
-/// The status of every resource that shall be on a target, and of every other that its agent reported there. What shall not be
-/// there and is confirmed to be gone is left out.
+/// The status of every resource that shall be on a target, and of every other that its agent reported there. What shall not
+/// be there and is confirmed to be gone is left out.
 pub fn resource_reports(
     facts: &TargetFacts<'_>,
     accepted: &ResourceMap<Digest>,
@@ -119,11 +119,11 @@ pub fn resource_reports(
     wanted.chain(unwanted).collect()
 }
 
-/// A contact that lies in the future by more than the limit is no contact either: the clock was wrong then or is wrong now, and
-/// taking it as fresh would hide a target that is gone until the clock gets there.
+/// A contact that lies in the future by more than the limit is no contact either: the clock was wrong then or is wrong now,
+/// and taking it as fresh would hide a target that is gone until the clock gets there.
 fn contact_state(facts: &TargetFacts<'_>) -> ContactState {
     let LastContact::At(contact) = facts.last_contact else { return ContactState::Never };
-    let distance = facts.now.since(contact).max(contact.since(facts.now));
+    let distance = facts.now.elapsed_since(contact).max(contact.elapsed_since(facts.now));
     if distance > facts.offline_after { ContactState::Lost { since: contact } } else { ContactState::Current }
 }
 

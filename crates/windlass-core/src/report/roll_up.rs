@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use super::TargetStatus;
-use crate::tell::grouped_number;
+use crate::display::grouped_number;
 
 /// How many targets have which status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

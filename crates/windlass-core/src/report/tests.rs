@@ -293,7 +293,7 @@ proptest! {
     ) {
         let observed = observed_target(whole, resource);
         let current = facts(&observed);
-        let lost = TargetFacts { now: current.now.after(OFFLINE_AFTER * 2), ..current };
+        let lost = TargetFacts { now: current.now.plus(OFFLINE_AFTER * 2), ..current };
         prop_assert_eq!(target_report(&current).last_known, target_report(&lost).last_known);
         prop_assert_eq!(target_report(&lost).status(), TargetStatus::Offline);
         let of_resource = |facts| resource_report(facts, Kind::Bundle, &bundle().name, None);

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::kind::Kind;
 use super::module::Priority;
-use super::needs::{At, Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec, SpecPath};
 use crate::quote::quoted;
-use crate::shape::{Complaint, Settings, TextValue, record};
+use crate::shape::{FreeSettings, InvalidText, TextValue, record};
 use crate::value::{Hostname, Name};
 
 record! {
@@ -18,7 +18,7 @@ record! {
         /// The priority on this node, instead of the module's own.
         priority: Option<Priority> = None => "50",
         /// Settings that override the module's on this node.
-        config: Settings = Settings::default() => "{nginx_workers: 8}",
+        config: FreeSettings = FreeSettings::default() => "{nginx_workers: 8}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
@@ -27,8 +27,8 @@ record! {
 impl ResourceSpec for AssignmentSpec {
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         if let Some((node, module)) = name.split_once(':') {
-            visit(Reference::new(Kind::Node, node, At::Name));
-            visit(Reference::new(Kind::Module, module, At::Name));
+            visit(Reference::new(Kind::Node, node, SpecPath::Name));
+            visit(Reference::new(Kind::Module, module, SpecPath::Name));
         }
     }
 
@@ -54,9 +54,9 @@ impl TextValue for AssignmentName {
     const WHAT: &'static str = "node:module";
     const PATTERN: Option<&'static str> = Some("^[a-z0-9.-]+:[A-Za-z0-9._-]+$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let complaint = || {
-            Complaint::name(format!("{} is not node:module", quoted(text)))
+            InvalidText::name(format!("{} is not node:module", quoted(text)))
                 .help("write the node's hostname, a colon and the module's name: `edge-tokyo-01:nginx`")
         };
         let (node, module) = text.split_once(':').ok_or_else(complaint)?;

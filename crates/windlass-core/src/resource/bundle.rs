@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::LabelSelector;
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
-use crate::shape::{Decoder, Settings, choice, record};
-use crate::value::{HttpsUrl, Name, Namespace, RepositoryPath, Share, Timeout, VariableName};
+use super::needs::{Reference, ResourceSpec, SpecPath};
+use crate::shape::{Decoder, FreeSettings, choice, record};
+use crate::value::{CountOrPercent, HttpsUrl, Name, Namespace, RepositoryPath, Timeout, VariableName};
 use crate::yaml::NodeRef;
 
 record! {
@@ -63,7 +63,7 @@ record! {
         /// The exact version.
         version: crate::value::Version => "1.16.2",
         /// Values, over those of `values_files`.
-        values: Settings = Settings::default() => "{replicaCount: 2}",
+        values: FreeSettings = FreeSettings::default() => "{replicaCount: 2}",
         /// Files of the repository with values; later ones win.
         values_files: Vec<RepositoryPath> = Vec::new() => "[values/prod.yaml]",
     }
@@ -129,7 +129,7 @@ record! {
     /// How a bundle moves over its clusters.
     pub struct Rollout {
         /// How many clusters may be changing or unhealthy at a time.
-        max_unavailable: Share = Share::Percent(100) => "10%",
+        max_unavailable: CountOrPercent = CountOrPercent::Percent(100) => "10%",
         /// Groups of clusters that follow one another; clusters in no wave come last.
         waves: Vec<RolloutWave> = Vec::new() => "[{name: canary, clusters: [prod-eu]}]",
     }
@@ -150,31 +150,31 @@ record! {
 impl ResourceSpec for BundleSpec {
     fn references<'s>(&'s self, _name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         for (index, bundle) in self.depends_on.iter().enumerate() {
-            visit(Reference::new(Kind::Bundle, bundle.as_str(), At::Item("depends_on", index)));
+            visit(Reference::new(Kind::Bundle, bundle.as_str(), SpecPath::Item("depends_on", index)));
         }
         for (index, target) in self.targets.iter().enumerate() {
             if let Some(cluster) = &target.cluster {
                 visit(Reference::new(
                     Kind::Cluster,
                     cluster.as_str(),
-                    At::ItemField("targets", index, "cluster"),
+                    SpecPath::ItemField("targets", index, "cluster"),
                 ));
             }
             if let Some(group) = &target.cluster_group {
-                let at = At::ItemField("targets", index, "cluster_group");
+                let at = SpecPath::ItemField("targets", index, "cluster_group");
                 visit(Reference::new(Kind::ClusterGroup, group.as_str(), at));
             }
         }
         for cluster in self.rollout.iter().flat_map(|rollout| &rollout.waves).flat_map(|wave| &wave.clusters)
         {
-            visit(Reference::new(Kind::Cluster, cluster.as_str(), At::Inside("rollout", "clusters")));
+            visit(Reference::new(Kind::Cluster, cluster.as_str(), SpecPath::Inside("rollout", "clusters")));
         }
     }
 
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
-        self.path.iter().for_each(|path| visit(path, At::Field("path")));
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
+        self.path.iter().for_each(|path| visit(path, SpecPath::Field("path")));
         for path in self.chart.iter().flat_map(|chart| &chart.values_files) {
-            visit(path, At::Inside("chart", "values_files"));
+            visit(path, SpecPath::Inside("chart", "values_files"));
         }
     }
 

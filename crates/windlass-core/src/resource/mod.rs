@@ -1,16 +1,17 @@
 //! The kinds of things a fleet is made of: one file per kind with its spec, its defaults and what it refers to.
 //!
 //! To add a kind: a file here with a `record!` and its [`ResourceSpec`], one line in `kinds!` in `kind.rs`, and its section
-//! in `manifest/document.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has the checklist.
+//! in `manifest/document.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has the
+//! checklist.
 
 mod assignment;
 mod bundle;
 mod cluster;
 mod content;
 mod federation;
-mod home;
 mod key;
 mod kind;
+mod kind_section;
 mod map;
 mod module;
 mod needs;
@@ -27,13 +28,13 @@ pub use bundle::{
 };
 pub use cluster::{ClusterGroupSpec, ClusterSpec, ExpressionOperator, LabelExpression, LabelSelector};
 pub use federation::FederationPeerSpec;
-pub(crate) use home::Home;
 pub use key::ResourceKey;
 pub(crate) use key::member_name;
 pub use kind::Kind;
+pub(crate) use kind_section::KindSection;
 pub use map::ResourceMap;
 pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
-pub use needs::{At, Reference, ResourceSpec};
+pub use needs::{Reference, ResourceSpec, SpecPath};
 pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};
 pub use node::{LifecycleClass, NodeSpec};
 pub use notification::{AlertResource, AlertSeverity, AlertSpec, NotificationProviderSpec, ProviderType};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
-use crate::shape::{Bounded, Decoder, Settings, choice, record};
+use super::needs::{Reference, ResourceSpec, SpecPath};
+use crate::shape::{Bounded, Decoder, FreeSettings, choice, record};
 use crate::value::{AbsolutePath, FileMode, ModulePin, Name, RepositoryPath, SettingName, UnitName, Version};
 use crate::yaml::NodeRef;
 
@@ -48,7 +48,7 @@ record! {
         /// Modules that must be on the machine too.
         depends_on: BTreeSet<ModulePin> = BTreeSet::new() => "[system-base@1.0.0]",
         /// Settings of the module, usable in `host` as `{{ config.name }}`. Assignments and nodes can override them.
-        config: Settings = Settings::default() => "{nginx_workers: 4}",
+        config: FreeSettings = FreeSettings::default() => "{nginx_workers: 4}",
         /// What the host agent makes true on the machine.
         host: Option<HostSpec> = None => "{packages: [nginx]}",
         /// Refuse to destroy this resource.
@@ -114,16 +114,16 @@ fn root() -> Name {
 impl ResourceSpec for ModuleSpec {
     fn references<'s>(&'s self, _name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         for (index, pin) in self.depends_on.iter().enumerate() {
-            visit(Reference::new(Kind::Module, pin.name.as_str(), At::Item("depends_on", index)));
+            visit(Reference::new(Kind::Module, pin.name.as_str(), SpecPath::Item("depends_on", index)));
         }
     }
 
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
         self.host
             .iter()
             .flat_map(|host| host.files.values())
             .filter_map(|file| file.source.as_ref())
-            .for_each(|source| visit(source, At::Inside("host", "source")));
+            .for_each(|source| visit(source, SpecPath::Inside("host", "source")));
     }
 
     fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {

@@ -12,7 +12,7 @@ pub trait ResourceSpec: Record {
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>));
 
     /// Calls `visit` for each path of the repository that must exist for this resource, and which part says so.
-    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+    fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
         let _ = visit;
     }
 
@@ -33,18 +33,18 @@ pub struct Reference<'s> {
     /// Its name.
     pub name: Cow<'s, str>,
     /// Which part of the spec says so.
-    pub at: At,
+    pub at: SpecPath,
 }
 
 impl<'s> Reference<'s> {
-    pub(super) fn new(kind: Kind, name: impl Into<Cow<'s, str>>, at: At) -> Reference<'s> {
+    pub(super) fn new(kind: Kind, name: impl Into<Cow<'s, str>>, at: SpecPath) -> Reference<'s> {
         Reference { kind, name: name.into(), at }
     }
 }
 
 /// A place inside a spec, cheap enough to make for every reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum SpecPath {
     /// The resource's own name.
     Name,
     /// A field.

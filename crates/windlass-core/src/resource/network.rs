@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::key::member_name;
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec, SpecPath};
 use crate::diagnostic::{Code, Finding};
 use crate::quote::quoted;
 use crate::shape::{Decoder, Segment, choice, record};
-use crate::value::{Address, Cidr, Endpoint, Hostname};
+use crate::value::{Cidr, Hostname, IpAddress, PeerEndpoint};
 use crate::yaml::NodeRef;
 
 choice! {
@@ -49,7 +49,7 @@ record! {
         /// Whether others can reach it directly. Such peers are the network's hubs.
         publicly_reachable: bool = false => "true",
         /// Where others reach it. Left out, the address its agent reports.
-        endpoint: Option<Endpoint> = None => "203.0.113.7:51820",
+        endpoint: Option<PeerEndpoint> = None => "203.0.113.7:51820",
         /// Networks behind the peer that others may reach through it.
         lan_subnets: BTreeSet<Cidr> = BTreeSet::new() => "[10.20.0.0/16]",
         /// Refuse to destroy this resource.
@@ -60,8 +60,8 @@ record! {
 impl ResourceSpec for PeerSpec {
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         let (network, host) = member_name(name);
-        visit(Reference::new(Kind::Network, network, At::Name));
-        visit(Reference::new(Kind::Node, host, At::Name));
+        visit(Reference::new(Kind::Network, network, SpecPath::Name));
+        visit(Reference::new(Kind::Node, host, SpecPath::Name));
     }
 
     fn is_protected(&self) -> bool {
@@ -77,7 +77,7 @@ record! {
         /// The peers that take over, in this order.
         failover_holders: Vec<Hostname> = Vec::new() => "[edge-tokyo-02]",
         /// The address. Left out, Windlass allocates one of the network's, always the same one.
-        address: Option<Address> = None => "fd12:3456:789a::100",
+        address: Option<IpAddress> = None => "fd12:3456:789a::100",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
@@ -104,11 +104,11 @@ impl VirtualIpSpec {
 impl ResourceSpec for VirtualIpSpec {
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         let (network, _) = member_name(name);
-        visit(Reference::new(Kind::Network, network, At::Name));
+        visit(Reference::new(Kind::Network, network, SpecPath::Name));
         let peer = |host: &Hostname| format!("{network}/{host}");
-        visit(Reference::new(Kind::Peer, peer(&self.primary_holder), At::Field("primary_holder")));
+        visit(Reference::new(Kind::Peer, peer(&self.primary_holder), SpecPath::Field("primary_holder")));
         for (index, holder) in self.failover_holders.iter().enumerate() {
-            visit(Reference::new(Kind::Peer, peer(holder), At::Item("failover_holders", index)));
+            visit(Reference::new(Kind::Peer, peer(holder), SpecPath::Item("failover_holders", index)));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Nodes: machines.
 
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
-use crate::shape::{Settings, choice, record};
+use super::needs::{Reference, ResourceSpec, SpecPath};
+use crate::shape::{FreeSettings, choice, record};
 use crate::value::{Labels, Name};
 
 choice! {
@@ -31,7 +31,7 @@ record! {
         /// Labels, for policies, selectors and searching.
         labels: Labels = Labels::new() => "{tier: edge}",
         /// Settings that override those of the node's modules.
-        config: Settings = Settings::default() => "{nginx_workers: 8}",
+        config: FreeSettings = FreeSettings::default() => "{nginx_workers: 8}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
@@ -39,7 +39,7 @@ record! {
 
 impl ResourceSpec for NodeSpec {
     fn references<'s>(&'s self, _name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
-        visit(Reference::new(Kind::Template, self.template.as_str(), At::Field("template")));
+        visit(Reference::new(Kind::Template, self.template.as_str(), SpecPath::Field("template")));
     }
 
     fn is_protected(&self) -> bool {

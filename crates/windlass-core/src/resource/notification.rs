@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec, SpecPath};
 use crate::diagnostic::{Code, Finding};
 use crate::shape::{Decoder, Segment, choice, record};
 use crate::value::{CredentialPath, MailAddress, Name, ReceiverUrl, Wildcard};
@@ -226,7 +226,7 @@ impl ResourceSpec for AlertSpec {
             visit(Reference::new(
                 Kind::NotificationProvider,
                 provider.as_str(),
-                At::Item("providers", index),
+                SpecPath::Item("providers", index),
             ));
         }
     }

@@ -5,9 +5,9 @@ use super::content;
 use super::key::ResourceKey;
 use super::kind::Kind;
 use super::spec::Spec;
-use crate::code::Severity;
+use crate::code::ProblemSeverity;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
-use crate::shape::{Complaint, Decoder, TextValue};
+use crate::shape::{Decoder, InvalidText, TextValue};
 use crate::value::{Hostname, Name};
 use crate::yaml;
 
@@ -52,7 +52,7 @@ impl Spec {
         let tree = yaml::from_json(&text)?;
         let mut decoder = Decoder::default();
         let spec = Spec::decode(kind, tree.root(), &mut decoder)?;
-        let is_sound = |finding: &Finding| finding.code.severity() != Severity::Error;
+        let is_sound = |finding: &Finding| finding.code.severity() != ProblemSeverity::Error;
         let spec = decoder.into_findings().iter().all(is_sound).then_some(spec)?;
         Some(match contents.is_empty() {
             true => spec,
@@ -63,7 +63,7 @@ impl Spec {
 
 impl ResourceKey {
     /// The key of a kind and a name that someone gave, if it can be the name of such a thing.
-    pub fn read(kind: Kind, name: &str) -> Result<ResourceKey, Complaint> {
+    pub fn read(kind: Kind, name: &str) -> Result<ResourceKey, InvalidText> {
         match kind {
             Kind::Node => Hostname::read(name).map(drop)?,
             Kind::Assignment => AssignmentName::read(name).map(drop)?,
@@ -74,10 +74,10 @@ impl ResourceKey {
     }
 }
 
-fn read_member(kind: Kind, name: &str) -> Result<(), Complaint> {
+fn read_member(kind: Kind, name: &str) -> Result<(), InvalidText> {
     let help = "write the network's name, a slash and its own: `edge-fabric/edge-tokyo-01`";
     let Some((network, member)) = name.split_once('/') else {
-        return Err(Complaint::name(format!("a {kind} is named network/name")).help(help));
+        return Err(InvalidText::name(format!("a {kind} is named network/name")).help(help));
     };
     Name::read(network)?;
     match kind {

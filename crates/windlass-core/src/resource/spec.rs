@@ -9,7 +9,7 @@ use super::federation::FederationPeerSpec;
 use super::key::ResourceKey;
 use super::kind::{Kind, kinds};
 use super::module::ModuleSpec;
-use super::needs::{At, Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec, SpecPath};
 use super::network::{NetworkSpec, PeerSpec, VirtualIpSpec};
 use super::node::NodeSpec;
 use super::notification::{AlertSpec, NotificationProviderSpec};
@@ -49,7 +49,7 @@ macro_rules! declare_specs {
             }
 
             /// Calls `visit` for each path of the repository that must exist for this resource.
-            pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, At)) {
+            pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
                 match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }
             }
 

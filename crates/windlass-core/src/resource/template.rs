@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::kind::Kind;
-use super::needs::{At, Reference, ResourceSpec};
+use super::needs::{Reference, ResourceSpec, SpecPath};
 use crate::diagnostic::{Code, Finding};
 use crate::quote::quoted;
-use crate::shape::{Decoder, Segment, Settings, record};
+use crate::shape::{Decoder, FreeSettings, Segment, record};
 use crate::value::{ModulePin, Name};
 use crate::yaml::NodeRef;
 
@@ -28,7 +28,7 @@ record! {
         /// in a lifecycle state (`nginx@live`).
         modules: Vec<ModulePin> = Vec::new() => "[system-base@1.0.0, nginx@live]",
         /// Free-form facts about the template; never interpreted.
-        metadata: Settings = Settings::default() => "{purpose: edge-cdn}",
+        metadata: FreeSettings = FreeSettings::default() => "{purpose: edge-cdn}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
@@ -64,10 +64,10 @@ impl TemplateSpec {
 impl ResourceSpec for TemplateSpec {
     fn references<'s>(&'s self, _name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
         if let Some(parent) = &self.extends {
-            visit(Reference::new(Kind::Template, parent.as_str(), At::Field("extends")));
+            visit(Reference::new(Kind::Template, parent.as_str(), SpecPath::Field("extends")));
         }
         for (index, pin) in self.modules.iter().enumerate() {
-            visit(Reference::new(Kind::Module, pin.name.as_str(), At::Item("modules", index)));
+            visit(Reference::new(Kind::Module, pin.name.as_str(), SpecPath::Item("modules", index)));
         }
     }
 

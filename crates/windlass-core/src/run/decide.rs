@@ -1,17 +1,17 @@
 //! Desired × accepted → what the run proposes. Values in, values out.
 
 use crate::accepted::{Accepted, Owner};
-use crate::code::{Code, Severity};
+use crate::code::{Code, ProblemSeverity};
 use crate::desired::Desired;
 use crate::diff::{Change, compare};
 use crate::drift::Acceptances;
-use crate::plan::{self, Confirmation, Plan};
+use crate::plan::{self, MassDestroyConfirmation, Plan};
 use crate::run::RunError;
 use crate::time::Timestamp;
 use serde_json::{Value, json};
 
 /// A plan, and what of the differences is not in it because someone said it is meant.
-pub struct Decided {
+pub struct RunDecision {
     /// What would be done.
     pub plan: Plan,
     /// Differences that someone accepted, each with why.
@@ -20,10 +20,10 @@ pub struct Decided {
     pub accepted_until: Option<Timestamp>,
 }
 
-impl Decided {
+impl RunDecision {
     /// Nothing differs.
-    pub fn nothing(account: &str) -> Decided {
-        Decided { plan: Plan::nothing(account), accepted_drift: Vec::new(), accepted_until: None }
+    pub fn nothing(account: &str) -> RunDecision {
+        RunDecision { plan: Plan::nothing(account), accepted_drift: Vec::new(), accepted_until: None }
     }
 }
 
@@ -33,9 +33,9 @@ pub fn decide(
     accepted: &Accepted,
     repository: &Owner,
     acceptances: &Acceptances,
-    confirmation: Confirmation,
+    confirmation: MassDestroyConfirmation,
     now: Timestamp,
-) -> Decided {
+) -> RunDecision {
     let mut comparison = compare(desired, accepted, repository);
     let mut accepted_drift = Vec::new();
     let mut accepted_until: Option<Timestamp> = None;
@@ -49,11 +49,11 @@ pub fn decide(
         }
         None => true,
     });
-    Decided { plan: plan::build(desired, comparison, confirmation), accepted_drift, accepted_until }
+    RunDecision { plan: plan::build(desired, comparison, confirmation), accepted_drift, accepted_until }
 }
 
 /// Differences that are not offered, as a run shows them.
-pub fn skipped(decided: &Decided, held_back: &[usize]) -> Vec<Value> {
+pub fn skipped_changes(decided: &RunDecision, held_back: &[usize]) -> Vec<Value> {
     let told = |action: String, kind: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null});
     let refused = decided.plan.refusals.iter().map(|refusal| {
         let key = &refusal.resource;
@@ -91,7 +91,7 @@ pub fn refusal_of(plan: &Plan) -> Option<RunError> {
         ));
     }
     // What another repository owns is proposed and blocked; the rest goes on.
-    let is_fatal = |code: Code| code.severity() == Severity::Error && code != Code::OwnedElsewhere;
+    let is_fatal = |code: Code| code.severity() == ProblemSeverity::Error && code != Code::OwnedElsewhere;
     let first = plan.problems.iter().find(|remark| is_fatal(remark.code))?;
     Some(RunError::new(first.code.slug(), first.message.clone(), first.help.clone()))
 }

@@ -51,11 +51,11 @@ fn decided(
     after: &str,
     accepts: impl Fn(&Change) -> Option<Acceptance>,
     second: i64,
-) -> Decided {
-    let (accepted, after) = (Accepted::after(&declared(before), &ours()), declared(after));
+) -> RunDecision {
+    let (accepted, after) = (Accepted::from_desired(&declared(before), &ours()), declared(after));
     let acceptances: Acceptances =
         compare(&after, &accepted, &ours()).changes.iter().filter_map(accepts).collect();
-    decide(&after, &accepted, &ours(), &acceptances, Confirmation::Missing, at(second))
+    decide(&after, &accepted, &ours(), &acceptances, MassDestroyConfirmation::Missing, at(second))
 }
 
 fn steps(plan: &Plan) -> Vec<String> {
@@ -137,10 +137,10 @@ fn a_plan_with_an_error_is_refused_for_the_first_one() {
 
 #[test]
 fn what_another_repository_owns_stops_nothing_else() {
-    let accepted = Accepted::after(&declared("clusters: [{name: shared}]"), &theirs());
+    let accepted = Accepted::from_desired(&declared("clusters: [{name: shared}]"), &theirs());
     let after = declared("clusters: [{name: shared, labels: {x: y}}, {name: new}]");
     let none = Acceptances::default();
-    let mut plan = decide(&after, &accepted, &ours(), &none, Confirmation::Missing, at(0)).plan;
+    let mut plan = decide(&after, &accepted, &ours(), &none, MassDestroyConfirmation::Missing, at(0)).plan;
     assert_eq!(steps(&plan), ["create cluster new", "update cluster shared"]);
     assert_eq!(plan.problems.iter().map(|problem| problem.code).collect::<Vec<_>>(), [Code::OwnedElsewhere]);
     assert_eq!(refusal_of(&plan), None);
@@ -155,7 +155,7 @@ fn warnings_stop_nothing() {
     let plan = decided(&module(1), &module(2), |_| None, 0).plan;
     assert_eq!(plan.problems[0].code, Code::VersionReused);
     assert_eq!(refusal_of(&plan), None);
-    assert_eq!(refusal_of(&Decided::nothing("acme").plan), None);
+    assert_eq!(refusal_of(&RunDecision::nothing("acme").plan), None);
 }
 
 #[test]
@@ -171,12 +171,13 @@ fn what_is_not_offered_is_shown_with_its_reason() {
         shown("update_cluster", "b", "accepted by ann@example.com: a trial"),
         shown("create_cluster", "new", "rejected until git or the accepted state changes"),
     ];
-    assert_eq!(skipped(&decided, &[1]), expected);
-    assert_eq!(skipped(&decided, &[]), expected[..2]);
-    assert_eq!(skipped(&Decided::nothing("acme"), &[]), [Value::Null; 0]);
+    assert_eq!(skipped_changes(&decided, &[1]), expected);
+    assert_eq!(skipped_changes(&decided, &[]), expected[..2]);
+    assert_eq!(skipped_changes(&RunDecision::nothing("acme"), &[]), [Value::Null; 0]);
 }
 
-/// Two fleets, whose the resources of the first are, and which differences someone accepted: exactly, as they were before, or not.
+/// Two fleets, whose the resources of the first are, and which differences someone accepted: exactly, as they were before,
+/// or not.
 fn material() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)> {
     let tape = || vec(any::<u8>(), 0..160);
     (tape(), tape(), vec(any::<u8>(), 7), vec(any::<u8>(), 11))
@@ -185,9 +186,9 @@ fn material() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)> {
 /// What differs, what of it was accepted as it is, and what is decided about it.
 fn decide_about(
     (before, after, owners, accepted): &(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
-) -> (Vec<Change>, Decided) {
+) -> (Vec<Change>, RunDecision) {
     let after = made_up(after);
-    let mut state = Accepted::after(&made_up(before), &ours());
+    let mut state = Accepted::from_desired(&made_up(before), &ours());
     for (resource, owner) in state.resources.values_mut().zip(owners.iter().cycle()) {
         resource.owner = match owner % 6 {
             0 => theirs(),
@@ -205,7 +206,7 @@ fn decide_about(
             _ => None,
         })
         .collect();
-    let decided = decide(&after, &state, &ours(), &acceptances, Confirmation::MassDestroy, at(0));
+    let decided = decide(&after, &state, &ours(), &acceptances, MassDestroyConfirmation::MassDestroy, at(0));
     (changes, decided)
 }
 
@@ -236,7 +237,7 @@ proptest! {
     fn what_is_not_offered_is_shown_once_each_and_nothing_else(material in material(), held in vec(any::<bool>(), 13)) {
         let (_, decided) = decide_about(&material);
         let held: Vec<usize> = (0..decided.plan.steps.len()).filter(|position| held[position % held.len()]).collect();
-        let shown = skipped(&decided, &held);
+        let shown = skipped_changes(&decided, &held);
         let named: BTreeSet<(&str, &str)> = shown
             .iter()
             .map(|one| (one["kind"].as_str().unwrap(), one["name"].as_str().unwrap()))

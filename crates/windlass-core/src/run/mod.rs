@@ -5,8 +5,10 @@ mod status;
 
 use serde_json::Value as Json;
 
-pub use decide::{Decided, decide, refusal_of, skipped};
-pub use status::{Fates, RunFacts, RunStatus, run_status};
+pub use decide::{RunDecision, decide, refusal_of, skipped_changes};
+pub use status::{ProposalOutcomes, RunFacts, run_status};
+
+pub use crate::run_status::RunStatus;
 
 use crate::gate::Contributors;
 use crate::repository::Repository;
@@ -51,6 +53,20 @@ states! {
     }
 }
 
+states! {
+    /// How a branch moved since it was last read.
+    Movement {
+        /// It was never read before.
+        First "first" "first sync",
+        /// It did not move.
+        Unchanged "unchanged" "unchanged",
+        /// The new commit continues the old one.
+        FastForward "fast_forward" "fast-forward",
+        /// The new commit does not continue the old one.
+        Rewritten "rewritten" "history rewritten",
+    }
+}
+
 /// One pass over a repository.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -88,8 +104,8 @@ pub struct Run {
     pub commit_message: Option<String>,
     /// Everyone who had a hand in what it read since the last good run; lists leave them out.
     pub contributors: Contributors,
-    /// How the branch moved: first, unchanged, fast_forward, rewritten.
-    pub movement: Option<String>,
+    /// How the branch moved.
+    pub movement: Option<Movement>,
     /// What differs, by kind and change.
     pub diff: Json,
     /// How many differ.
@@ -180,9 +196,9 @@ impl Run {
         self.confirm_mass_destroy && self.confirmed_commit.as_ref().is_none_or(counts)
     }
 
-    /// Whether it tells what git wants by now. One that compared only what was stored does not: what a failed sync holds, it
-    /// must not release, and who pushed since git was last read is still to be told.
-    pub fn tells_what_git_wants(&self, repository: &Repository) -> bool {
+    /// Whether it tells what git wants by now. One that compared only what was stored does not: what a failed sync holds,
+    /// it must not release, and who pushed since git was last read is still to be told.
+    pub fn knows_desired_state(&self, repository: &Repository) -> bool {
         // What a repository that moved left behind wants nothing, and nobody has to be asked for that.
         self.trigger.fetches() || repository.left_by.is_some()
     }
@@ -198,10 +214,10 @@ mod tests {
         let ours = repository("core");
         let run = |trigger| Run { trigger, ..Run::queued("1".to_owned(), &ours, Timestamp::from_millis(0)) };
         for trigger in Trigger::ALL {
-            assert_eq!(run(*trigger).tells_what_git_wants(&ours), *trigger != Trigger::Revert, "{trigger}");
+            assert_eq!(run(*trigger).knows_desired_state(&ours), *trigger != Trigger::Revert, "{trigger}");
         }
         let left_behind = Repository { left_by: Some("moved".to_owned()), ..ours.clone() };
-        assert!(run(Trigger::Revert).tells_what_git_wants(&left_behind));
+        assert!(run(Trigger::Revert).knows_desired_state(&left_behind));
     }
 
     #[test]

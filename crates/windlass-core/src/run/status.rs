@@ -1,38 +1,11 @@
 //! What the fates of its proposals make of a sync run.
 
 use crate::proposal::Status;
-use crate::states::states;
-
-states! {
-    /// Where a sync run is.
-    RunStatus {
-        /// Waiting to start, fetching, reading or comparing.
-        InProgress "in_progress",
-        /// Git and Windlass agree; nothing to do.
-        Success "success",
-        /// There are differences; their proposals wait.
-        DiffReady "diff_ready",
-        /// More differences than the cap, or not all of them were applied.
-        Partial "partial",
-        /// It could not be done; nothing was changed.
-        Failed "failed",
-        /// Every difference was applied.
-        Applied "applied",
-        /// Every difference was made by hand.
-        AppliedManually "applied_manually",
-    }
-}
-
-impl RunStatus {
-    /// Whether every difference that it found was applied, or there was none.
-    pub const fn is_all_applied(self) -> bool {
-        matches!(self, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually)
-    }
-}
+use crate::run_status::RunStatus;
 
 /// What became of a run's proposals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fates {
+pub enum ProposalOutcomes {
     /// It has none.
     None,
     /// Something can still become of at least one.
@@ -50,13 +23,13 @@ pub enum Fates {
     },
 }
 
-impl Fates {
+impl ProposalOutcomes {
     /// Counts closed proposals.
-    pub fn closed(counts: &[(Status, usize)]) -> Fates {
+    pub fn closed(counts: &[(Status, usize)]) -> ProposalOutcomes {
         let of = |wanted: Status| counts.iter().filter(|(status, _)| *status == wanted).map(|(_, n)| n).sum();
         match counts.iter().map(|(_, count)| count).sum() {
-            0 => Fates::None,
-            all => Fates::Closed {
+            0 => ProposalOutcomes::None,
+            all => ProposalOutcomes::Closed {
                 all,
                 applied: of(Status::Applied),
                 by_hand: of(Status::AppliedManually),
@@ -67,7 +40,7 @@ impl Fates {
 
     /// Whether nothing can become of any of them, and something became of one.
     pub const fn all_closed_and_some_applied(self) -> bool {
-        matches!(self, Fates::Closed { applied, by_hand, .. } if applied + by_hand > 0)
+        matches!(self, ProposalOutcomes::Closed { applied, by_hand, .. } if applied + by_hand > 0)
     }
 }
 
@@ -75,7 +48,7 @@ impl Fates {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunFacts {
     /// What became of its proposals.
-    pub fates: Fates,
+    pub fates: ProposalOutcomes,
     /// Differences left for later runs.
     pub remaining: usize,
     /// Differences that are not offered: refused by protection, or rejected until they change.
@@ -87,13 +60,15 @@ pub fn run_status(facts: RunFacts) -> RunStatus {
     let RunFacts { fates, remaining, not_offered } = facts;
     match fates {
         _ if remaining > 0 => RunStatus::Partial,
-        Fates::None if not_offered == 0 => RunStatus::Success,
-        Fates::None | Fates::Open => RunStatus::DiffReady,
-        Fates::Closed { all, by_hand, .. } if by_hand == all => RunStatus::AppliedManually,
-        Fates::Closed { all, applied, by_hand, .. } if applied + by_hand == all => RunStatus::Applied,
-        Fates::Closed { applied: 0, by_hand: 0, failed: 0, .. } => RunStatus::DiffReady,
-        Fates::Closed { applied: 0, by_hand: 0, .. } => RunStatus::Failed,
-        Fates::Closed { .. } => RunStatus::Partial,
+        ProposalOutcomes::None if not_offered == 0 => RunStatus::Success,
+        ProposalOutcomes::None | ProposalOutcomes::Open => RunStatus::DiffReady,
+        ProposalOutcomes::Closed { all, by_hand, .. } if by_hand == all => RunStatus::AppliedManually,
+        ProposalOutcomes::Closed { all, applied, by_hand, .. } if applied + by_hand == all => {
+            RunStatus::Applied
+        }
+        ProposalOutcomes::Closed { applied: 0, by_hand: 0, failed: 0, .. } => RunStatus::DiffReady,
+        ProposalOutcomes::Closed { applied: 0, by_hand: 0, .. } => RunStatus::Failed,
+        ProposalOutcomes::Closed { .. } => RunStatus::Partial,
     }
 }
 
@@ -103,8 +78,10 @@ mod tests {
 
     fn of(proposals: &[Status], remaining: usize) -> RunStatus {
         let fates = match proposals.iter().any(|status| status.is_open()) {
-            true => Fates::Open,
-            false => Fates::closed(&proposals.iter().map(|status| (*status, 1)).collect::<Vec<_>>()),
+            true => ProposalOutcomes::Open,
+            false => {
+                ProposalOutcomes::closed(&proposals.iter().map(|status| (*status, 1)).collect::<Vec<_>>())
+            }
         };
         run_status(RunFacts { fates, remaining, not_offered: 0 })
     }

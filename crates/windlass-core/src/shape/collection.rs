@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Canonical, Decoder, Description, Segment, Shape, TextValue};
 use crate::diagnostic::{Code, Finding};
 use crate::quote::quoted;
-use crate::yaml::{Content, NodeRef, Scalar};
+use crate::yaml::{NodeRef, Scalar, YamlContent};
 
 impl Shape for String {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
@@ -29,7 +29,7 @@ impl Shape for String {
 impl Shape for bool {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         match node.content() {
-            Content::Scalar(Scalar::Bool(value)) => Some(value),
+            YamlContent::Scalar(Scalar::Bool(value)) => Some(value),
             _ => decoder.wrong_type(node, "true or false"),
         }
     }
@@ -50,14 +50,14 @@ pub struct Bounded<const MIN: i64, const MAX: i64>(pub i64);
 impl<const MIN: i64, const MAX: i64> Shape for Bounded<MIN, MAX> {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         match node.content() {
-            Content::Scalar(Scalar::Int(value)) if (MIN..=MAX).contains(&value) => Some(Bounded(value)),
-            Content::Scalar(Scalar::Int(value)) => {
+            YamlContent::Scalar(Scalar::Int(value)) if (MIN..=MAX).contains(&value) => Some(Bounded(value)),
+            YamlContent::Scalar(Scalar::Int(value)) => {
                 let message = format!("{value} is out of range");
                 let help = format!("use a whole number from {MIN} to {MAX}");
                 decoder.report(Finding::new(Code::BadValue, node.span(), message).help(help));
                 None
             }
-            Content::Scalar(Scalar::Unrepresentable(text)) => {
+            YamlContent::Scalar(Scalar::Unrepresentable(text)) => {
                 let message = format!("{} is out of range", quoted(text));
                 let help = format!("use a whole number from {MIN} to {MAX}");
                 decoder.report(Finding::new(Code::BadValue, node.span(), message).help(help));
@@ -94,7 +94,7 @@ impl<T: Shape> Shape for Option<T> {
 }
 
 fn decode_items<'t, T: Shape>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Vec<T>> {
-    let Content::Sequence(items) = node.content() else { return decoder.wrong_type(node, "a list") };
+    let YamlContent::Sequence(items) = node.content() else { return decoder.wrong_type(node, "a list") };
     let mut values = Vec::with_capacity(items.len());
     let mut sound = true;
     for (index, item) in items.enumerate() {
@@ -165,7 +165,7 @@ impl<K: TextValue + Ord, V: Shape> Shape for BTreeMap<K, V> {
                 let read_key = match K::read(text) {
                     Ok(read) => Some(read),
                     Err(complaint) => {
-                        decoder.complain(key, complaint);
+                        decoder.report_invalid_text(key, complaint);
                         None
                     }
                 };

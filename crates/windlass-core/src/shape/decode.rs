@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::beside::{Beside, Unknown};
-use super::complaint::Complaint;
+use super::invalid_text::InvalidText;
+use super::sibling_keys::{SiblingKeys, UnknownKeys};
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
 use crate::quote::quoted;
 use crate::secret;
-use crate::yaml::{Content, Entries, NodeRef, Scalar};
+use crate::yaml::{Entries, NodeRef, Scalar, YamlContent};
 
 /// Longer than any name, and than nearly every path on a machine.
 const MAX_KEY_IN_PATH: usize = 256;
@@ -58,12 +58,12 @@ impl<'t> Decoder<'t> {
             Segment::Key(key) => Some(*key),
             Segment::Index(_) => None,
         });
-        if key.is_some_and(secret::looks_secret) { secret::HIDDEN.to_owned() } else { quoted(text) }
+        if key.is_some_and(secret::is_secret_key_name) { secret::HIDDEN.to_owned() } else { quoted(text) }
     }
 
     /// Reports the value under a key if the key looks like that of a secret and the value is one.
     pub fn look_for_secret(&mut self, key: &str, value: NodeRef<'t>) {
-        if secret::looks_secret(key) && holds_literal(value) {
+        if secret::is_secret_key_name(key) && holds_literal(value) {
             self.secret_found(value, key);
         }
     }
@@ -100,9 +100,9 @@ impl<'t> Decoder<'t> {
     /// The entries of a map, or a report that this is none. Nothing at all is an empty map.
     pub fn mapping(&mut self, node: NodeRef<'t>) -> Option<Entries<'t>> {
         match node.content() {
-            Content::Mapping(entries) => Some(entries),
-            Content::Scalar(Scalar::Null) => Some(Entries::none(node)),
-            Content::Scalar(_) | Content::Sequence(_) => self.wrong_type(node, "a map"),
+            YamlContent::Mapping(entries) => Some(entries),
+            YamlContent::Scalar(Scalar::Null) => Some(Entries::none(node)),
+            YamlContent::Scalar(_) | YamlContent::Sequence(_) => self.wrong_type(node, "a map"),
         }
     }
 
@@ -133,8 +133,8 @@ impl<'t> Decoder<'t> {
     /// are not text.
     pub fn text(&mut self, node: NodeRef<'t>) -> Option<&'t str> {
         match node.content() {
-            Content::Scalar(Scalar::Text(text)) => Some(text),
-            Content::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => {
+            YamlContent::Scalar(Scalar::Text(text)) => Some(text),
+            YamlContent::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => {
                 node.scalar_text()
             }
             _ => self.wrong_type(node, "text"),
@@ -144,12 +144,12 @@ impl<'t> Decoder<'t> {
     /// Reports a value of the wrong type.
     pub fn wrong_type<T>(&mut self, node: NodeRef<'t>, expected: &str) -> Option<T> {
         let found = match node.content() {
-            Content::Scalar(Scalar::Null) => "nothing",
-            Content::Scalar(Scalar::Bool(_)) => "true/false",
-            Content::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => "a number",
-            Content::Scalar(Scalar::Text(_)) => "text",
-            Content::Sequence(_) => "a list",
-            Content::Mapping(_) => "a map",
+            YamlContent::Scalar(Scalar::Null) => "nothing",
+            YamlContent::Scalar(Scalar::Bool(_)) => "true/false",
+            YamlContent::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Unrepresentable(_)) => "a number",
+            YamlContent::Scalar(Scalar::Text(_)) => "text",
+            YamlContent::Sequence(_) => "a list",
+            YamlContent::Mapping(_) => "a map",
         };
         let finding =
             Finding::new(Code::WrongType, node.span(), format!("expected {expected}, found {found}"));
@@ -169,17 +169,17 @@ impl<'t> Decoder<'t> {
     }
 
     /// Reports a text that its grammar does not accept.
-    pub fn complain(&mut self, node: NodeRef<'t>, complaint: Complaint) {
+    pub fn report_invalid_text(&mut self, node: NodeRef<'t>, complaint: InvalidText) {
         let mut finding = Finding::new(complaint.code, node.span(), complaint.message);
         finding.help = complaint.help;
         self.report(finding);
     }
 
     /// Reports a key that does not belong here, with the nearest one that does.
-    pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: Beside) {
+    pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: SiblingKeys) {
         let text = key.scalar_text().unwrap_or_default();
         let is_beside = beside.name_key == Some(text) || beside.keys.contains(&text);
-        if is_beside || beside.unknown == Unknown::Ignore || self.is_full() {
+        if is_beside || beside.unknown == UnknownKeys::Ignore || self.is_full() {
             return;
         }
         let known: Vec<&str> = beside
@@ -222,10 +222,10 @@ impl<'t> Decoder<'t> {
 /// Whether a value, or anything inside it, is written out rather than referred to. Switches are not secrets.
 fn holds_literal(node: NodeRef<'_>) -> bool {
     match node.content() {
-        Content::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
-        Content::Scalar(_) => node.scalar_text().is_some_and(secret::is_literal),
-        Content::Sequence(mut items) => items.any(holds_literal),
-        Content::Mapping(mut entries) => entries.any(|(_, value)| holds_literal(value)),
+        YamlContent::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
+        YamlContent::Scalar(_) => node.scalar_text().is_some_and(secret::is_literal),
+        YamlContent::Sequence(mut items) => items.any(holds_literal),
+        YamlContent::Mapping(mut entries) => entries.any(|(_, value)| holds_literal(value)),
     }
 }
 

@@ -6,17 +6,17 @@ use serde_json::{Map, Number, Value};
 
 use super::{Canonical, Decoder, Description, Segment, Shape};
 use crate::diagnostic::{Code, Finding};
-use crate::yaml::{Content, NodeRef, Scalar};
+use crate::yaml::{NodeRef, Scalar, YamlContent};
 
 /// A map of plain values under names of the user's choosing. Secrets are looked for and reported.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(pub BTreeMap<String, Value>);
+pub struct FreeSettings(pub BTreeMap<String, Value>);
 
-impl Shape for Settings {
+impl Shape for FreeSettings {
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         decoder.mapping(node)?;
         match decode_value(node, decoder)? {
-            Value::Object(map) => Some(Settings(map.into_iter().collect())),
+            Value::Object(map) => Some(FreeSettings(map.into_iter().collect())),
             _ => None,
         }
     }
@@ -46,27 +46,27 @@ impl Shape for Value {
 
 fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Value> {
     match node.content() {
-        Content::Scalar(Scalar::Null) => Some(Value::Null),
-        Content::Scalar(Scalar::Bool(value)) => Some(Value::Bool(value)),
-        Content::Scalar(Scalar::Int(value)) => Some(Value::Number(value.into())),
-        Content::Scalar(Scalar::Float(value)) => {
+        YamlContent::Scalar(Scalar::Null) => Some(Value::Null),
+        YamlContent::Scalar(Scalar::Bool(value)) => Some(Value::Bool(value)),
+        YamlContent::Scalar(Scalar::Int(value)) => Some(Value::Number(value.into())),
+        YamlContent::Scalar(Scalar::Float(value)) => {
             Some(Number::from_f64(value).map_or(Value::Null, Value::Number))
         }
-        Content::Scalar(Scalar::Unrepresentable(text)) => {
+        YamlContent::Scalar(Scalar::Unrepresentable(text)) => {
             let message = format!("the number {} cannot be held", decoder.shown(text));
             let finding = Finding::new(Code::BadValue, node.span(), message);
             decoder.report(finding.help("use a finite number of at most 64 bits, or put it in quotes"));
             None
         }
-        Content::Scalar(Scalar::Text(_)) => String::decode(node, decoder).map(Value::String),
-        Content::Sequence(items) => {
+        YamlContent::Scalar(Scalar::Text(_)) => String::decode(node, decoder).map(Value::String),
+        YamlContent::Sequence(items) => {
             let mut values = Vec::with_capacity(items.len());
             for (index, item) in items.enumerate() {
                 values.push(decoder.within(Segment::Index(index), |decoder| decode_value(item, decoder)));
             }
             values.into_iter().collect::<Option<Vec<Value>>>().map(Value::Array)
         }
-        Content::Mapping(entries) => {
+        YamlContent::Mapping(entries) => {
             let mut map = Map::new();
             let mut sound = true;
             for (key, value) in entries {

@@ -38,7 +38,7 @@ macro_rules! record {
                 node: $crate::yaml::NodeRef<'t>,
                 decoder: &mut $crate::shape::Decoder<'t>,
             ) -> Option<Self> {
-                <Self as $crate::shape::Record>::decode_fields(node, $crate::shape::Beside::NOTHING, decoder)
+                <Self as $crate::shape::Record>::decode_fields(node, $crate::shape::SiblingKeys::NOTHING, decoder)
             }
 
             fn write(&self, out: &mut $crate::shape::Canonical) {
@@ -67,7 +67,7 @@ macro_rules! record {
         impl $crate::shape::Record for $name {
             fn decode_fields<'t>(
                 node: $crate::yaml::NodeRef<'t>,
-                beside: $crate::shape::Beside,
+                beside: $crate::shape::SiblingKeys,
                 decoder: &mut $crate::shape::Decoder<'t>,
             ) -> Option<Self> {
                 const KEYS: &[&str] = &[$($crate::shape::record!(@key $field $($key)?)),*];
@@ -152,6 +152,20 @@ macro_rules! choice {
             /// The word used in files and in the API.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$variant => $word),* }
+            }
+        }
+
+        impl $crate::states::Spelled for $name {
+            const NAME: &'static str = stringify!($name);
+            const ABOUT: &'static str = concat!($($doc),*).trim_ascii();
+            const WORDS: &'static [$name] = &[$($name::$variant),*];
+
+            fn spelling(self) -> &'static str {
+                self.word()
+            }
+
+            fn meaning(self) -> &'static str {
+                match self { $($name::$variant => concat!($($variant_doc),*).trim_ascii()),* }
             }
         }
 

@@ -5,26 +5,26 @@
 //! reference pages, so none of them can disagree with what is accepted. Records declare their fields with `record!`,
 //! fixed words with `choice!`, checked text by implementing [`TextValue`].
 
-mod beside;
 mod bytes;
 mod canonical;
 mod collection;
-mod complaint;
 mod decode;
 mod describe;
 mod free;
+mod invalid_text;
+mod sibling_keys;
 #[macro_use]
 mod macros;
 mod text;
 
-pub use beside::{Beside, Unknown};
 pub use bytes::canonical_json;
 pub use canonical::{Canonical, Defaults};
 pub use collection::Bounded;
-pub use complaint::Complaint;
 pub use decode::{Decoder, Segment, nearest};
 pub use describe::{ChoiceDescription, Description, FieldDescription, RecordDescription, SectionDescription};
-pub use free::Settings;
+pub use free::FreeSettings;
+pub use invalid_text::InvalidText;
+pub use sibling_keys::{SiblingKeys, UnknownKeys};
 pub use text::TextValue;
 
 pub(crate) use canonical::sorted_order;
@@ -48,7 +48,7 @@ pub trait Shape: Sized {
 /// A map with known keys.
 pub trait Record: Shape {
     /// Reads a map's fields. An unknown key is reported but does not spoil the rest.
-    fn decode_fields<'t>(node: NodeRef<'t>, beside: Beside, decoder: &mut Decoder<'t>) -> Option<Self>;
+    fn decode_fields<'t>(node: NodeRef<'t>, beside: SiblingKeys, decoder: &mut Decoder<'t>) -> Option<Self>;
 
     /// The record's fields and what they mean.
     fn description() -> RecordDescription;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{Canonical, Complaint, Decoder, Description, Shape};
+use super::{Canonical, Decoder, Description, InvalidText, Shape};
 use crate::quote::quoted;
 use crate::secret;
 use crate::yaml::NodeRef;
@@ -15,7 +15,7 @@ pub trait TextValue: Sized + Display {
     const PATTERN: Option<&'static str>;
 
     /// Reads the text.
-    fn read(text: &str) -> Result<Self, Complaint>;
+    fn read(text: &str) -> Result<Self, InvalidText>;
 }
 
 impl<T: TextValue> Shape for T {
@@ -29,7 +29,7 @@ impl<T: TextValue> Shape for T {
             }
             Err(mut complaint) => {
                 complaint.message = complaint.message.replace(&quoted(text), &decoder.shown(text));
-                decoder.complain(node, complaint);
+                decoder.report_invalid_text(node, complaint);
                 None
             }
         }

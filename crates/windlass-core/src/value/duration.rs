@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::quote::quoted;
-use crate::shape::{Complaint, TextValue};
+use crate::shape::{InvalidText, TextValue};
 
 /// How long something may take. At least a second, at most a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +37,12 @@ impl TextValue for Timeout {
     const WHAT: &'static str = "a duration";
     const PATTERN: Option<&'static str> = Some("^([0-9]+h)?([0-9]+m)?([0-9]+s)?$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         seconds(text)
             .filter(|seconds| (1..=MAX_SECONDS).contains(seconds))
             .map(|seconds| Timeout { seconds })
             .ok_or_else(|| {
-                Complaint::value(format!("{} is not a duration", quoted(text)))
+                InvalidText::value(format!("{} is not a duration", quoted(text)))
                     .help("write it like `90s`, `5m` or `1h30m`, from 1s to 24h")
             })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::checked_text;
 use crate::quote::quoted;
-use crate::shape::Complaint;
+use crate::shape::InvalidText;
 
 /// Labels of a node or cluster.
 pub type Labels = BTreeMap<LabelKey, LabelValue>;
@@ -27,7 +27,7 @@ fn is_label_name(text: &str) -> bool {
         && ends_well(text.chars().last())
 }
 
-fn check_key(text: &str) -> Result<(), Complaint> {
+fn check_key(text: &str) -> Result<(), InvalidText> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let prefix_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
     let prefix_is_fine = prefix
@@ -35,15 +35,15 @@ fn check_key(text: &str) -> Result<(), Complaint> {
     if prefix_is_fine && is_label_name(name) {
         return Ok(());
     }
-    Err(Complaint::name(format!("{} is not a label key", quoted(text)))
+    Err(InvalidText::name(format!("{} is not a label key", quoted(text)))
         .help("use `name` or `prefix/name`; a name has at most 63 letters, digits, `.`, `_` and `-`"))
 }
 
-fn check_value(text: &str) -> Result<(), Complaint> {
+fn check_value(text: &str) -> Result<(), InvalidText> {
     if text.is_empty() || is_label_name(text) {
         return Ok(());
     }
-    Err(Complaint::value(format!("{} is not a label value", quoted(text))).help(
+    Err(InvalidText::value(format!("{} is not a label value", quoted(text))).help(
         "use at most 63 letters, digits, `.`, `_` and `-`, beginning and ending with a letter or digit",
     ))
 }

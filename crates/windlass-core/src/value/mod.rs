@@ -3,23 +3,23 @@
 //! Each reads from text with a complaint that says what to write instead, and prints in one canonical spelling, so
 //! that `5m` and `300s` are the same value with the same digest.
 
+mod count_or_percent;
 mod duration;
 mod label;
 mod name;
 mod net;
 mod path;
-mod reach;
-mod share;
+mod receiver;
 mod version;
 mod wildcard;
 
+pub use count_or_percent::CountOrPercent;
 pub use duration::Timeout;
 pub use label::{LabelKey, LabelValue, Labels};
 pub use name::{Hostname, Name, Namespace, VariableName};
-pub use net::{Address, Cidr, Endpoint, HttpsUrl, KeyFingerprint};
+pub use net::{Cidr, HttpsUrl, IpAddress, KeyFingerprint, PeerEndpoint};
 pub use path::{AbsolutePath, FileMode, RepositoryPath, SettingName, UnitName};
-pub use reach::{CredentialPath, MailAddress, ReceiverUrl};
-pub use share::Share;
+pub use receiver::{CredentialPath, MailAddress, ReceiverUrl};
 pub use version::{Lifecycle, ModulePin, Selector, Version};
 pub use wildcard::Wildcard;
 
@@ -47,7 +47,7 @@ macro_rules! checked_text {
             const WHAT: &'static str = $what;
             const PATTERN: Option<&'static str> = $pattern;
 
-            fn read(text: &str) -> Result<Self, $crate::shape::Complaint> {
+            fn read(text: &str) -> Result<Self, $crate::shape::InvalidText> {
                 $check(text).map(|()| $name(text.to_owned()))
             }
         }

@@ -2,7 +2,7 @@
 
 use super::checked_text;
 use crate::quote::quoted;
-use crate::shape::Complaint;
+use crate::shape::InvalidText;
 
 /// Long enough for any sensible name, short enough for a table.
 const MAX_NAME: usize = 64;
@@ -28,16 +28,16 @@ checked_text! {
     VariableName: "a variable name", Some("^[A-Za-z_][A-Za-z0-9_]*$"), check_variable
 }
 
-fn check_name(text: &str) -> Result<(), Complaint> {
+fn check_name(text: &str) -> Result<(), InvalidText> {
     let help = "use letters, digits, `.`, `_` and `-`, beginning and ending with a letter or digit";
     if text.is_empty() || text.len() > MAX_NAME {
         let message = format!("a name has 1 to {MAX_NAME} characters, this one has {}", text.chars().count());
-        return Err(Complaint::name(message).help(help));
+        return Err(InvalidText::name(message).help(help));
     }
     let ends_well = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let all_allowed = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     if !all_allowed || !ends_well(text.chars().next()) || !ends_well(text.chars().last()) {
-        return Err(Complaint::name(format!("{} is not a name", quoted(text))).help(help));
+        return Err(InvalidText::name(format!("{} is not a name", quoted(text))).help(help));
     }
     Ok(())
 }
@@ -49,11 +49,11 @@ fn is_dns_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-fn check_hostname(text: &str) -> Result<(), Complaint> {
+fn check_hostname(text: &str) -> Result<(), InvalidText> {
     if text.len() <= 253 && text.split('.').all(is_dns_label) {
         return Ok(());
     }
-    let complaint = Complaint::name(format!("{} is not a hostname", quoted(text)));
+    let complaint = InvalidText::name(format!("{} is not a hostname", quoted(text)));
     let lower = text.to_ascii_lowercase();
     if lower != text && lower.len() <= 253 && lower.split('.').all(is_dns_label) {
         return Err(complaint.help(format!("write it in lower case: {}", quoted(&lower))));
@@ -61,20 +61,20 @@ fn check_hostname(text: &str) -> Result<(), Complaint> {
     Err(complaint.help("use lower-case letters, digits and `-`, in labels of at most 63 characters"))
 }
 
-fn check_namespace(text: &str) -> Result<(), Complaint> {
+fn check_namespace(text: &str) -> Result<(), InvalidText> {
     if is_dns_label(text) {
         return Ok(());
     }
-    Err(Complaint::name(format!("{} is not a namespace", quoted(text)))
+    Err(InvalidText::name(format!("{} is not a namespace", quoted(text)))
         .help("use at most 63 lower-case letters, digits and `-`"))
 }
 
-fn check_variable(text: &str) -> Result<(), Complaint> {
+fn check_variable(text: &str) -> Result<(), InvalidText> {
     let mut chars = text.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Ok(());
     }
-    Err(Complaint::name(format!("{} is not a variable name", quoted(text)))
+    Err(InvalidText::name(format!("{} is not a variable name", quoted(text)))
         .help("use letters, digits and `_`, not beginning with a digit"))
 }

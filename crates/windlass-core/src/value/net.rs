@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use super::checked_text;
 use crate::quote::quoted;
 use crate::secret;
-use crate::shape::{Complaint, TextValue};
+use crate::shape::{InvalidText, TextValue};
 
 /// A network in CIDR notation, without host bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +16,7 @@ pub struct Cidr(pub IpNet);
 
 impl Cidr {
     /// Whether the address lies inside.
-    pub fn contains(&self, address: &Address) -> bool {
+    pub fn contains(&self, address: &IpAddress) -> bool {
         self.0.contains(&address.0)
     }
 
@@ -36,9 +36,9 @@ impl TextValue for Cidr {
     const WHAT: &'static str = "a network in CIDR notation";
     const PATTERN: Option<&'static str> = Some("^[0-9a-fA-F:.]+/[0-9]{1,3}$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let not_a_network = || {
-            Complaint::value(format!("{} is not a network", quoted(text)))
+            InvalidText::value(format!("{} is not a network", quoted(text)))
                 .help("write it like `10.20.0.0/16` or `fd12:3456:789a::/64`")
         };
         if !text.contains('/') {
@@ -46,7 +46,7 @@ impl TextValue for Cidr {
         }
         let network: IpNet = text.parse().map_err(|_| not_a_network())?;
         if network.trunc() != network {
-            return Err(Complaint::value(format!("{} has bits set beyond its prefix", quoted(text)))
+            return Err(InvalidText::value(format!("{} has bits set beyond its prefix", quoted(text)))
                 .help(format!("the network is `{}`", network.trunc())));
         }
         Ok(Cidr(network))
@@ -55,21 +55,21 @@ impl TextValue for Cidr {
 
 /// An IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address(pub IpAddr);
+pub struct IpAddress(pub IpAddr);
 
-impl fmt::Display for Address {
+impl fmt::Display for IpAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl TextValue for Address {
+impl TextValue for IpAddress {
     const WHAT: &'static str = "an IP address";
     const PATTERN: Option<&'static str> = Some("^[0-9a-fA-F:.]+$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
-        text.parse().map(Address).map_err(|_| {
-            Complaint::value(format!("{} is not an IP address", quoted(text)))
+    fn read(text: &str) -> Result<Self, InvalidText> {
+        text.parse().map(IpAddress).map_err(|_| {
+            InvalidText::value(format!("{} is not an IP address", quoted(text)))
                 .help("write it like `10.20.0.7` or `fd12:3456:789a::7`, without a prefix length")
         })
     }
@@ -77,12 +77,12 @@ impl TextValue for Address {
 
 /// A host and port that others can reach.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Endpoint {
+pub struct PeerEndpoint {
     host: String,
     port: u16,
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for PeerEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -91,13 +91,13 @@ impl fmt::Display for Endpoint {
     }
 }
 
-impl TextValue for Endpoint {
+impl TextValue for PeerEndpoint {
     const WHAT: &'static str = "host:port";
     const PATTERN: Option<&'static str> = Some("^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9.-]+):[0-9]{1,5}$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let complaint = || {
-            Complaint::value(format!("{} is not host:port", quoted(text)))
+            InvalidText::value(format!("{} is not host:port", quoted(text)))
                 .help("write it like `203.0.113.7:51820`, `hub.example.com:51820` or `[2001:db8::7]:51820`")
         };
         let (host, port) = text.rsplit_once(':').ok_or_else(complaint)?;
@@ -111,7 +111,11 @@ impl TextValue for Endpoint {
             None => host.to_ascii_lowercase(),
         };
         let is_name = super::Hostname::read(&host).is_ok();
-        if is_name || host.parse::<IpAddr>().is_ok() { Ok(Endpoint { host, port }) } else { Err(complaint()) }
+        if is_name || host.parse::<IpAddr>().is_ok() {
+            Ok(PeerEndpoint { host, port })
+        } else {
+            Err(complaint())
+        }
     }
 }
 
@@ -125,33 +129,33 @@ checked_text! {
     KeyFingerprint: "a key fingerprint", Some("^sha256:[0-9a-f]{64}$"), check_fingerprint
 }
 
-fn check_url(text: &str) -> Result<(), Complaint> {
+fn check_url(text: &str) -> Result<(), InvalidText> {
     if secret::without_secrets(text) != text {
         // The text is not repeated: it holds a credential.
         return Err(
-            Complaint::value("the URL contains credentials").help("keep them in Vault, not in the URL")
+            InvalidText::value("the URL contains credentials").help("keep them in Vault, not in the URL")
         );
     }
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("oci://"));
     let Some(rest) = rest else {
-        return Err(Complaint::value(format!("{} is not an https URL", quoted(text)))
+        return Err(InvalidText::value(format!("{} is not an https URL", quoted(text)))
             .help("begin with `https://` (or `oci://` for a chart registry)"));
     };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let ends_well = !host.is_empty() && !host.starts_with('-');
     if !ends_well || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(Complaint::value(format!("{} is not an https URL", quoted(text)))
+        return Err(InvalidText::value(format!("{} is not an https URL", quoted(text)))
             .help("write it like `https://control.example.com`"));
     }
     Ok(())
 }
 
-fn check_fingerprint(text: &str) -> Result<(), Complaint> {
+fn check_fingerprint(text: &str) -> Result<(), InvalidText> {
     let hex = text.strip_prefix("sha256:").unwrap_or_default();
     if hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return Ok(());
     }
-    Err(Complaint::value(format!("{} is not a fingerprint", quoted(text)))
+    Err(InvalidText::value(format!("{} is not a fingerprint", quoted(text)))
         .help("write `sha256:` and 64 lower-case hex digits"))
 }
 
@@ -174,10 +178,10 @@ mod tests {
             ("Hub.example:1", "hub.example:1"),
             ("[2001:DB8::7]:51820", "[2001:db8::7]:51820"),
         ] {
-            assert_eq!(Endpoint::read(text).unwrap().to_string(), printed);
+            assert_eq!(PeerEndpoint::read(text).unwrap().to_string(), printed);
         }
         for text in ["hub", "hub:0", "hub:70000", "2001:db8::7:51820", "-x:1", "a b:1"] {
-            assert!(Endpoint::read(text).is_err(), "{text}");
+            assert!(PeerEndpoint::read(text).is_err(), "{text}");
         }
     }
 

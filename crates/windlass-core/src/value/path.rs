@@ -5,7 +5,7 @@ use std::fmt;
 use super::checked_text;
 use crate::content::ContentId;
 use crate::quote::quoted;
-use crate::shape::{Complaint, TextValue};
+use crate::shape::{InvalidText, TextValue};
 
 checked_text! {
     /// An absolute path on a machine.
@@ -48,7 +48,7 @@ impl TextValue for RepositoryPath {
     const WHAT: &'static str = "a path in the repository";
     const PATTERN: Option<&'static str> = Some("^[^/\\u0000][^\\u0000]*$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         check_repository_path(text).map(|()| RepositoryPath { text: text.to_owned(), content: None })
     }
 }
@@ -77,13 +77,13 @@ impl TextValue for FileMode {
     const WHAT: &'static str = "a file mode in octal";
     const PATTERN: Option<&'static str> = Some("^[0-7]{3,4}$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         if matches!(text.len(), 3 | 4)
             && let Ok(mode) = u32::from_str_radix(text, 8)
         {
             return Ok(FileMode(mode));
         }
-        Err(Complaint::value(format!("{} is not a file mode", quoted(text))).help("write it like \"0644\""))
+        Err(InvalidText::value(format!("{} is not a file mode", quoted(text))).help("write it like \"0644\""))
     }
 }
 
@@ -91,9 +91,9 @@ fn has_bad_segment(path: &str) -> bool {
     path.split('/').any(|segment| segment == ".." || segment == ".")
 }
 
-fn check_absolute(text: &str) -> Result<(), Complaint> {
+fn check_absolute(text: &str) -> Result<(), InvalidText> {
     let complaint =
-        |help: &str| Complaint::value(format!("{} is not usable as a path", quoted(text))).help(help);
+        |help: &str| InvalidText::value(format!("{} is not usable as a path", quoted(text))).help(help);
     if !text.starts_with('/') || text.len() < 2 || text.len() > 4096 {
         return Err(complaint("begin with `/`"));
     }
@@ -106,9 +106,10 @@ fn check_absolute(text: &str) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn check_repository_path(text: &str) -> Result<(), Complaint> {
-    let complaint =
-        |help: &str| Complaint::value(format!("{} is not a path in the repository", quoted(text))).help(help);
+fn check_repository_path(text: &str) -> Result<(), InvalidText> {
+    let complaint = |help: &str| {
+        InvalidText::value(format!("{} is not a path in the repository", quoted(text))).help(help)
+    };
     if text.is_empty() || text.starts_with('/') || text.contains('\\') {
         return Err(complaint("write it relative to the directory of fleet.yaml, with `/` between parts"));
     }
@@ -121,20 +122,20 @@ fn check_repository_path(text: &str) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn check_unit(text: &str) -> Result<(), Complaint> {
+fn check_unit(text: &str) -> Result<(), InvalidText> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b":_.@\\-".contains(&byte);
     if !text.is_empty() && text.len() <= 200 && !text.starts_with('-') && text.bytes().all(allowed) {
         return Ok(());
     }
-    Err(Complaint::name(format!("{} is not a service name", quoted(text))).help("write it like `nginx`"))
+    Err(InvalidText::name(format!("{} is not a service name", quoted(text))).help("write it like `nginx`"))
 }
 
-fn check_setting(text: &str) -> Result<(), Complaint> {
+fn check_setting(text: &str) -> Result<(), InvalidText> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/*:".contains(&byte);
     let has_parts = text.contains(['.', '/']) && !text.starts_with(['.', '/']) && !text.ends_with(['.', '/']);
     if has_parts && !text.contains("..") && text.bytes().all(allowed) {
         return Ok(());
     }
-    Err(Complaint::name(format!("{} is not a kernel setting", quoted(text)))
+    Err(InvalidText::name(format!("{} is not a kernel setting", quoted(text)))
         .help("write it like `net.ipv4.ip_forward`"))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::Name;
 use crate::quote::quoted;
-use crate::shape::{Complaint, TextValue};
+use crate::shape::{InvalidText, TextValue};
 
 /// A module version: dot-separated parts, compared number by number where both are numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,13 +28,13 @@ impl TextValue for Version {
     const WHAT: &'static str = "a version";
     const PATTERN: Option<&'static str> = Some("^[0-9][A-Za-z0-9.+_-]{0,62}$");
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'_' | b'-');
         let begins_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
         if begins_well && text.len() <= 63 && text.bytes().all(allowed) {
             return Ok(Version(text.to_owned()));
         }
-        Err(Complaint::value(format!("{} is not a version", quoted(text))).help("write it like `1.26.0`"))
+        Err(InvalidText::value(format!("{} is not a version", quoted(text))).help("write it like `1.26.0`"))
     }
 }
 
@@ -147,7 +147,7 @@ impl TextValue for ModulePin {
         "^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?(@(live|blessed|staging|[0-9][A-Za-z0-9.+_-]{0,62}))?$",
     );
 
-    fn read(text: &str) -> Result<Self, Complaint> {
+    fn read(text: &str) -> Result<Self, InvalidText> {
         let (name, selector) =
             text.split_once('@').map_or((text, None), |(name, selector)| (name, Some(selector)));
         let name = Name::read(name)?;
@@ -157,7 +157,7 @@ impl TextValue for ModulePin {
             Some("blessed") => Selector::State(Lifecycle::Blessed),
             Some("staging") => Selector::State(Lifecycle::Staging),
             Some(other) => Selector::Exact(Version::read(other).map_err(|_| {
-                Complaint::value(format!("{} is neither a version nor a state", quoted(other)))
+                InvalidText::value(format!("{} is neither a version nor a state", quoted(other)))
                     .help(format!("pin a version (`{name}@1.26.0`) or `@live`, `@blessed`, `@staging`"))
             })?),
         };

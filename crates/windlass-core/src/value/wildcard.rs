@@ -3,7 +3,7 @@
 
 use super::checked_text;
 use crate::quote::quoted;
-use crate::shape::Complaint;
+use crate::shape::InvalidText;
 
 /// Longer than any name; bounds what comparing can cost.
 const MAX_WILDCARD: usize = 256;
@@ -44,9 +44,9 @@ impl Wildcard {
     }
 }
 
-fn check_wildcard(text: &str) -> Result<(), Complaint> {
+fn check_wildcard(text: &str) -> Result<(), InvalidText> {
     if text.is_empty() || text.chars().count() > MAX_WILDCARD || text.chars().any(char::is_control) {
-        return Err(Complaint::value(format!("{} is not a pattern", quoted(text)))
+        return Err(InvalidText::value(format!("{} is not a pattern", quoted(text)))
             .help("use 1 to 256 characters, like `gitops.*`"));
     }
     Ok(())

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle, Tag};
 
-use super::complain::{
-    check_text, circular_alias_finding, custom_tag_finding, depth_finding, expansion_finding,
-    second_document_finding, syntax_finding, tell,
+use super::findings::{
+    check_text, circular_alias_finding, custom_tag_finding, depth_finding, expansion_finding, push_finding,
+    second_document_finding, syntax_finding,
 };
-use super::tree::{Node, Stored, Style, Tree};
+use super::tree::{NodeData, Style, Tree, YamlNode};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES, quick};
 use crate::diagnostic::Finding;
 use crate::quote::quoted;
@@ -82,7 +82,7 @@ struct Builder<'s> {
     tree: Tree<'s>,
     /// What each node comes to once its aliases are followed.
     sizes: Vec<Size>,
-    open: Vec<Frame>,
+    open: Vec<OpenCollection>,
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
     text: &'s str,
@@ -103,7 +103,7 @@ struct Size {
     height: usize,
 }
 
-struct Frame {
+struct OpenCollection {
     is_mapping: bool,
     style: Style,
     start: u32,
@@ -130,7 +130,7 @@ impl<'s> Builder<'s> {
                 // Text counts too: an alias of a long text, used often, must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
                 self.written = self.written.saturating_add(weight);
-                self.add(Stored::Scalar(text, style), range, Size { weight, height: 0 }, anchor)?;
+                self.add(NodeData::Scalar(text, style), range, Size { weight, height: 0 }, anchor)?;
             }
             Event::SequenceStart(style, anchor, tag) => {
                 refuse_custom_tag(self.text, tag.as_deref(), &["seq"], &span, findings);
@@ -169,7 +169,7 @@ impl<'s> Builder<'s> {
             StructureStyle::Block => Style::Block,
         };
         let first_child = self.pending.len();
-        self.open.push(Frame { is_mapping, style, start: offset(range.start), anchor, first_child });
+        self.open.push(OpenCollection { is_mapping, style, start: offset(range.start), anchor, first_child });
         Ok(())
     }
 
@@ -196,8 +196,8 @@ impl<'s> Builder<'s> {
         self.tree.children.extend(children);
         let stored = first..offset(self.tree.children.len());
         let content = match frame.is_mapping {
-            true => Stored::Mapping(frame.style, stored),
-            false => Stored::Sequence(frame.style, stored),
+            true => NodeData::Mapping(frame.style, stored),
+            false => NodeData::Sequence(frame.style, stored),
         };
         self.add(content, span, size, frame.anchor)
     }
@@ -214,7 +214,7 @@ impl<'s> Builder<'s> {
 
     fn add(
         &mut self,
-        content: Stored<'s>,
+        content: NodeData<'s>,
         range: Range<usize>,
         size: Size,
         anchor: usize,
@@ -223,7 +223,7 @@ impl<'s> Builder<'s> {
             return Err(expansion_finding(range));
         }
         let id = offset(self.tree.nodes.len());
-        self.tree.nodes.push(Node { content, start: offset(range.start), end: offset(range.end) });
+        self.tree.nodes.push(YamlNode { content, start: offset(range.start), end: offset(range.end) });
         self.sizes.push(size);
         if anchor != 0 {
             self.anchors.insert(anchor, id);
@@ -234,8 +234,8 @@ impl<'s> Builder<'s> {
 
     fn finish(mut self) -> Tree<'s> {
         if self.tree.nodes.is_empty() {
-            let content = Stored::Scalar(Cow::Borrowed(""), Style::Plain);
-            self.tree.nodes.push(Node { content, start: 0, end: 0 });
+            let content = NodeData::Scalar(Cow::Borrowed(""), Style::Plain);
+            self.tree.nodes.push(YamlNode { content, start: 0, end: 0 });
         }
         self.tree.root = offset(self.tree.nodes.len() - 1);
         // The document's value may be an alias-free scalar added last; it is what remains pending.
@@ -275,7 +275,7 @@ fn refuse_custom_tag(
     {
         let place = span.tag_span().unwrap_or(*span).byte_range().unwrap_or(0..0);
         let spelled = text.get(place.clone()).unwrap_or_default();
-        tell(findings, custom_tag_finding(place, &format!("the tag {}", quoted(spelled))));
+        push_finding(findings, custom_tag_finding(place, &format!("the tag {}", quoted(spelled))));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::complain::{bad_key_finding, bad_merge_finding, doubled_key_finding, tell};
-use super::tree::{Node, Stored, Style, Tree};
+use super::findings::{bad_key_finding, bad_merge_finding, doubled_key_finding, push_finding};
+use super::tree::{NodeData, Style, Tree, YamlNode};
 use crate::diagnostic::Finding;
 
 impl Tree<'_> {
@@ -18,12 +18,12 @@ impl Tree<'_> {
     ) -> Vec<u32> {
         let mut kept = Vec::with_capacity(children.len());
         let mut merged = None;
-        let mut seen = Keys::for_entries(children.len() / 2);
+        let mut seen = SeenKeys::for_entries(children.len() / 2);
         for entry in children.chunks_exact(2) {
             let key = &self.nodes[entry[0] as usize];
             let span = key.start as usize..key.end as usize;
-            let Stored::Scalar(text, style) = &key.content else {
-                tell(findings, bad_key_finding(span));
+            let NodeData::Scalar(text, style) = &key.content else {
+                push_finding(findings, bad_key_finding(span));
                 continue;
             };
             let is_merge = text == "<<" && *style == Style::Plain;
@@ -32,7 +32,7 @@ impl Tree<'_> {
             } else if !is_merge && seen.insert(text) {
                 kept.extend_from_slice(entry);
             } else {
-                tell(findings, doubled_key_finding(span, text));
+                push_finding(findings, doubled_key_finding(span, text));
             }
         }
         if let Some(value) = merged {
@@ -45,20 +45,20 @@ impl Tree<'_> {
         &'b self,
         value: u32,
         kept: &mut Vec<u32>,
-        seen: &mut Keys<'b>,
+        seen: &mut SeenKeys<'b>,
         merges: &mut u32,
         findings: &mut Vec<Finding>,
     ) {
         *merges = merges.saturating_sub(1);
         let node = &self.nodes[value as usize];
         match &node.content {
-            Stored::Mapping(_, range) => {
+            NodeData::Mapping(_, range) => {
                 for entry in self.children[range.start as usize..range.end as usize].chunks_exact(2) {
                     *merges = merges.saturating_sub(1);
                     if *merges == 0 {
                         return;
                     }
-                    if let Stored::Scalar(text, _) = &self.nodes[entry[0] as usize].content
+                    if let NodeData::Scalar(text, _) = &self.nodes[entry[0] as usize].content
                         && seen.insert(text)
                     {
                         kept.extend_from_slice(entry);
@@ -66,50 +66,50 @@ impl Tree<'_> {
                 }
             }
             // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
-            Stored::Sequence(_, range) => {
+            NodeData::Sequence(_, range) => {
                 for item in &self.children[range.start as usize..range.end as usize] {
                     if *merges == 0 {
                         return;
                     }
                     match &self.nodes[*item as usize] {
-                        Node { content: Stored::Mapping(..), .. } => {
+                        YamlNode { content: NodeData::Mapping(..), .. } => {
                             self.merge(*item, kept, seen, merges, findings);
                         }
-                        node => tell(findings, bad_merge_finding(node)),
+                        node => push_finding(findings, bad_merge_finding(node)),
                     }
                 }
             }
-            Stored::Scalar(..) => tell(findings, bad_merge_finding(node)),
+            NodeData::Scalar(..) => push_finding(findings, bad_merge_finding(node)),
         }
     }
 }
 
 /// Keys already seen in one map: small maps are scanned, large ones looked up.
-enum Keys<'b> {
+enum SeenKeys<'b> {
     Few(Vec<&'b str>),
     Many(BTreeSet<&'b str>),
 }
 
-impl<'b> Keys<'b> {
-    fn for_entries(count: usize) -> Keys<'b> {
+impl<'b> SeenKeys<'b> {
+    fn for_entries(count: usize) -> SeenKeys<'b> {
         match count {
-            0..=16 => Keys::Few(Vec::with_capacity(count)),
-            _ => Keys::Many(BTreeSet::new()),
+            0..=16 => SeenKeys::Few(Vec::with_capacity(count)),
+            _ => SeenKeys::Many(BTreeSet::new()),
         }
     }
 
     fn insert(&mut self, key: &'b str) -> bool {
         match self {
-            Keys::Few(keys) if keys.contains(&key) => false,
-            Keys::Few(keys) if keys.len() < 64 => {
+            SeenKeys::Few(keys) if keys.contains(&key) => false,
+            SeenKeys::Few(keys) if keys.len() < 64 => {
                 keys.push(key);
                 true
             }
-            Keys::Few(keys) => {
-                *self = Keys::Many(keys.drain(..).collect());
+            SeenKeys::Few(keys) => {
+                *self = SeenKeys::Many(keys.drain(..).collect());
                 self.insert(key)
             }
-            Keys::Many(keys) => keys.insert(key),
+            SeenKeys::Many(keys) => keys.insert(key),
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Node, Stored, Style, Tree};
+use super::tree::{NodeData, Style, Tree, YamlNode};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES};
 
 /// Longer keys are refused by the general parser.
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Option<Tree<'_>> {
     if !is_plain_text(text) {
         return None;
     }
-    let mut quick = Quick {
+    let mut quick = QuickReader {
         text,
         bytes: text.as_bytes(),
         line: 0,
@@ -43,35 +43,35 @@ fn is_plain_text(text: &str) -> bool {
 
 /// Where the next line with content begins.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct NextLine {
     column: usize,
     position: usize,
 }
 
-struct Quick<'s> {
+struct QuickReader<'s> {
     text: &'s str,
     bytes: &'s [u8],
     /// Where the next line that was not looked at begins.
     line: usize,
-    ahead: Option<Ahead>,
+    ahead: Option<NextLine>,
     tree: Tree<'s>,
     /// Children of all open collections, innermost last.
     pending: Vec<u32>,
 }
 
-impl<'s> Quick<'s> {
+impl<'s> QuickReader<'s> {
     fn byte(&self, position: usize) -> u8 {
         self.bytes.get(position).copied().unwrap_or(b'\n')
     }
 
     /// The next line with content; blank lines and comments are passed over.
-    fn peek(&mut self) -> Option<Ahead> {
+    fn peek(&mut self) -> Option<NextLine> {
         while self.ahead.is_none() && self.line < self.bytes.len() {
             let position = self.skip_spaces(self.line);
             match self.byte(position) {
                 b'\n' => self.line = position + 1,
                 b'#' => self.line = self.line_end(position) + 1,
-                _ => self.ahead = Some(Ahead { column: position - self.line, position }),
+                _ => self.ahead = Some(NextLine { column: position - self.line, position }),
             }
         }
         self.ahead
@@ -107,9 +107,9 @@ impl<'s> Quick<'s> {
         self.byte(position) == b'-' && matches!(self.byte(position + 1), b' ' | b'\n')
     }
 
-    fn add(&mut self, content: Stored<'s>, start: usize, end: usize) -> u32 {
+    fn add(&mut self, content: NodeData<'s>, start: usize, end: usize) -> u32 {
         let id = self.tree.nodes.len() as u32;
-        self.tree.nodes.push(Node { content, start: start as u32, end: end as u32 });
+        self.tree.nodes.push(YamlNode { content, start: start as u32, end: end as u32 });
         id
     }
 
@@ -130,18 +130,18 @@ impl<'s> Quick<'s> {
         let from = self.tree.children.len() as u32;
         self.tree.children.extend(kept);
         let stored = from..self.tree.children.len() as u32;
-        Some(self.add(Stored::Mapping(style, stored), start, end))
+        Some(self.add(NodeData::Mapping(style, stored), start, end))
     }
 
     fn close_sequence(&mut self, style: Style, first: usize, start: usize, end: usize) -> u32 {
         let from = self.tree.children.len() as u32;
         self.tree.children.extend(self.pending.drain(first..));
         let stored = from..self.tree.children.len() as u32;
-        self.add(Stored::Sequence(style, stored), start, end)
+        self.add(NodeData::Sequence(style, stored), start, end)
     }
 
     /// Reads a block map whose first key stands at `first`, on a line of its own or behind a dash.
-    fn mapping(&mut self, first: Ahead, depth: usize) -> Option<u32> {
+    fn mapping(&mut self, first: NextLine, depth: usize) -> Option<u32> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -162,7 +162,7 @@ impl<'s> Quick<'s> {
     }
 
     /// Reads a block list whose first dash stands at `first`, below a key at `column`.
-    fn sequence(&mut self, first: Ahead, column: usize, depth: usize) -> Option<u32> {
+    fn sequence(&mut self, first: NextLine, column: usize, depth: usize) -> Option<u32> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -186,7 +186,7 @@ impl<'s> Quick<'s> {
     }
 
     /// Reads what stands behind a dash: a map that begins there, or a value on one line.
-    fn item(&mut self, dash: Ahead, depth: usize) -> Option<u32> {
+    fn item(&mut self, dash: NextLine, depth: usize) -> Option<u32> {
         let position = self.skip_spaces(dash.position + 1);
         if self.byte(position) == b'\n' || self.is_dash(position) {
             return None;
@@ -196,7 +196,7 @@ impl<'s> Quick<'s> {
             self.tree.nodes.pop();
             let column = dash.column + position - dash.position;
             self.ahead = None;
-            return self.mapping(Ahead { column, position }, depth + 1);
+            return self.mapping(NextLine { column, position }, depth + 1);
         }
         let (id, end) = self.inline(position, Surroundings::Block, depth)?;
         self.end_line(end)?;
@@ -227,7 +227,7 @@ impl<'s> Quick<'s> {
             }
             Some(next) if next.column > column => self.mapping(next, depth + 1),
             // The general parser puts a value that is not there at the colon.
-            _ => Some(self.add(Stored::Scalar(Cow::Borrowed(""), Style::Plain), after - 1, after - 1)),
+            _ => Some(self.add(NodeData::Scalar(Cow::Borrowed(""), Style::Plain), after - 1, after - 1)),
         }
     }
 
@@ -269,7 +269,7 @@ impl<'s> Quick<'s> {
         (self.line, self.ahead) = (line.min(self.bytes.len()), None);
         // The general parser counts the text from below its header to where the next thing begins.
         let end = self.skip_spaces(self.line);
-        Some(self.add(Stored::Scalar(Cow::Owned(value), Style::Text), text_start, end))
+        Some(self.add(NodeData::Scalar(Cow::Owned(value), Style::Text), text_start, end))
     }
 
     /// Reads a key and returns where its colon ends.
@@ -278,7 +278,7 @@ impl<'s> Quick<'s> {
             quote @ (b'"' | b'\'') => self.quoted(position, quote)?,
             first if first.is_ascii_alphanumeric() || matches!(first, b'_' | b'/' | b'.') => {
                 let end = self.plain_key_end(position)?;
-                (Stored::Scalar(Cow::Borrowed(&self.text[position..end]), Style::Plain), end)
+                (NodeData::Scalar(Cow::Borrowed(&self.text[position..end]), Style::Plain), end)
             }
             _ => return None,
         };
@@ -315,14 +315,14 @@ impl<'s> Quick<'s> {
             }
             _ => {
                 let end = self.plain_end(position, surroundings)?;
-                let content = Stored::Scalar(Cow::Borrowed(&self.text[position..end]), Style::Plain);
+                let content = NodeData::Scalar(Cow::Borrowed(&self.text[position..end]), Style::Plain);
                 Some((self.add(content, position, end), end))
             }
         }
     }
 
     /// A quoted text without anything that needs unescaping.
-    fn quoted(&self, position: usize, quote: u8) -> Option<(Stored<'s>, usize)> {
+    fn quoted(&self, position: usize, quote: u8) -> Option<(NodeData<'s>, usize)> {
         let start = position + 1;
         let length =
             self.bytes[start..].iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
@@ -332,7 +332,7 @@ impl<'s> Quick<'s> {
         if self.byte(end) != quote || is_doubled {
             return None;
         }
-        Some((Stored::Scalar(Cow::Borrowed(&self.text[start..end]), Style::Text), end + 1))
+        Some((NodeData::Scalar(Cow::Borrowed(&self.text[start..end]), Style::Text), end + 1))
     }
 
     /// Where a plain scalar ends, if it is one whose end is beyond doubt.
@@ -392,7 +392,7 @@ impl<'s> Quick<'s> {
         start: usize,
         closing: u8,
         depth: usize,
-        mut item: impl FnMut(&mut Quick<'s>, usize) -> Option<usize>,
+        mut item: impl FnMut(&mut QuickReader<'s>, usize) -> Option<usize>,
     ) -> Option<usize> {
         if depth > MAX_DEPTH {
             return None;

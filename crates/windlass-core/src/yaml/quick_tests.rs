@@ -3,16 +3,16 @@
 use proptest::prelude::*;
 
 use super::super::build::parse_generally;
-use super::super::tree::{Content, NodeRef};
+use super::super::tree::{NodeRef, YamlContent};
 use super::read;
 
 /// Everything a reader of a tree can see, places included.
 fn describe(node: NodeRef<'_>, into: &mut String) {
     into.push_str(&format!("{:?}@{:?}", node.style(), node.span()));
     match node.content() {
-        Content::Scalar(scalar) => into.push_str(&format!("{scalar:?}")),
-        Content::Sequence(items) => items.for_each(|item| describe(item, into)),
-        Content::Mapping(entries) => entries.for_each(|(key, value)| {
+        YamlContent::Scalar(scalar) => into.push_str(&format!("{scalar:?}")),
+        YamlContent::Sequence(items) => items.for_each(|item| describe(item, into)),
+        YamlContent::Mapping(entries) => entries.for_each(|(key, value)| {
             into.push('(');
             describe(key, into);
             describe(value, into);
@@ -29,7 +29,7 @@ fn described(node: NodeRef<'_>) -> String {
 
 /// Whether the quick way accepts the text; if so, the general parser must make the same of it, without complaint.
 fn agrees(text: &str) -> bool {
-    if super::super::complain::check_text(text).is_err() {
+    if super::super::findings::check_text(text).is_err() {
         return false;
     }
     let Some(quick) = read(text) else { return false };

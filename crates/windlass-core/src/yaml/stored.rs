@@ -9,11 +9,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::MAX_EXPANDED_NODES;
-use super::tree::{Node, Stored, Style, Tree};
+use super::tree::{NodeData, Style, Tree, YamlNode};
 
 /// The tree of a JSON document; none if the text is not exactly one, or has a key twice.
 pub(crate) fn from_json(text: &str) -> Option<Tree<'_>> {
-    let mut planter = Planter { tree: Tree::default(), is_sound: true };
+    let mut planter = JsonTreeBuilder { tree: Tree::default(), is_sound: true };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let root = planter.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -21,19 +21,19 @@ pub(crate) fn from_json(text: &str) -> Option<Tree<'_>> {
     planter.is_sound.then_some(planter.tree)
 }
 
-struct Planter<'s> {
+struct JsonTreeBuilder<'s> {
     tree: Tree<'s>,
     is_sound: bool,
 }
 
-impl<'s> Planter<'s> {
-    fn add(&mut self, content: Stored<'s>) -> u32 {
-        self.tree.nodes.push(Node { content, start: 0, end: 0 });
+impl<'s> JsonTreeBuilder<'s> {
+    fn add(&mut self, content: NodeData<'s>) -> u32 {
+        self.tree.nodes.push(YamlNode { content, start: 0, end: 0 });
         index(self.tree.nodes.len() - 1)
     }
 
     fn plain(&mut self, text: String) -> u32 {
-        self.add(Stored::Scalar(Cow::Owned(text), Style::Plain))
+        self.add(NodeData::Scalar(Cow::Owned(text), Style::Plain))
     }
 
     /// Keeps children behind one another and says where.
@@ -49,7 +49,7 @@ fn index(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-impl<'s> DeserializeSeed<'s> for &mut Planter<'s> {
+impl<'s> DeserializeSeed<'s> for &mut JsonTreeBuilder<'s> {
     type Value = u32;
 
     fn deserialize<D: Deserializer<'s>>(self, deserializer: D) -> Result<u32, D::Error> {
@@ -57,7 +57,7 @@ impl<'s> DeserializeSeed<'s> for &mut Planter<'s> {
     }
 }
 
-impl<'s> Visitor<'s> for &mut Planter<'s> {
+impl<'s> Visitor<'s> for &mut JsonTreeBuilder<'s> {
     type Value = u32;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,11 +86,11 @@ impl<'s> Visitor<'s> for &mut Planter<'s> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<u32, E> {
-        Ok(self.add(Stored::Scalar(Cow::Owned(text.to_owned()), Style::Text)))
+        Ok(self.add(NodeData::Scalar(Cow::Owned(text.to_owned()), Style::Text)))
     }
 
     fn visit_borrowed_str<E>(self, text: &'s str) -> Result<u32, E> {
-        Ok(self.add(Stored::Scalar(Cow::Borrowed(text), Style::Text)))
+        Ok(self.add(NodeData::Scalar(Cow::Borrowed(text), Style::Text)))
     }
 
     fn visit_seq<A: SeqAccess<'s>>(self, mut items: A) -> Result<u32, A::Error> {
@@ -99,7 +99,7 @@ impl<'s> Visitor<'s> for &mut Planter<'s> {
             children.push(item);
         }
         let children = self.keep(&children);
-        Ok(self.add(Stored::Sequence(Style::Flow, children)))
+        Ok(self.add(NodeData::Sequence(Style::Flow, children)))
     }
 
     fn visit_map<A: MapAccess<'s>>(self, mut entries: A) -> Result<u32, A::Error> {
@@ -113,6 +113,6 @@ impl<'s> Visitor<'s> for &mut Planter<'s> {
         let children = self.tree.check_entries(&children, &mut merges, &mut findings);
         self.is_sound &= findings.is_empty();
         let children = self.keep(&children);
-        Ok(self.add(Stored::Mapping(Style::Flow, children)))
+        Ok(self.add(NodeData::Mapping(Style::Flow, children)))
     }
 }

@@ -1,6 +1,7 @@
 //! Texts as YAML: plain where every reader takes them as text, quoted everywhere else.
 //!
-//! The one place that decides about quotes, for new files and for edits of old ones. "Every reader" includes those of
+//! The one place that decides whether a text needs quotes, for new files and for edits of old ones; an edit keeps the
+//! kind of quotes that it finds. "Every reader" includes those of
 //! YAML 1.1, to which `no`, `2026-11-15` and `12:30` are not text: a file will meet other programs than ours.
 
 use std::fmt::Write as _;

@@ -8,7 +8,7 @@ use super::Scalar;
 /// One YAML document. Nodes are shared where the text used an alias, so following children can visit a node twice.
 #[derive(Debug, Default)]
 pub struct Tree<'s> {
-    pub(super) nodes: Vec<Node<'s>>,
+    pub(super) nodes: Vec<YamlNode<'s>>,
     pub(super) children: Vec<u32>,
     pub(super) root: u32,
     /// How many values more there are once aliases are followed.
@@ -16,14 +16,14 @@ pub struct Tree<'s> {
 }
 
 #[derive(Debug)]
-pub(super) struct Node<'s> {
-    pub(super) content: Stored<'s>,
+pub(super) struct YamlNode<'s> {
+    pub(super) content: NodeData<'s>,
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
 #[derive(Debug)]
-pub(super) enum Stored<'s> {
+pub(super) enum NodeData<'s> {
     Scalar(Cow<'s, str>, Style),
     Sequence(Style, Range<u32>),
     Mapping(Style, Range<u32>),
@@ -44,7 +44,7 @@ pub enum Style {
 
 /// What a node holds.
 #[derive(Debug)]
-pub enum Content<'t> {
+pub enum YamlContent<'t> {
     /// A single value.
     Scalar(Scalar<'t>),
     /// A list.
@@ -82,7 +82,7 @@ impl<'s> Tree<'s> {
 }
 
 impl<'t> NodeRef<'t> {
-    fn node(self) -> &'t Node<'t> {
+    fn node(self) -> &'t YamlNode<'t> {
         &self.tree.nodes[self.id as usize]
     }
 
@@ -98,40 +98,44 @@ impl<'t> NodeRef<'t> {
     }
 
     /// What the node holds.
-    pub fn content(self) -> Content<'t> {
+    pub fn content(self) -> YamlContent<'t> {
         match &self.node().content {
-            Stored::Scalar(text, Style::Plain) => Content::Scalar(Scalar::of_plain(text)),
-            Stored::Scalar(text, _) => Content::Scalar(Scalar::Text(text)),
-            Stored::Sequence(_, range) => Content::Sequence(Items { tree: self.tree, range: range.clone() }),
-            Stored::Mapping(_, range) => Content::Mapping(Entries { tree: self.tree, range: range.clone() }),
+            NodeData::Scalar(text, Style::Plain) => YamlContent::Scalar(Scalar::of_plain(text)),
+            NodeData::Scalar(text, _) => YamlContent::Scalar(Scalar::Text(text)),
+            NodeData::Sequence(_, range) => {
+                YamlContent::Sequence(Items { tree: self.tree, range: range.clone() })
+            }
+            NodeData::Mapping(_, range) => {
+                YamlContent::Mapping(Entries { tree: self.tree, range: range.clone() })
+            }
         }
     }
 
     /// How the node was written.
     pub fn style(self) -> Style {
         match &self.node().content {
-            Stored::Scalar(_, style) | Stored::Sequence(style, _) | Stored::Mapping(style, _) => *style,
+            NodeData::Scalar(_, style) | NodeData::Sequence(style, _) | NodeData::Mapping(style, _) => *style,
         }
     }
 
     /// The text of a scalar as written (after unescaping), whatever it would mean untyped.
     pub fn scalar_text(self) -> Option<&'t str> {
         match &self.node().content {
-            Stored::Scalar(text, _) => Some(text),
-            Stored::Sequence(..) | Stored::Mapping(..) => None,
+            NodeData::Scalar(text, _) => Some(text),
+            NodeData::Sequence(..) | NodeData::Mapping(..) => None,
         }
     }
 
     /// Whether the node is `null`, `~` or empty.
     pub fn is_null(self) -> bool {
-        matches!(self.content(), Content::Scalar(Scalar::Null))
+        matches!(self.content(), YamlContent::Scalar(Scalar::Null))
     }
 
     /// The entries of a map.
     pub fn entries(self) -> Option<Entries<'t>> {
         match self.content() {
-            Content::Mapping(entries) => Some(entries),
-            Content::Scalar(_) | Content::Sequence(_) => None,
+            YamlContent::Mapping(entries) => Some(entries),
+            YamlContent::Scalar(_) | YamlContent::Sequence(_) => None,
         }
     }
 
@@ -148,8 +152,8 @@ impl<'t> NodeRef<'t> {
     /// The item at `index`, if this is a list that long.
     pub fn item(self, index: usize) -> Option<NodeRef<'t>> {
         match self.content() {
-            Content::Sequence(mut items) => items.nth(index),
-            Content::Scalar(_) | Content::Mapping(_) => None,
+            YamlContent::Sequence(mut items) => items.nth(index),
+            YamlContent::Scalar(_) | YamlContent::Mapping(_) => None,
         }
     }
 }

@@ -12,44 +12,44 @@ const MAX_FLOW: usize = 60;
 
 /// A value that is not in the text yet; maps keep their order.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Fresh {
+pub(crate) enum NewValue {
     Single(Value),
-    List(Vec<Fresh>),
-    Map(Vec<(String, Fresh)>),
+    List(Vec<NewValue>),
+    Map(Vec<(String, NewValue)>),
 }
 
-impl From<Value> for Fresh {
-    fn from(value: Value) -> Fresh {
+impl From<Value> for NewValue {
+    fn from(value: Value) -> NewValue {
         match value {
-            Value::Array(items) => Fresh::List(items.into_iter().map(Fresh::from).collect()),
+            Value::Array(items) => NewValue::List(items.into_iter().map(NewValue::from).collect()),
             Value::Object(entries) => {
-                Fresh::Map(entries.into_iter().map(|(key, value)| (key, Fresh::from(value))).collect())
+                NewValue::Map(entries.into_iter().map(|(key, value)| (key, NewValue::from(value))).collect())
             }
-            single => Fresh::Single(single),
+            single => NewValue::Single(single),
         }
     }
 }
 
-impl Fresh {
+impl NewValue {
     /// Whether it is written in one piece, on the line where it begins.
     fn is_compact(&self) -> bool {
-        let is_single = |value: &Fresh| match value {
-            Fresh::Single(Value::String(text)) => !text.contains('\n'),
-            value => matches!(value, Fresh::Single(_)),
+        let is_single = |value: &NewValue| match value {
+            NewValue::Single(Value::String(text)) => !text.contains('\n'),
+            value => matches!(value, NewValue::Single(_)),
         };
         let is_flat = match self {
-            Fresh::Single(_) => return true,
-            Fresh::List(items) => items.iter().all(is_single),
-            Fresh::Map(entries) => entries.iter().all(|(_, value)| is_single(value)),
+            NewValue::Single(_) => return true,
+            NewValue::List(items) => items.iter().all(is_single),
+            NewValue::Map(entries) => entries.iter().all(|(_, value)| is_single(value)),
         };
         self.is_empty() || (is_flat && flow(self).chars().count() <= MAX_FLOW)
     }
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Fresh::Single(_) => false,
-            Fresh::List(items) => items.is_empty(),
-            Fresh::Map(entries) => entries.is_empty(),
+            NewValue::Single(_) => false,
+            NewValue::List(items) => items.is_empty(),
+            NewValue::Map(entries) => entries.is_empty(),
         }
     }
 }
@@ -67,18 +67,18 @@ pub(super) enum Quotes {
 
 /// A value as a document of its own.
 pub fn write(value: Value) -> String {
-    let mut text = block(&Fresh::from(value), 0);
+    let mut text = block(&NewValue::from(value), 0);
     text.push('\n');
     text
 }
 
 /// A value on one line.
-pub(super) fn flow(fresh: &Fresh) -> String {
+pub(super) fn flow(fresh: &NewValue) -> String {
     match fresh {
-        Fresh::Single(value) => single(value, Quotes::AsNeeded),
-        Fresh::List(items) => format!("[{}]", joined(items.iter().map(flow))),
-        Fresh::Map(entries) => {
-            let entry = |(key, value): &(String, Fresh)| format!("{}: {}", key_text(key), flow(value));
+        NewValue::Single(value) => single(value, Quotes::AsNeeded),
+        NewValue::List(items) => format!("[{}]", joined(items.iter().map(flow))),
+        NewValue::Map(entries) => {
+            let entry = |(key, value): &(String, NewValue)| format!("{}: {}", key_text(key), flow(value));
             format!("{{{}}}", joined(entries.iter().map(entry)))
         }
     }
@@ -89,12 +89,12 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
 }
 
 /// A value by indentation. The first line is not indented: it begins where it is put, at `column`.
-pub(crate) fn block(fresh: &Fresh, column: usize) -> String {
+pub(crate) fn block(fresh: &NewValue, column: usize) -> String {
     match fresh {
-        Fresh::List(items) if !items.is_empty() => {
+        NewValue::List(items) if !items.is_empty() => {
             lines(items.iter().map(|item| block_item(item, column)), column)
         }
-        Fresh::Map(entries) if !entries.is_empty() => {
+        NewValue::Map(entries) if !entries.is_empty() => {
             lines(entries.iter().map(|(key, value)| block_entry(key, value, column)), column)
         }
         _ => flow(fresh),
@@ -111,19 +111,19 @@ pub(super) fn new_line(column: usize) -> String {
 }
 
 /// An item of a block list whose dashes stand at `column`.
-pub(super) fn block_item(item: &Fresh, column: usize) -> String {
+pub(super) fn block_item(item: &NewValue, column: usize) -> String {
     match item {
-        Fresh::Map(_) => format!("- {}", block(item, column + STEP)),
-        Fresh::List(_) => format!("- {}", flow(item)),
-        Fresh::Single(value) => format!("- {}", single_in_block(value, Quotes::AsNeeded, column)),
+        NewValue::Map(_) => format!("- {}", block(item, column + STEP)),
+        NewValue::List(_) => format!("- {}", flow(item)),
+        NewValue::Single(value) => format!("- {}", single_in_block(value, Quotes::AsNeeded, column)),
     }
 }
 
 /// An entry of a block map whose keys stand at `column`.
-pub(super) fn block_entry(key: &str, value: &Fresh, column: usize) -> String {
+pub(super) fn block_entry(key: &str, value: &NewValue, column: usize) -> String {
     let key = key_text(key);
     match value {
-        Fresh::Single(value) => format!("{key}: {}", single_in_block(value, Quotes::AsNeeded, column)),
+        NewValue::Single(value) => format!("{key}: {}", single_in_block(value, Quotes::AsNeeded, column)),
         _ if value.is_compact() => format!("{key}: {}", flow(value)),
         _ => format!("{key}:{}{}", new_line(column + STEP), block(value, column + STEP)),
     }
@@ -166,14 +166,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::shape::{Decoder, Settings, Shape as _};
+    use crate::shape::{Decoder, FreeSettings, Shape as _};
     use crate::yaml;
 
     fn read(text: &str) -> Option<Value> {
         let (tree, findings) = yaml::parse(text);
         let tree = tree.filter(|_| findings.is_empty())?;
         let mut decoder = Decoder::default();
-        let settings = Settings::decode(tree.root(), &mut decoder)?;
+        let settings = FreeSettings::decode(tree.root(), &mut decoder)?;
         serde_json::to_value(&settings.0).ok()
     }
 
@@ -208,7 +208,7 @@ mod tests {
         #[test]
         fn what_is_written_reads_back_as_itself(value in value()) {
             let value = json!({ "a": value });
-            let fresh = Fresh::from(value.clone());
+            let fresh = NewValue::from(value.clone());
             for text in [block(&fresh, 0), flow(&fresh)] {
                 prop_assert_eq!(read(&text), Some(value.clone()), "{}", text);
             }

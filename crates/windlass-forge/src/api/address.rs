@@ -8,11 +8,11 @@ use std::fmt;
 
 use url::Url;
 
-use super::{ForgeKind, Place};
+use super::{ForgeKind, RepositoryLocation};
 
 /// Whether `http://` is accepted. It is for tests and demonstrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plain {
+pub enum PlainHttp {
     /// Only https.
     Refused,
     /// Also plain http.
@@ -70,14 +70,14 @@ pub struct ApiAddress {
 #[derive(Clone, Copy, Debug)]
 pub struct HostRule<'r> {
     /// Where the repository is; none if it is on no host.
-    pub place: Option<&'r Place>,
+    pub place: Option<&'r RepositoryLocation>,
     /// `host` or `host:port` of APIs that the operator named.
     pub allowed: &'r [String],
 }
 
 impl ApiAddress {
     /// Reads an address. One without a path gets the path that forges of this kind have theirs at.
-    pub fn read(text: &str, kind: ForgeKind, plain: Plain) -> Result<ApiAddress, AddressError> {
+    pub fn read(text: &str, kind: ForgeKind, plain: PlainHttp) -> Result<ApiAddress, AddressError> {
         let mut url = Url::parse(text.trim()).map_err(|_| AddressError::Malformed)?;
         if url.host_str().is_none_or(str::is_empty) || url.query().is_some() || url.fragment().is_some() {
             return Err(AddressError::Malformed);
@@ -86,8 +86,8 @@ impl ApiAddress {
             return Err(AddressError::Credentials);
         }
         match (url.scheme(), plain) {
-            ("https", _) | ("http", Plain::Allowed) => {}
-            ("http", Plain::Refused) => return Err(AddressError::Plain),
+            ("https", _) | ("http", PlainHttp::Allowed) => {}
+            ("http", PlainHttp::Refused) => return Err(AddressError::Plain),
             _ => return Err(AddressError::Malformed),
         }
         if url.path() == "/" {
@@ -98,9 +98,13 @@ impl ApiAddress {
     }
 
     /// Where the API of the forge that a repository is on usually is.
-    pub fn usual(kind: ForgeKind, place: &Place, plain: Plain) -> Result<ApiAddress, AddressError> {
+    pub fn usual(
+        kind: ForgeKind,
+        place: &RepositoryLocation,
+        plain: PlainHttp,
+    ) -> Result<ApiAddress, AddressError> {
         if (kind, place.host.as_str()) == (ForgeKind::GitHub, "github.com") {
-            return ApiAddress::read("https://api.github.com", kind, Plain::Refused);
+            return ApiAddress::read("https://api.github.com", kind, PlainHttp::Refused);
         }
         let port = place.web_port.map(|port| format!(":{port}")).unwrap_or_default();
         ApiAddress::read(&format!("{}://{}{port}", place.web_scheme, place.host), kind, plain)
@@ -131,7 +135,7 @@ impl ApiAddress {
     }
 
     /// Whether nobody on the way sees what is sent: it is encrypted, or does not leave this machine.
-    pub fn is_private_way(&self) -> bool {
+    pub fn is_confidential(&self) -> bool {
         self.url.scheme() == "https" || self.is_here()
     }
 
@@ -194,26 +198,32 @@ mod tests {
     use super::super::place_of;
     use super::*;
 
-    fn usual(url: &str, kind: ForgeKind) -> String {
+    fn default_for(url: &str, kind: ForgeKind) -> String {
         let place = place_of(url).expect("a place");
-        ApiAddress::usual(kind, &place, Plain::Refused).expect("an address").to_string()
+        ApiAddress::usual(kind, &place, PlainHttp::Refused).expect("an address").to_string()
     }
 
     #[test]
     fn the_api_is_where_forges_of_its_kind_have_it() {
         use ForgeKind::{GitHub, GitLab, Gitea};
-        assert_eq!(usual("git@github.com:a/b.git", GitHub), "https://api.github.com");
-        assert_eq!(usual("git@git.example.com:a/b.git", GitHub), "https://git.example.com/api/v3");
-        assert_eq!(usual("https://git.example.com:8443/a/b", Gitea), "https://git.example.com:8443/api/v1");
-        assert_eq!(usual("ssh://git@git.example.com:2222/a/b", Gitea), "https://git.example.com/api/v1");
-        assert_eq!(usual("git@gitlab.com:a/b/c.git", GitLab), "https://gitlab.com/api/v4");
-        let below = ApiAddress::read("https://example.com/gitea/api/v1/", Gitea, Plain::Refused);
+        assert_eq!(default_for("git@github.com:a/b.git", GitHub), "https://api.github.com");
+        assert_eq!(default_for("git@git.example.com:a/b.git", GitHub), "https://git.example.com/api/v3");
+        assert_eq!(
+            default_for("https://git.example.com:8443/a/b", Gitea),
+            "https://git.example.com:8443/api/v1"
+        );
+        assert_eq!(
+            default_for("ssh://git@git.example.com:2222/a/b", Gitea),
+            "https://git.example.com/api/v1"
+        );
+        assert_eq!(default_for("git@gitlab.com:a/b/c.git", GitLab), "https://gitlab.com/api/v4");
+        let below = ApiAddress::read("https://example.com/gitea/api/v1/", Gitea, PlainHttp::Refused);
         assert_eq!(below.expect("an address").to_string(), "https://example.com/gitea/api/v1");
     }
 
     #[test]
     fn what_is_no_place_for_a_token_is_refused() {
-        let read = |text: &str| ApiAddress::read(text, ForgeKind::Gitea, Plain::Refused).map(|_| ());
+        let read = |text: &str| ApiAddress::read(text, ForgeKind::Gitea, PlainHttp::Refused).map(|_| ());
         assert_eq!(read("http://git.example.com"), Err(AddressError::Plain));
         assert_eq!(read("https://ada:x@git.example.com"), Err(AddressError::Credentials));
         for text in
@@ -227,8 +237,8 @@ mod tests {
     fn a_token_is_sent_to_the_repositorys_host_or_where_the_operator_says_and_nowhere_else() {
         let place = place_of("https://git.example.com:8443/acme/fleet").expect("a place");
         let allowed = ["api.example.com".to_owned(), "127.0.0.1:3000".to_owned(), "bad host".to_owned()];
-        let may = |text: &str, place: Option<&Place>| {
-            let address = ApiAddress::read(text, ForgeKind::Gitea, Plain::Allowed).expect("an address");
+        let may = |text: &str, place: Option<&RepositoryLocation>| {
+            let address = ApiAddress::read(text, ForgeKind::Gitea, PlainHttp::Allowed).expect("an address");
             address.check(HostRule { place, allowed: &allowed }).is_ok()
         };
         for (text, expected) in [

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::error::ForgeError;
-use super::request::{Method, Request, below, whoami};
+use super::request::{Request, RequestMethod, below, whoami};
 use super::{Forge, ForgeKind, Project};
 
 /// Comments of one page.
@@ -37,7 +37,7 @@ pub fn marked(marker: &str, markdown: &str) -> String {
 
 /// What is to stand on a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comment<'c> {
+pub struct PullRequestComment<'c> {
     /// The pull request's number.
     pub number: u64,
     /// What ours begin with.
@@ -48,7 +48,7 @@ pub struct Comment<'c> {
 
 /// What was done so that a comment stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum CommentChange {
     /// It was written.
     Written,
     /// It was changed in place.
@@ -83,18 +83,18 @@ fn list(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request
     request
 }
 
-fn write(kind: ForgeKind, project: &Project, comment: Comment<'_>) -> Request {
+fn write(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>) -> Request {
     let (whole, number) = (project.to_string(), comment.number.to_string());
     let path = below(kind, project, &whole, &comments(kind, &number));
-    Request::new(Method::Post, &path, doing(kind, project, comment.number))
+    Request::new(RequestMethod::Post, &path, doing(kind, project, comment.number))
         .body(json!({"body": comment.text}))
 }
 
-fn change(kind: ForgeKind, project: &Project, comment: Comment<'_>, id: &str) -> Request {
+fn change(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>, id: &str) -> Request {
     let (whole, number) = (project.to_string(), comment.number.to_string());
     let (method, rest) = match kind {
-        ForgeKind::GitHub | ForgeKind::Gitea => (Method::Patch, vec!["issues", "comments", id]),
-        ForgeKind::GitLab => (Method::Put, vec!["merge_requests", &number, "notes", id]),
+        ForgeKind::GitHub | ForgeKind::Gitea => (RequestMethod::Patch, vec!["issues", "comments", id]),
+        ForgeKind::GitLab => (RequestMethod::Put, vec!["merge_requests", &number, "notes", id]),
     };
     let path = below(kind, project, &whole, &rest);
     Request::new(method, &path, doing(kind, project, comment.number)).body(json!({"body": comment.text}))
@@ -110,7 +110,7 @@ fn author(kind: ForgeKind, comment: &Value) -> Option<i64> {
 }
 
 /// Our comment among those of a page: its id and its text.
-fn ours(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> Option<(String, String)> {
+fn find_own_comment(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> Option<(String, String)> {
     page.iter().find_map(|comment| {
         let text = comment.get("body")?.as_str()?;
         let is_ours = author(kind, comment) == Some(me) && text.trim_start().starts_with(marker);
@@ -120,34 +120,38 @@ fn ours(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> Option<(Strin
 
 impl Forge {
     /// Makes our comment on a pull request say this, whether it stood there before or not.
-    pub async fn put_comment(&self, project: &Project, comment: Comment<'_>) -> Result<Put, ForgeError> {
+    pub async fn put_comment(
+        &self,
+        project: &Project,
+        comment: PullRequestComment<'_>,
+    ) -> Result<CommentChange, ForgeError> {
         let me = self.wire.send(&whoami()).await?;
         let me = me.body.get("id").and_then(Value::as_i64).ok_or_else(|| self.wire.not_understood())?;
         if let Some((id, text)) = self.find_comment(project, comment, me).await? {
             if same_text(&text, comment.text) {
-                return Ok(Put::Unchanged);
+                return Ok(CommentChange::Unchanged);
             }
             match self.wire.send(&change(self.kind, project, comment, &id)).await {
-                Ok(_) => return Ok(Put::Changed),
+                Ok(_) => return Ok(CommentChange::Changed),
                 // Someone removed it meanwhile.
                 Err(ForgeError::Missing { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         self.wire.send(&write(self.kind, project, comment)).await?;
-        Ok(Put::Written)
+        Ok(CommentChange::Written)
     }
 
     async fn find_comment(
         &self,
         project: &Project,
-        comment: Comment<'_>,
+        comment: PullRequestComment<'_>,
         me: i64,
     ) -> Result<Option<(String, String)>, ForgeError> {
         for page in 1..=MAX_PAGES {
             let answer = self.wire.send(&list(self.kind, project, comment.number, page)).await?;
             let found = answer.body.as_array().ok_or_else(|| self.wire.not_understood())?;
-            if let Some(ours) = ours(self.kind, found, me, comment.marker) {
+            if let Some(ours) = find_own_comment(self.kind, found, me, comment.marker) {
                 return Ok(Some(ours));
             }
             if self.kind == ForgeKind::Gitea || found.len() < PAGE {
@@ -174,8 +178,8 @@ mod tests {
         Project::parse("acme/fleet").expect("a project")
     }
 
-    fn comment() -> Comment<'static> {
-        Comment { number: 7, marker: MARKER, text: "<!-- windlass:r1 -->\nplan" }
+    fn comment() -> PullRequestComment<'static> {
+        PullRequestComment { number: 7, marker: MARKER, text: "<!-- windlass:r1 -->\nplan" }
     }
 
     #[test]
@@ -216,9 +220,13 @@ mod tests {
             json!({"id": 4, "body": MARKER}),
             json!({"id": 5, "user": {"id": 5}, "body": format!("{MARKER}\nplan")}),
         ];
-        let found = ours(ForgeKind::GitHub, &page, 5, MARKER);
+        let found = find_own_comment(ForgeKind::GitHub, &page, 5, MARKER);
         assert_eq!(found.map(|(id, _)| id).as_deref(), Some("5"));
-        assert_eq!(ours(ForgeKind::GitLab, &page, 5, MARKER), None, "GitLab calls authors otherwise");
+        assert_eq!(
+            find_own_comment(ForgeKind::GitLab, &page, 5, MARKER),
+            None,
+            "GitLab calls authors otherwise"
+        );
     }
 
     #[test]

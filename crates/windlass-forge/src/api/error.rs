@@ -41,7 +41,7 @@ pub enum ForgeError {
         address: String,
     },
     /// 403.
-    #[error("the token may not {doing}{}", because(.reason))]
+    #[error("the token may not {doing}{}", reason_suffix(.reason))]
     Forbidden {
         /// What was tried.
         doing: String,
@@ -61,7 +61,7 @@ pub enum ForgeError {
         doing: String,
     },
     /// 400 and 422.
-    #[error("cannot {doing}: it was refused{}", because(.reason))]
+    #[error("cannot {doing}: it was refused{}", reason_suffix(.reason))]
     Refused {
         /// What was tried.
         doing: String,
@@ -114,17 +114,17 @@ pub enum ForgeError {
     },
 }
 
-fn because(reason: &str) -> String {
+fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
 /// Whether trying again can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
+pub enum Retryability {
     /// It can: the network or the forge may be well again.
-    Passing,
+    Transient,
     /// Someone has to change something first.
-    UntilChanged,
+    Permanent,
 }
 
 impl ForgeError {
@@ -180,7 +180,7 @@ impl ForgeError {
     }
 
     /// Whether trying again can help.
-    pub fn lasting(&self) -> Lasting {
+    pub fn retryability(&self) -> Retryability {
         match self {
             ForgeError::AddressRefused(ResolveError::NotFound { .. })
             | ForgeError::Unreachable { .. }
@@ -188,7 +188,7 @@ impl ForgeError {
             | ForgeError::Busy { .. }
             | ForgeError::Answer { .. }
             | ForgeError::NotUnderstood { .. }
-            | ForgeError::TooLarge { .. } => Lasting::Passing,
+            | ForgeError::TooLarge { .. } => Retryability::Transient,
             ForgeError::AddressRefused(ResolveError::Refused { .. })
             | ForgeError::Client { .. }
             | ForgeError::TokenShape
@@ -198,7 +198,7 @@ impl ForgeError {
             | ForgeError::Exists { .. }
             | ForgeError::Refused { .. }
             | ForgeError::Redirected { .. }
-            | ForgeError::NoOwner { .. } => Lasting::UntilChanged,
+            | ForgeError::NoOwner { .. } => Retryability::Permanent,
         }
     }
 

@@ -7,33 +7,32 @@
 mod address;
 mod comment;
 mod error;
-mod kind;
-mod place;
+mod location;
 mod repository;
 mod request;
 mod status;
 mod test;
 mod wire;
 
+pub use windlass_core::forge::ForgeKind;
 use windlass_core::redacted::Redacted;
-use windlass_outbound::Guard;
+use windlass_outbound::AddressGuard;
 
-pub use address::{AddressError, ApiAddress, HostRule, Plain};
-pub use comment::{Comment, Put, marked, marker};
-pub use error::{ForgeError, Lasting};
-pub use kind::ForgeKind;
-pub use place::{Place, Project, place_of};
-pub use repository::{NewRepository, RepositoryMade, Visibility};
+pub use address::{AddressError, ApiAddress, HostRule, PlainHttp};
+pub use comment::{CommentChange, PullRequestComment, marked, marker};
+pub use error::{ForgeError, Retryability};
+pub use location::{Project, RepositoryLocation, place_of};
+pub use repository::{CreatedRepository, NewRepository, Visibility};
 pub use status::{CommitStatus, MAX_DESCRIPTION, StatusState};
-pub use test::{Access, Reach};
+pub use test::{RepositoryAccess, TokenAccess};
 
-use self::wire::Wire;
+use self::wire::ForgeClient;
 
 /// A forge, and the token that lets us in.
 #[derive(Debug)]
 pub struct Forge {
     kind: ForgeKind,
-    wire: Wire,
+    wire: ForgeClient,
 }
 
 impl Forge {
@@ -43,9 +42,9 @@ impl Forge {
         address: &ApiAddress,
         token: Redacted<String>,
         extra_ca_pem: Option<&str>,
-        guard: &Guard,
+        guard: &AddressGuard,
     ) -> Result<Forge, ForgeError> {
-        Ok(Forge { kind: address.kind(), wire: Wire::new(address, token, extra_ca_pem, guard)? })
+        Ok(Forge { kind: address.kind(), wire: ForgeClient::new(address, token, extra_ca_pem, guard)? })
     }
 
     /// Which forge it is.

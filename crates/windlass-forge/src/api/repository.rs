@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::error::ForgeError;
-use super::request::{Method, Request, whoami};
+use super::request::{Request, RequestMethod, whoami};
 use super::{Forge, Project};
 
 /// A repository to be made.
@@ -26,7 +26,7 @@ pub enum Visibility {
 
 /// A repository that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RepositoryMade {
+pub struct CreatedRepository {
     /// `owner/name`.
     pub full_name: String,
     /// Where it is cloned from over https.
@@ -43,7 +43,7 @@ pub struct RepositoryMade {
 
 /// For whom a repository is made, which is another request each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+enum RepositoryOwner {
     Myself,
     Organisation,
     SomeoneElse,
@@ -53,23 +53,23 @@ fn doing(new: &NewRepository) -> String {
     format!("make the repository {}", new.project)
 }
 
-fn create(new: &NewRepository, owner: Owner) -> Request {
+fn create(new: &NewRepository, owner: RepositoryOwner) -> Request {
     let name = new.project.owner();
     let path = match owner {
-        Owner::Myself => vec!["user", "repos"],
-        Owner::Organisation => vec!["orgs", name, "repos"],
-        Owner::SomeoneElse => vec!["admin", "users", name, "repos"],
+        RepositoryOwner::Myself => vec!["user", "repos"],
+        RepositoryOwner::Organisation => vec!["orgs", name, "repos"],
+        RepositoryOwner::SomeoneElse => vec!["admin", "users", name, "repos"],
     };
-    Request::new(Method::Post, &path, doing(new)).body(json!({
+    Request::new(RequestMethod::Post, &path, doing(new)).body(json!({
         "name": new.project.name(), "private": new.visibility == Visibility::Private,
         "default_branch": "main", "auto_init": false,
     }))
 }
 
-fn read_made(body: &Value) -> Option<RepositoryMade> {
+fn read_made(body: &Value) -> Option<CreatedRepository> {
     let text = |key: &str| body.get(key)?.as_str().map(str::to_owned);
     let private = body.get("private")?.as_bool()?;
-    Some(RepositoryMade {
+    Some(CreatedRepository {
         full_name: text("full_name")?,
         clone_url: text("clone_url").unwrap_or_default(),
         ssh_url: text("ssh_url").unwrap_or_default(),
@@ -82,24 +82,24 @@ fn read_made(body: &Value) -> Option<RepositoryMade> {
 impl Forge {
     /// Makes an empty repository: for the token's own user, for an organisation, or, with an administrator's token, for
     /// someone else.
-    pub async fn create_repository(&self, new: &NewRepository) -> Result<RepositoryMade, ForgeError> {
+    pub async fn create_repository(&self, new: &NewRepository) -> Result<CreatedRepository, ForgeError> {
         let owner = self.owner_of(new).await?;
         let answer = self.wire.send(&create(new, owner)).await?;
         read_made(&answer.body).ok_or_else(|| self.wire.not_understood())
     }
 
-    async fn owner_of(&self, new: &NewRepository) -> Result<Owner, ForgeError> {
+    async fn owner_of(&self, new: &NewRepository) -> Result<RepositoryOwner, ForgeError> {
         let owner = new.project.owner();
         let me = self.wire.send(&whoami()).await?.body;
         let login = me.get("login").and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
         if login.eq_ignore_ascii_case(owner) {
-            return Ok(Owner::Myself);
+            return Ok(RepositoryOwner::Myself);
         }
         let request = Request::get(&["orgs", owner], format!("look for the organisation {owner}"));
         let is_admin = me.get("is_admin").and_then(Value::as_bool) == Some(true);
         match (self.wire.send(&request).await, is_admin) {
-            (Ok(_), _) => Ok(Owner::Organisation),
-            (Err(ForgeError::Missing { .. }), true) => Ok(Owner::SomeoneElse),
+            (Ok(_), _) => Ok(RepositoryOwner::Organisation),
+            (Err(ForgeError::Missing { .. }), true) => Ok(RepositoryOwner::SomeoneElse),
             (Err(ForgeError::Missing { .. }), false) => Err(ForgeError::NoOwner { owner: owner.to_owned() }),
             (Err(error), _) => Err(error),
         }
@@ -115,12 +115,12 @@ mod tests {
         let project = Project::parse("acme/fleet-config").expect("a project");
         let new = NewRepository { project, visibility: Visibility::Private };
         for (owner, path) in [
-            (Owner::Myself, "user/repos"),
-            (Owner::Organisation, "orgs/acme/repos"),
-            (Owner::SomeoneElse, "admin/users/acme/repos"),
+            (RepositoryOwner::Myself, "user/repos"),
+            (RepositoryOwner::Organisation, "orgs/acme/repos"),
+            (RepositoryOwner::SomeoneElse, "admin/users/acme/repos"),
         ] {
             let request = create(&new, owner);
-            assert_eq!((request.method, request.path.join("/")), (Method::Post, path.to_owned()));
+            assert_eq!((request.method, request.path.join("/")), (RequestMethod::Post, path.to_owned()));
             let body = request.body.expect("a body");
             assert_eq!((&body["name"], &body["private"]), (&json!("fleet-config"), &json!(true)));
             assert_eq!(body["auto_init"], false, "the first commit is the operator's");

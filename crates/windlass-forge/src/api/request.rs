@@ -6,7 +6,7 @@ use super::{ForgeKind, Project};
 
 /// How something is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum RequestMethod {
     Get,
     Post,
     Put,
@@ -16,7 +16,7 @@ pub(super) enum Method {
 /// A request to the API of a forge.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
-    pub(super) method: Method,
+    pub(super) method: RequestMethod,
     /// Parts of the path below the API's base, each percent-encoded when it is sent: no `/` in one can lead elsewhere.
     pub(super) path: Vec<String>,
     pub(super) query: Vec<(&'static str, String)>,
@@ -26,13 +26,13 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn new(method: Method, path: &[&str], doing: impl Into<String>) -> Request {
+    pub(super) fn new(method: RequestMethod, path: &[&str], doing: impl Into<String>) -> Request {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         Request { method, path, query: Vec::new(), body: None, doing: doing.into() }
     }
 
     pub(super) fn get(path: &[&str], doing: impl Into<String>) -> Request {
-        Request::new(Method::Get, path, doing)
+        Request::new(RequestMethod::Get, path, doing)
     }
 
     /// The same with a body.

@@ -1,48 +1,21 @@
 //! Commit statuses: what a forge shows beside a commit.
 
 use serde_json::json;
+pub use windlass_core::forge::StatusState;
 
 use super::error::ForgeError;
-use super::request::{Method, Request, below};
-use super::wire::Answer;
+use super::request::{Request, RequestMethod, below};
+use super::wire::ForgeResponse;
 use super::{Forge, ForgeKind, Project};
 
 /// As long as GitHub takes; the others take more.
 pub const MAX_DESCRIPTION: usize = 140;
 
-/// How a commit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StatusState {
-    /// Something is still to happen.
-    Pending,
-    /// All is well.
-    Success,
-    /// It is not.
-    Failure,
-}
-
-impl StatusState {
-    /// Its spelling.
-    pub const fn slug(self) -> &'static str {
-        match self {
-            StatusState::Pending => "pending",
-            StatusState::Success => "success",
-            StatusState::Failure => "failure",
-        }
-    }
-
-    /// Reads the spelling back.
-    pub fn from_slug(slug: &str) -> Option<StatusState> {
-        [StatusState::Pending, StatusState::Success, StatusState::Failure]
-            .into_iter()
-            .find(|state| state.slug() == slug)
-    }
-
-    const fn spelled(self, kind: ForgeKind) -> &'static str {
-        match (self, kind) {
-            (StatusState::Failure, ForgeKind::GitLab) => "failed",
-            _ => self.slug(),
-        }
+/// The spelling that a forge has for a state.
+const fn spelled(state: StatusState, kind: ForgeKind) -> &'static str {
+    match (state, kind) {
+        (StatusState::Failure, ForgeKind::GitLab) => "failed",
+        _ => state.slug(),
     }
 }
 
@@ -68,16 +41,16 @@ fn set_status(kind: ForgeKind, project: &Project, commit: &str, status: &CommitS
         ForgeKind::GitLab => "name",
     };
     let mut body = json!({
-        "state": status.state.spelled(kind), context_key: status.context, "description": described,
+        "state": spelled(status.state, kind), context_key: status.context, "description": described,
     });
     if let Some(url) = &status.target_url {
         body["target_url"] = json!(url);
     }
-    Request::new(Method::Post, &path, format!("set a commit status of {whole}")).body(body)
+    Request::new(RequestMethod::Post, &path, format!("set a commit status of {whole}")).body(body)
 }
 
 /// GitLab refuses to make pending what is pending: what it shows then is right, but for the number of words.
-fn is_there_already(kind: ForgeKind, answer: &Answer) -> bool {
+fn is_there_already(kind: ForgeKind, answer: &ForgeResponse) -> bool {
     let said = answer.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();
     kind == ForgeKind::GitLab && answer.status == 400 && said.starts_with("Cannot transition status")
 }
@@ -95,7 +68,7 @@ impl Forge {
         match answer.status {
             200..=299 => Ok(()),
             _ if is_there_already(self.kind, &answer) => Ok(()),
-            _ => Err(self.wire.fault(&answer, &request)),
+            _ => Err(self.wire.response_error(&answer, &request)),
         }
     }
 }
@@ -120,7 +93,7 @@ mod tests {
             let request = made(kind, "acme/fleet");
             assert_eq!(
                 (request.method, request.path.join(" ")),
-                (Method::Post, "repos acme fleet statuses c0ffee".to_owned())
+                (RequestMethod::Post, "repos acme fleet statuses c0ffee".to_owned())
             );
             let body = request.body.expect("a body");
             assert_eq!((&body["state"], &body["context"]), (&json!("failure"), &json!("windlass/fleet")));

@@ -11,23 +11,23 @@ const DEVELOPER: i64 = 30;
 
 /// As what a token gets in, and how far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct TokenAccess {
     /// Whose token it is.
     pub login: String,
     /// Whether they may write to the repository.
-    pub access: Access,
+    pub access: RepositoryAccess,
 }
 
 /// What a token's user may do with a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum RepositoryAccess {
     /// Look.
     Read,
     /// Change it, and so set statuses.
     Write,
 }
 
-fn access(kind: ForgeKind, repository: &Value) -> Access {
+fn access(kind: ForgeKind, repository: &Value) -> RepositoryAccess {
     let permissions = repository.get("permissions");
     let may_write = match kind {
         ForgeKind::GitHub | ForgeKind::Gitea => {
@@ -38,18 +38,18 @@ fn access(kind: ForgeKind, repository: &Value) -> Access {
             level.is_some_and(|level| level >= DEVELOPER)
         }),
     };
-    if may_write { Access::Write } else { Access::Read }
+    if may_write { RepositoryAccess::Write } else { RepositoryAccess::Read }
 }
 
 impl Forge {
     /// Tells whose the token is and what it may do with a project.
-    pub async fn test(&self, project: &Project) -> Result<Reach, ForgeError> {
+    pub async fn test(&self, project: &Project) -> Result<TokenAccess, ForgeError> {
         let me = self.wire.send(&whoami()).await?.body;
         let key = if self.kind == ForgeKind::GitLab { "username" } else { "login" };
         let login = me.get(key).and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
         let whole = project.to_string();
         let path = below(self.kind, project, &whole, &[]);
         let found = self.wire.send(&Request::get(&path, format!("look at {whole}"))).await?;
-        Ok(Reach { login: login.chars().take(100).collect(), access: access(self.kind, &found.body) })
+        Ok(TokenAccess { login: login.chars().take(100).collect(), access: access(self.kind, &found.body) })
     }
 }

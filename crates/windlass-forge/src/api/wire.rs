@@ -11,11 +11,12 @@ use url::Url;
 use windlass_core::redacted::Redacted;
 use windlass_core::secret::HIDDEN;
 use windlass_outbound::{
-    ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+    AddressGuard, Http, HttpClientError, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
+    refused_certificate,
 };
 
 use super::error::ForgeError;
-use super::request::{Method, Request};
+use super::request::{Request, RequestMethod};
 use super::{ApiAddress, ForgeKind};
 
 /// Larger than a page of the longest comments that are looked through.
@@ -38,7 +39,7 @@ const MAX_SAID: usize = 200;
 
 /// The way to one forge.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct ForgeClient {
     http: Http,
     base: Url,
     kind: ForgeKind,
@@ -48,45 +49,45 @@ pub(super) struct Wire {
 
 /// What a forge answered.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct ForgeResponse {
     pub(super) status: u16,
     pub(super) body: Value,
     headers: HeaderMap,
 }
 
-impl Wire {
+impl ForgeClient {
     pub(super) fn new(
         address: &ApiAddress,
         token: Redacted<String>,
         extra_ca_pem: Option<&str>,
-        guard: &Guard,
-    ) -> Result<Wire, ForgeError> {
+        guard: &AddressGuard,
+    ) -> Result<ForgeClient, ForgeError> {
         let options = HttpOptions {
-            connect_within: CONNECT_WITHIN,
-            within: Some(PATIENCE),
+            connect_timeout: CONNECT_WITHIN,
+            timeout: Some(PATIENCE),
             trust: extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
             proxies: if address.is_here() { Proxies::Never } else { Proxies::Environment },
             port: address.url().port_or_known_default(),
         };
-        let unusable = |error: ClientError| ForgeError::Client { reason: error.to_string() };
+        let unusable = |error: HttpClientError| ForgeError::Client { reason: error.to_string() };
         let http = Http::new(guard, options).map_err(unusable)?;
         let (base, kind) = (address.url().clone(), address.kind());
-        let wire = Wire { http, base, kind, address: address.host(), token };
+        let wire = ForgeClient { http, base, kind, address: address.host(), token };
         wire.authorization()?;
         Ok(wire)
     }
 
     /// Sends a request and returns a success, or what its failure means.
-    pub(super) async fn send(&self, request: &Request) -> Result<Answer, ForgeError> {
+    pub(super) async fn send(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
         let answer = self.ask(request).await?;
         match answer.status {
             200..=299 => Ok(answer),
-            _ => Err(self.fault(&answer, request)),
+            _ => Err(self.response_error(&answer, request)),
         }
     }
 
     /// Sends a request and returns whatever is answered.
-    pub(super) async fn ask(&self, request: &Request) -> Result<Answer, ForgeError> {
+    pub(super) async fn ask(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
         let mut url = self.url(request);
         for _ in 0..=MAX_REDIRECTS {
             let answer = self.exchange(request, url.clone()).await?;
@@ -100,7 +101,7 @@ impl Wire {
     }
 
     /// Where an answer sends us, if that is the same server.
-    fn next_url(&self, from: &Url, answer: &Answer) -> Result<Url, ForgeError> {
+    fn next_url(&self, from: &Url, answer: &ForgeResponse) -> Result<Url, ForgeError> {
         let address = self.address.clone();
         let location = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let Ok(to) = from.join(location) else { return Err(ForgeError::NotUnderstood { address }) };
@@ -137,12 +138,12 @@ impl Wire {
         Ok(value)
     }
 
-    async fn exchange(&self, request: &Request, url: Url) -> Result<Answer, ForgeError> {
+    async fn exchange(&self, request: &Request, url: Url) -> Result<ForgeResponse, ForgeError> {
         let method = match request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Patch => reqwest::Method::PATCH,
+            RequestMethod::Get => reqwest::Method::GET,
+            RequestMethod::Post => reqwest::Method::POST,
+            RequestMethod::Put => reqwest::Method::PUT,
+            RequestMethod::Patch => reqwest::Method::PATCH,
         };
         let sent = self.http.request(method, url).map_err(ForgeError::AddressRefused)?;
         let mut sent = sent.header(AUTHORIZATION, self.authorization()?);
@@ -165,7 +166,7 @@ impl Wire {
             bytes.extend_from_slice(&chunk);
         }
         let body = serde_json::from_slice(&bytes).unwrap_or_default();
-        Ok(Answer { status, body, headers })
+        Ok(ForgeResponse { status, body, headers })
     }
 
     /// What a request that got no answer means. Why nobody answers is for the server's log: else whoever may name a forge
@@ -184,9 +185,9 @@ impl Wire {
     }
 
     /// What an answer that is no success means.
-    pub(super) fn fault(&self, answer: &Answer, request: &Request) -> ForgeError {
+    pub(super) fn response_error(&self, answer: &ForgeResponse, request: &Request) -> ForgeError {
         let (address, doing) = (self.address.clone(), request.doing.clone());
-        let reason = self.said(&answer.body);
+        let reason = self.error_message(&answer.body);
         let retry_after = retry_after(&answer.headers);
         match answer.status {
             401 => ForgeError::Token { address },
@@ -208,7 +209,7 @@ impl Wire {
     }
 
     /// What a forge says was wrong.
-    fn said(&self, body: &Value) -> String {
+    fn error_message(&self, body: &Value) -> String {
         let message = ["message", "error"].iter().find_map(|key| body.get(key));
         let text = match message {
             Some(Value::String(text)) => text.clone(),

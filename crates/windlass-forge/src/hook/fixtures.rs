@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::Sender;
+use super::WebhookSender;
 
 /// A delivery before it is signed: who sends it, its event, its body.
 pub(super) struct Fixture {
-    pub(super) sender: Sender,
+    pub(super) sender: WebhookSender,
     pub(super) event: &'static str,
     pub(super) body: Value,
 }
@@ -14,7 +14,7 @@ pub(super) struct Fixture {
 const OLD: &str = "95790bf891e76fee5e1747ab589903a6a1f80f22";
 pub(super) const NEW: &str = "da1560886d4f094c3e6c9ef40349f7d38b5d27d7";
 
-fn fixture(sender: Sender, event: &'static str, body: Value) -> Fixture {
+fn fixture(sender: WebhookSender, event: &'static str, body: Value) -> Fixture {
     Fixture { sender, event, body }
 }
 
@@ -37,14 +37,14 @@ pub(super) fn pushes() -> Vec<Fixture> {
         "changes": [{"ref": {"id": "refs/heads/main", "displayId": "main", "type": "BRANCH"},
             "refId": "refs/heads/main", "fromHash": OLD, "toHash": NEW, "type": "UPDATE"}]});
     vec![
-        fixture(Sender::GitHub, "push", github.clone()),
-        fixture(Sender::Gitea, "push", github),
-        fixture(Sender::GitLab, "Push Hook", gitlab.clone()),
-        fixture(Sender::GitLab, "System Hook", gitlab),
-        fixture(Sender::Bitbucket, "repo:push", cloud),
-        fixture(Sender::Bitbucket, "repo:refs_changed", center),
+        fixture(WebhookSender::GitHub, "push", github.clone()),
+        fixture(WebhookSender::Gitea, "push", github),
+        fixture(WebhookSender::GitLab, "Push Hook", gitlab.clone()),
+        fixture(WebhookSender::GitLab, "System Hook", gitlab),
+        fixture(WebhookSender::Bitbucket, "repo:push", cloud),
+        fixture(WebhookSender::Bitbucket, "repo:refs_changed", center),
         fixture(
-            Sender::Generic,
+            WebhookSender::Generic,
             "",
             json!({"ref": "refs/heads/main", "after": NEW, "pusher": "ana@example.com"}),
         ),
@@ -67,11 +67,11 @@ pub(super) fn pull_requests() -> Vec<Fixture> {
         "fromRef": {"id": "refs/heads/more-nodes", "displayId": "more-nodes", "latestCommit": NEW},
         "toRef": {"id": "refs/heads/main", "displayId": "main", "latestCommit": OLD}}, "previousFromHash": OLD});
     vec![
-        fixture(Sender::GitHub, "pull_request", github("synchronize")),
-        fixture(Sender::Gitea, "pull_request", github("synchronized")),
-        fixture(Sender::Gitea, "pull_request_sync", github("synchronized")),
-        fixture(Sender::GitLab, "Merge Request Hook", gitlab),
-        fixture(Sender::Bitbucket, "pullrequest:updated", cloud),
-        fixture(Sender::Bitbucket, "pr:from_ref_updated", center),
+        fixture(WebhookSender::GitHub, "pull_request", github("synchronize")),
+        fixture(WebhookSender::Gitea, "pull_request", github("synchronized")),
+        fixture(WebhookSender::Gitea, "pull_request_sync", github("synchronized")),
+        fixture(WebhookSender::GitLab, "Merge Request Hook", gitlab),
+        fixture(WebhookSender::Bitbucket, "pullrequest:updated", cloud),
+        fixture(WebhookSender::Bitbucket, "pr:from_ref_updated", center),
     ]
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::sender::Sender;
+use super::sender::WebhookSender;
 
 /// Heads of one push that are kept: a push moves few branches.
 const MAX_HEADS: usize = 20;
@@ -19,21 +19,21 @@ pub struct Pusher {
 }
 
 /// Who pushed what; nothing if the body does not say.
-pub(super) fn read(sender: Sender, body: &[u8]) -> Option<Pusher> {
+pub(super) fn read(sender: WebhookSender, body: &[u8]) -> Option<Pusher> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let (people, heads): (&[&str], Vec<&Value>) = match sender {
-        Sender::GitHub | Sender::Gitea => (
+        WebhookSender::GitHub | WebhookSender::Gitea => (
             &["/pusher/email", "/pusher/login", "/pusher/username", "/pusher/name", "/sender/login"],
             vec![&body["after"]],
         ),
-        Sender::GitLab => {
+        WebhookSender::GitLab => {
             (&["/user_email", "/user_username", "/user_name"], vec![&body["after"], &body["checkout_sha"]])
         }
-        Sender::Bitbucket => (
+        WebhookSender::Bitbucket => (
             &["/actor/emailAddress", "/actor/nickname", "/actor/name", "/actor/display_name"],
             bitbucket_heads(&body),
         ),
-        Sender::Generic => (&["/pusher"], vec![&body["after"]]),
+        WebhookSender::Generic => (&["/pusher"], vec![&body["after"]]),
     };
     let texts = people.iter().filter_map(|path| body.pointer(path)?.as_str()).map(plain);
     let person = texts.into_iter().find(|person| !person.is_empty())?;

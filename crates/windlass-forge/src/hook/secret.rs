@@ -11,17 +11,17 @@ const PURPOSE: &str = "windlass webhook secret 1";
 
 /// 256 bits that a forge and this server share.
 #[derive(Clone, Debug)]
-pub struct Secret(Redacted<[u8; 32]>);
+pub struct WebhookSecret(Redacted<[u8; 32]>);
 
-impl Secret {
+impl WebhookSecret {
     /// The secret of a repository. Another generation is another secret.
-    pub fn derive(key: &[u8], repository_id: &str, generation: i64) -> Secret {
+    pub fn derive(key: &[u8], repository_id: &str, generation: i64) -> WebhookSecret {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
         let message = format!("{PURPOSE}\0{repository_id}\0{generation}");
         let tag = hmac::sign(&key, message.as_bytes());
         let mut bytes = [0; 32];
         bytes.copy_from_slice(tag.as_ref());
-        Secret(Redacted::new(bytes))
+        WebhookSecret(Redacted::new(bytes))
     }
 
     /// As people paste it into a forge: 64 hex digits.

@@ -19,8 +19,8 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1000)
 }
 
-fn secret() -> Secret {
-    Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 0)
+fn secret() -> WebhookSecret {
+    WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 0)
 }
 
 type Headers = BTreeMap<&'static str, String>;
@@ -33,12 +33,16 @@ struct Sent {
 }
 
 impl Sent {
-    fn verify_at(&self, secret: &Secret, seconds: i64) -> Result<Delivery<'_>, Refusal> {
+    fn verify_at(
+        &self,
+        secret: &WebhookSecret,
+        seconds: i64,
+    ) -> Result<VerifiedDelivery<'_>, SignatureRefusal> {
         let header = |name: &str| self.headers.get(name).map(String::as_str);
-        verify(Incoming { header: &header, body: &self.body }, secret, at(seconds))
+        verify(UnverifiedDelivery { header: &header, body: &self.body }, secret, at(seconds))
     }
 
-    fn verify(&self) -> Result<Delivery<'_>, Refusal> {
+    fn verify(&self) -> Result<VerifiedDelivery<'_>, SignatureRefusal> {
         self.verify_at(&secret(), NOW)
     }
 }
@@ -88,17 +92,17 @@ fn signed(way: &str, event: &str, body: &[u8]) -> Sent {
     Sent { headers, body: body.to_vec() }
 }
 
-fn way_of(sender: Sender) -> &'static str {
+fn way_of(sender: WebhookSender) -> &'static str {
     match sender {
-        Sender::GitHub => "github",
-        Sender::Gitea => "gitea",
-        Sender::GitLab => "gitlab signed",
-        Sender::Bitbucket => "bitbucket",
-        Sender::Generic => "generic",
+        WebhookSender::GitHub => "github",
+        WebhookSender::Gitea => "gitea",
+        WebhookSender::GitLab => "gitlab signed",
+        WebhookSender::Bitbucket => "bitbucket",
+        WebhookSender::Generic => "generic",
     }
 }
 
-fn meaning_of(fixture: &Fixture) -> Meaning {
+fn meaning_of(fixture: &Fixture) -> DeliveryContent {
     let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
     sent.verify().expect("rightly signed").meaning()
 }
@@ -108,10 +112,18 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
     for way in WAYS.into_iter().chain(["generic"]) {
         let sent = signed(way, "push", b"{}");
         assert!(sent.verify().is_ok(), "{way}");
-        let other = Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 1);
-        assert_eq!(sent.verify_at(&other, NOW).err(), Some(Refusal::Wrong), "{way}: another generation");
-        let other = Secret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000002", 0);
-        assert_eq!(sent.verify_at(&other, NOW).err(), Some(Refusal::Wrong), "{way}: another repository");
+        let other = WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 1);
+        assert_eq!(
+            sent.verify_at(&other, NOW).err(),
+            Some(SignatureRefusal::Wrong),
+            "{way}: another generation"
+        );
+        let other = WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000002", 0);
+        assert_eq!(
+            sent.verify_at(&other, NOW).err(),
+            Some(SignatureRefusal::Wrong),
+            "{way}: another repository"
+        );
         // A token says nothing about the body; everything else does.
         let changed = Sent { body: b"{} ".to_vec(), ..sent.clone() };
         assert_eq!(changed.verify().is_ok(), way == "gitlab token", "{way}: another body");
@@ -129,11 +141,11 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
                     broken.clone_into(value);
                 }
             }
-            assert!(matches!(wrong.verify(), Err(Refusal::Wrong)), "{way}: {broken}");
+            assert!(matches!(wrong.verify(), Err(SignatureRefusal::Wrong)), "{way}: {broken}");
         }
     }
     let nobody = Sent { headers: Headers::new(), body: b"{}".to_vec() };
-    assert_eq!(nobody.verify().err(), Some(Refusal::Unknown));
+    assert_eq!(nobody.verify().err(), Some(SignatureRefusal::Unknown));
 }
 
 #[test]
@@ -142,7 +154,7 @@ fn a_signature_that_is_wrong_is_not_rescued_by_a_token_that_is_right() {
     sent.headers.insert("x-gitlab-token", secret().text().expose().clone());
     assert!(sent.verify().is_ok());
     sent.headers.insert("webhook-id", "another".to_owned());
-    assert_eq!(sent.verify().err(), Some(Refusal::Wrong));
+    assert_eq!(sent.verify().err(), Some(SignatureRefusal::Wrong));
 }
 
 #[test]
@@ -152,8 +164,11 @@ fn what_has_a_time_is_believed_for_five_minutes_and_not_before_its_time() {
         for (seconds, is_timely) in [(0, true), (299, true), (-299, true), (302, false), (-302, false)] {
             assert_eq!(sent.verify_at(&secret(), NOW + seconds).is_ok(), is_timely, "{way}: {seconds}");
         }
-        assert_eq!(sent.verify_at(&secret(), 0).err(), Some(Refusal::Untimely));
-        assert_eq!(sent.verify_at(&secret(), i64::MAX / 1000).err(), Some(Refusal::Untimely));
+        assert_eq!(sent.verify_at(&secret(), 0).err(), Some(SignatureRefusal::OutsideTimeWindow));
+        assert_eq!(
+            sent.verify_at(&secret(), i64::MAX / 1000).err(),
+            Some(SignatureRefusal::OutsideTimeWindow)
+        );
     }
 }
 
@@ -172,7 +187,7 @@ fn a_delivery_is_the_same_whatever_unsigned_header_was_changed() {
 #[test]
 fn a_push_names_its_branch_whoever_sends_it() {
     for fixture in pushes() {
-        let expected = Meaning::Push { branches: vec!["main".to_owned()] };
+        let expected = DeliveryContent::Push { branches: vec!["main".to_owned()] };
         assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
     }
 }
@@ -185,24 +200,24 @@ fn only_what_is_told_to_come_from_the_repository_itself_is_no_fork() {
     };
     let own = json!({"id": 7});
     let mut cases = Vec::new();
-    for sender in [Sender::GitHub, Sender::Gitea] {
-        cases.push((sender, ends(own.clone(), own.clone()), Origin::Repository));
-        cases.push((sender, ends(json!({"id": 8}), own.clone()), Origin::Fork));
-        cases.push((sender, ends(json!(null), own.clone()), Origin::Fork));
-        cases.push((sender, ends(json!({}), json!({})), Origin::Fork));
+    for sender in [WebhookSender::GitHub, WebhookSender::Gitea] {
+        cases.push((sender, ends(own.clone(), own.clone()), CommitOrigin::Repository));
+        cases.push((sender, ends(json!({"id": 8}), own.clone()), CommitOrigin::Fork));
+        cases.push((sender, ends(json!(null), own.clone()), CommitOrigin::Fork));
+        cases.push((sender, ends(json!({}), json!({})), CommitOrigin::Fork));
     }
     let merge = |from: Option<u64>, into: Option<u64>| {
         json!({"object_kind": "merge_request", "object_attributes": {"iid": 3, "action": "open",
             "source_branch": "a", "target_branch": "main", "last_commit": {"id": NEW},
             "source_project_id": from, "target_project_id": into}})
     };
-    cases.push((Sender::GitLab, merge(Some(1), Some(1)), Origin::Repository));
-    cases.push((Sender::GitLab, merge(Some(2), Some(1)), Origin::Fork));
-    cases.push((Sender::GitLab, merge(None, None), Origin::Fork));
+    cases.push((WebhookSender::GitLab, merge(Some(1), Some(1)), CommitOrigin::Repository));
+    cases.push((WebhookSender::GitLab, merge(Some(2), Some(1)), CommitOrigin::Fork));
+    cases.push((WebhookSender::GitLab, merge(None, None), CommitOrigin::Fork));
     for (sender, body, origin) in cases {
-        let event = if sender == Sender::GitLab { "Merge Request Hook" } else { "pull_request" };
+        let event = if sender == WebhookSender::GitLab { "Merge Request Hook" } else { "pull_request" };
         let fixture = Fixture { sender, event, body };
-        let Meaning::PullRequest(request) = meaning_of(&fixture) else { panic!("{}", fixture.body) };
+        let DeliveryContent::PullRequest(request) = meaning_of(&fixture) else { panic!("{}", fixture.body) };
         assert_eq!(request.origin, origin, "{sender:?} {}", fixture.body);
     }
 }
@@ -231,13 +246,13 @@ fn who_pushed_is_told_with_the_commit_whoever_sends_it() {
 #[test]
 fn a_pull_request_is_the_same_whoever_sends_it() {
     for fixture in pull_requests() {
-        let expected = Meaning::PullRequest(PullRequest {
+        let expected = DeliveryContent::PullRequest(PullRequest {
             number: 3,
             action: PullRequestAction::Updated,
             head_sha: NEW.to_owned(),
             head_branch: "more-nodes".to_owned(),
             base_branch: "main".to_owned(),
-            origin: Origin::Fork,
+            origin: CommitOrigin::Fork,
         });
         assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
     }
@@ -246,21 +261,30 @@ fn a_pull_request_is_the_same_whoever_sends_it() {
 #[test]
 fn what_is_of_no_use_is_told_from_what_cannot_be_read() {
     let read = |sender, event, body: Value| meaning_of(&Fixture { sender, event, body });
-    assert_eq!(read(Sender::GitHub, "ping", json!({"zen": "x"})), Meaning::Ping);
-    assert_eq!(read(Sender::Bitbucket, "diagnostics:ping", json!({"test": true})), Meaning::Ping);
+    assert_eq!(read(WebhookSender::GitHub, "ping", json!({"zen": "x"})), DeliveryContent::Ping);
+    assert_eq!(
+        read(WebhookSender::Bitbucket, "diagnostics:ping", json!({"test": true})),
+        DeliveryContent::Ping
+    );
     for (sender, event) in [
-        (Sender::GitHub, "star"),
-        (Sender::Gitea, "issues"),
-        (Sender::GitLab, "Note Hook"),
-        (Sender::Bitbucket, "x"),
+        (WebhookSender::GitHub, "star"),
+        (WebhookSender::Gitea, "issues"),
+        (WebhookSender::GitLab, "Note Hook"),
+        (WebhookSender::Bitbucket, "x"),
     ] {
-        assert_eq!(read(sender, event, json!([1])), Meaning::Other, "{event}");
+        assert_eq!(read(sender, event, json!([1])), DeliveryContent::Other, "{event}");
     }
     let tag = json!({"ref": "refs/tags/v1"});
-    assert_eq!(read(Sender::GitHub, "push", tag.clone()), Meaning::Push { branches: Vec::new() });
-    assert_eq!(read(Sender::Generic, "", tag), Meaning::Push { branches: Vec::new() });
-    assert_eq!(read(Sender::Generic, "", json!({"by": "cron"})), Meaning::Something);
-    assert_eq!(signed("generic", "", b" \n").verify().expect("signed").meaning(), Meaning::Something);
+    assert_eq!(
+        read(WebhookSender::GitHub, "push", tag.clone()),
+        DeliveryContent::Push { branches: Vec::new() }
+    );
+    assert_eq!(read(WebhookSender::Generic, "", tag), DeliveryContent::Push { branches: Vec::new() });
+    assert_eq!(read(WebhookSender::Generic, "", json!({"by": "cron"})), DeliveryContent::UnspecifiedChange);
+    assert_eq!(
+        signed("generic", "", b" \n").verify().expect("signed").meaning(),
+        DeliveryContent::UnspecifiedChange
+    );
     for body in [
         json!({"ref": ["refs/heads/main"]}),
         json!({"ref": "refs/heads/"}),
@@ -270,7 +294,7 @@ fn what_is_of_no_use_is_told_from_what_cannot_be_read() {
         json!([]),
         json!("push"),
     ] {
-        assert_eq!(read(Sender::GitHub, "push", body.clone()), Meaning::Unreadable, "{body}");
+        assert_eq!(read(WebhookSender::GitHub, "push", body.clone()), DeliveryContent::Unreadable, "{body}");
     }
 }
 
@@ -294,7 +318,12 @@ fn bodies_made_to_hurt_are_only_unreadable() {
             let sent = signed(way, event, body.as_bytes());
             let _ = sent.verify().expect("rightly signed").pusher();
             let meaning = sent.verify().expect("rightly signed").meaning();
-            assert_eq!(meaning, Meaning::Unreadable, "{way} {event}: {}", &body[..20.min(body.len())]);
+            assert_eq!(
+                meaning,
+                DeliveryContent::Unreadable,
+                "{way} {event}: {}",
+                &body[..20.min(body.len())]
+            );
         }
     }
 }
@@ -303,7 +332,7 @@ fn bodies_made_to_hurt_are_only_unreadable() {
 fn a_secret_is_what_it_was_and_cannot_be_printed() {
     // Every forge that was set up would have to be set up anew if this changed.
     assert_eq!(secret().text().expose(), "5d31aa0d19f927d77aa986852c91096d7ca3e28a3b396fe558571d130689bf2f");
-    assert_eq!(format!("{:?}", secret()), "Secret((hidden))");
+    assert_eq!(format!("{:?}", secret()), "WebhookSecret((hidden))");
     assert!(secret().signing_token().expose().starts_with("whsec_"));
 }
 
@@ -393,7 +422,7 @@ proptest! {
         for way in WAYS.into_iter().chain(["generic"]) {
             let sent = signed(way, EVENTS[event], body.to_string().as_bytes());
             let meaning = sent.verify().expect("rightly signed").meaning();
-            if let Meaning::Push { branches } = meaning {
+            if let DeliveryContent::Push { branches } = meaning {
                 prop_assert!(branches.iter().all(|branch| !branch.is_empty() && !branch.contains(char::is_control)));
             }
         }

@@ -9,10 +9,10 @@ use subtle::ConstantTimeEq as _;
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
-use super::meaning::{Meaning, read};
+use super::content::{DeliveryContent, read};
 use super::pusher::{self, Pusher};
-use super::secret::{Secret, unhex};
-use super::sender::Sender;
+use super::secret::{WebhookSecret, unhex};
+use super::sender::{WebhookSender, event_headers, sender_of};
 
 /// How far a signed time may be from ours: what clocks differ by, and no more time than that for whoever listened in.
 pub const WINDOW: Duration = Duration::from_secs(5 * 60);
@@ -22,7 +22,7 @@ const LONGEST_EVENT: usize = 64;
 
 /// A request as it came in.
 #[derive(Clone, Copy)]
-pub struct Incoming<'h, 'b> {
+pub struct UnverifiedDelivery<'h, 'b> {
     /// A header's text by its name in lower case.
     pub header: &'h dyn Fn(&str) -> Option<&'h str>,
     /// The body, byte for byte: that is what was signed.
@@ -31,9 +31,9 @@ pub struct Incoming<'h, 'b> {
 
 /// A request that was signed with the secret.
 #[derive(Clone, Debug)]
-pub struct Delivery<'b> {
+pub struct VerifiedDelivery<'b> {
     /// Who sent it.
-    pub sender: Sender,
+    pub sender: WebhookSender,
     /// What its header calls the event; empty if nothing does.
     pub event: String,
     /// What tells it from every other delivery. Made only of what was signed: a header that was not could be changed by
@@ -42,9 +42,9 @@ pub struct Delivery<'b> {
     body: &'b [u8],
 }
 
-impl Delivery<'_> {
+impl VerifiedDelivery<'_> {
     /// What it says.
-    pub fn meaning(&self) -> Meaning {
+    pub fn meaning(&self) -> DeliveryContent {
         read(self.sender, &self.event, self.body)
     }
 
@@ -56,7 +56,7 @@ impl Delivery<'_> {
 
 /// Why a request is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SignatureRefusal {
     /// No header says who sends it.
     #[error("no header tells who sends it")]
     Unknown,
@@ -68,47 +68,56 @@ pub enum Refusal {
     Wrong,
     /// It was signed too long ago, or in the future.
     #[error("it was signed at another time than now: an old one sent again, or a clock that is wrong")]
-    Untimely,
+    OutsideTimeWindow,
 }
 
 /// Tells whether a request was signed with the secret, in a time that tells nothing about it.
 pub fn verify<'b>(
-    incoming: Incoming<'_, 'b>,
-    secret: &Secret,
+    incoming: UnverifiedDelivery<'_, 'b>,
+    secret: &WebhookSecret,
     now: Timestamp,
-) -> Result<Delivery<'b>, Refusal> {
-    let sender = Sender::of(incoming.header).ok_or(Refusal::Unknown)?;
+) -> Result<VerifiedDelivery<'b>, SignatureRefusal> {
+    let sender = sender_of(incoming.header).ok_or(SignatureRefusal::Unknown)?;
     let header = |names: &[&str]| names.iter().find_map(|name| (incoming.header)(name));
     let identity = match sender {
-        Sender::GitHub => by_body(incoming, header(&["x-hub-signature-256"]), secret)?,
-        Sender::Gitea => by_body(incoming, header(&["x-forgejo-signature", "x-gitea-signature"]), secret)?,
-        Sender::Bitbucket => by_body(incoming, header(&["x-hub-signature"]), secret)?,
-        Sender::GitLab => match header(&["webhook-signature"]) {
+        WebhookSender::GitHub => by_body(incoming, header(&["x-hub-signature-256"]), secret)?,
+        WebhookSender::Gitea => {
+            by_body(incoming, header(&["x-forgejo-signature", "x-gitea-signature"]), secret)?
+        }
+        WebhookSender::Bitbucket => by_body(incoming, header(&["x-hub-signature"]), secret)?,
+        WebhookSender::GitLab => match header(&["webhook-signature"]) {
             // Where there is a signature, it counts: a token beside it rescues nothing.
             Some(signature) => by_standard(incoming, signature, secret, now)?,
             None => by_token(incoming, secret)?,
         },
-        Sender::Generic => by_time_and_body(incoming, header(&["x-windlass-signature"]), secret, now)?,
+        WebhookSender::Generic => by_time_and_body(incoming, header(&["x-windlass-signature"]), secret, now)?,
     };
-    let event = header(sender.event_headers()).unwrap_or_default();
+    let event = header(event_headers(sender)).unwrap_or_default();
     let event = event.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_EVENT).collect();
-    Ok(Delivery { sender, event, identity, body: incoming.body })
+    Ok(VerifiedDelivery { sender, event, identity, body: incoming.body })
 }
 
 /// `sha256=<hex>` or `<hex>`: the HMAC of the body.
-fn by_body(incoming: Incoming<'_, '_>, signature: Option<&str>, secret: &Secret) -> Result<Digest, Refusal> {
-    let signature = signature.ok_or(Refusal::Unsigned)?.trim();
-    let tag = unhex(signature.strip_prefix("sha256=").unwrap_or(signature)).ok_or(Refusal::Wrong)?;
-    hmac::verify(&secret.text_key(), incoming.body, &tag).map_err(|_| Refusal::Wrong)?;
+fn by_body(
+    incoming: UnverifiedDelivery<'_, '_>,
+    signature: Option<&str>,
+    secret: &WebhookSecret,
+) -> Result<Digest, SignatureRefusal> {
+    let signature = signature.ok_or(SignatureRefusal::Unsigned)?.trim();
+    let tag = unhex(signature.strip_prefix("sha256=").unwrap_or(signature)).ok_or(SignatureRefusal::Wrong)?;
+    hmac::verify(&secret.text_key(), incoming.body, &tag).map_err(|_| SignatureRefusal::Wrong)?;
     Ok(Digest::of(incoming.body))
 }
 
 /// GitLab's older way: the secret itself. Whoever has seen it can sign anything, so its own name for the delivery is as
 /// good as any.
-fn by_token(incoming: Incoming<'_, '_>, secret: &Secret) -> Result<Digest, Refusal> {
-    let token = (incoming.header)("x-gitlab-token").ok_or(Refusal::Unsigned)?;
+fn by_token(
+    incoming: UnverifiedDelivery<'_, '_>,
+    secret: &WebhookSecret,
+) -> Result<Digest, SignatureRefusal> {
+    let token = (incoming.header)("x-gitlab-token").ok_or(SignatureRefusal::Unsigned)?;
     if !bool::from(token.as_bytes().ct_eq(secret.text().expose().as_bytes())) {
-        return Err(Refusal::Wrong);
+        return Err(SignatureRefusal::Wrong);
     }
     let name = ["idempotency-key", "x-gitlab-event-uuid"].iter().find_map(|name| (incoming.header)(name));
     Ok(Digest::of_parts([name.unwrap_or_default().as_bytes(), incoming.body]))
@@ -116,12 +125,12 @@ fn by_token(incoming: Incoming<'_, '_>, secret: &Secret) -> Result<Digest, Refus
 
 /// GitLab's signing token, after the Standard Webhooks: `webhook-signature: v1,<base64> …` over id, time and body.
 fn by_standard(
-    incoming: Incoming<'_, '_>,
+    incoming: UnverifiedDelivery<'_, '_>,
     signatures: &str,
-    secret: &Secret,
+    secret: &WebhookSecret,
     now: Timestamp,
-) -> Result<Digest, Refusal> {
-    let header = |name: &str| (incoming.header)(name).ok_or(Refusal::Unsigned);
+) -> Result<Digest, SignatureRefusal> {
+    let header = |name: &str| (incoming.header)(name).ok_or(SignatureRefusal::Unsigned);
     let (id, time) = (header("webhook-id")?, header("webhook-timestamp")?);
     let message = [id.as_bytes(), b".", time.as_bytes(), b".", incoming.body].concat();
     let key = secret.raw_key();
@@ -130,7 +139,7 @@ fn by_standard(
         tag.is_some_and(|tag| hmac::verify(&key, &message, &tag).is_ok())
     };
     if !signatures.split(' ').any(is_ours) {
-        return Err(Refusal::Wrong);
+        return Err(SignatureRefusal::Wrong);
     }
     check_time(time, now)?;
     Ok(Digest::of(&message))
@@ -138,26 +147,26 @@ fn by_standard(
 
 /// Our own: `t=<unix seconds>,v1=<hex>` over time and body.
 fn by_time_and_body(
-    incoming: Incoming<'_, '_>,
+    incoming: UnverifiedDelivery<'_, '_>,
     signature: Option<&str>,
-    secret: &Secret,
+    secret: &WebhookSecret,
     now: Timestamp,
-) -> Result<Digest, Refusal> {
-    let signature = signature.ok_or(Refusal::Unsigned)?;
+) -> Result<Digest, SignatureRefusal> {
+    let signature = signature.ok_or(SignatureRefusal::Unsigned)?;
     let field =
         |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
     let (Some(time), Some(tag)) = (field("t"), field("v1").and_then(unhex)) else {
-        return Err(Refusal::Wrong);
+        return Err(SignatureRefusal::Wrong);
     };
     let message = [time.as_bytes(), b".", incoming.body].concat();
-    hmac::verify(&secret.text_key(), &message, &tag).map_err(|_| Refusal::Wrong)?;
+    hmac::verify(&secret.text_key(), &message, &tag).map_err(|_| SignatureRefusal::Wrong)?;
     check_time(time, now)?;
     Ok(Digest::of(&message))
 }
 
-fn check_time(seconds: &str, now: Timestamp) -> Result<(), Refusal> {
-    let seconds: i64 = seconds.parse().map_err(|_| Refusal::Untimely)?;
+fn check_time(seconds: &str, now: Timestamp) -> Result<(), SignatureRefusal> {
+    let seconds: i64 = seconds.parse().map_err(|_| SignatureRefusal::OutsideTimeWindow)?;
     let signed = Timestamp::from_millis(seconds.saturating_mul(1000));
-    let distance = signed.since(now).max(now.since(signed));
-    if distance > WINDOW { Err(Refusal::Untimely) } else { Ok(()) }
+    let distance = signed.elapsed_since(now).max(now.elapsed_since(signed));
+    if distance > WINDOW { Err(SignatureRefusal::OutsideTimeWindow) } else { Ok(()) }
 }

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 
-use crate::brief::{self, text};
-use crate::call::Call;
-use crate::refusal::{Refusal, refusal};
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::{CallError, refusal};
+use crate::summary::{self, text};
+use crate::tool::{ToolReply, ToolRequest};
 
 /// Listing.
 #[derive(Deserialize, JsonSchema)]
@@ -30,26 +30,26 @@ pub(crate) enum Scope {
     System,
 }
 
-impl Asked for List {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for List {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         // One scope today; naming it is allowed so that naming another one day means something.
         let (Some(Scope::System) | None) = self.scope;
         match self.limit {
             Some(0 | 501..) => Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50")),
-            _ => Ok(vec![Call::new(Operation::CredentialList)]),
+            _ => Ok(vec![ApiCallSpec::new(Operation::CredentialList)]),
         }
     }
 
     /// The API tells all at once, by path; the cursor is the last path of the page before.
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let all = answer.get("vault_credentials").and_then(Value::as_array);
         let after = self.cursor.as_deref().unwrap_or_default();
         let mut rest = all.into_iter().flatten().filter(|found| text(found, "path") > after);
-        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(brief::SHOWN)).collect();
+        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(summary::SHOWN)).collect();
         let last = page.last().map(|found| text(found, "path"));
         let next = rest.next().and(last);
         let complete = answer.get("complete").cloned().unwrap_or(Value::Bool(true));
         let value = json!({ "vault_credentials": page, "next_cursor": next, "complete": complete });
-        Told { text: brief::count(&value, "vault_credentials", "credential", "credentials"), value }
+        ToolReply { text: summary::count(&value, "vault_credentials", "credential", "credentials"), value }
     }
 }

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_api::endpoint::Operation;
 
-use crate::brief::{self, Brief};
-use crate::call::Call;
-use crate::refusal::Refusal;
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
+use crate::summary::{self, SummaryBuilder};
+use crate::tool::{ToolReply, ToolRequest};
 
 const FIELDS: &[&str] =
     &["drift", "repository_id", "commit_sha", "compared_with", "drifted", "pending", "accepted"];
@@ -22,22 +22,22 @@ pub(crate) struct Report {
     repository_id: String,
 }
 
-impl Asked for Report {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::about(Operation::DriftReport, &self.repository_id)?])
+impl ToolRequest for Report {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![ApiCallSpec::about(Operation::DriftReport, &self.repository_id)?])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let number = |key: &str| answer.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         let text = match answer.get("drift").and_then(Value::as_bool) {
             Some(true) => format!("drift: {} changed by hand", number("drifted")),
             _ if number("pending") > 0 => format!("no drift; {} wait for approval", number("pending")),
             _ => "no drift".to_owned(),
         };
-        let mut brief = Brief::new(brief::keep(&answer, FIELDS));
+        let mut brief = SummaryBuilder::new(summary::keep(&answer, FIELDS));
         for list in ["drifted", "pending", "accepted"] {
             brief = brief.bound(Some(list), &["fields"], REST).cut(list, REST);
         }
-        Told { text, value: Value::Object(brief.done()) }
+        ToolReply { text, value: Value::Object(brief.build()) }
     }
 }

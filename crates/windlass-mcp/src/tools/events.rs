@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_api::endpoint::Operation;
 
-use crate::brief;
-use crate::call::Call;
-use crate::refusal::Refusal;
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
+use crate::summary;
+use crate::tool::{ToolReply, ToolRequest};
 
 const FIELDS: &[&str] = &[
     "seq",
@@ -47,9 +47,9 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-impl Asked for List {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let call = Call::new(Operation::EventList)
+impl ToolRequest for List {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        let call = ApiCallSpec::new(Operation::EventList)
             .query("kind", self.kind.as_ref())
             .query("severity", self.severity.as_ref())
             .query("run", self.sync_run_id.as_ref())
@@ -60,8 +60,9 @@ impl Asked for List {
         Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
     }
 
-    fn tell(&self, answer: Value) -> Told {
-        let value = brief::page(&answer, "fleet_events", "fleet_events", |event| brief::keep(event, FIELDS));
-        Told { text: brief::count(&value, "fleet_events", "event", "events"), value }
+    fn reply(&self, answer: Value) -> ToolReply {
+        let value =
+            summary::page(&answer, "fleet_events", "fleet_events", |event| summary::keep(event, FIELDS));
+        ToolReply { text: summary::count(&value, "fleet_events", "event", "events"), value }
     }
 }

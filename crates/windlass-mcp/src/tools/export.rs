@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Operation;
 
-use crate::call::Call;
-use crate::refusal::Refusal;
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
+use crate::tool::{ToolReply, ToolRequest};
 
 /// Characters of a file that are shown at once, up to the end of a line.
 const SHOWN: usize = 60_000;
@@ -37,17 +37,17 @@ pub(crate) enum Form {
     Map,
 }
 
-impl Asked for Export {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for Export {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let form = self.form.map(|form| match form {
             Form::List => "list",
             Form::Map => "map",
         });
-        let call = Call::new(Operation::Export).query("repository", self.repository_id.as_ref());
+        let call = ApiCallSpec::new(Operation::Export).query("repository", self.repository_id.as_ref());
         Ok(vec![call.query("form", form)])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let wanted = self.file.as_deref().unwrap_or(ROOT);
         let (files, left_out) = files_of(answer);
         let text = files.get(wanted).and_then(Value::as_str);
@@ -60,7 +60,7 @@ impl Asked for Export {
         };
         let value = json!({ "file": wanted, "fleet_yaml": shown, "next_offset": next, "files": names,
             "left_out": left_out });
-        Told { text: told, value }
+        ToolReply { text: told, value }
     }
 }
 

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::GiteaRepositoryBody;
 
-use crate::brief::text;
-use crate::call::Call;
-use crate::refusal::Refusal;
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
+use crate::summary::text;
+use crate::tool::{ToolReply, ToolRequest};
 
 /// Making a repository in Gitea.
 #[derive(Deserialize, JsonSchema)]
@@ -22,20 +22,20 @@ pub(crate) struct CreateInGitea {
     private: Option<bool>,
 }
 
-impl Asked for CreateInGitea {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for CreateInGitea {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let body = GiteaRepositoryBody {
             owner: self.owner.clone(),
             repo: self.repo.clone(),
             private: self.private.unwrap_or(true),
         };
-        Ok(vec![Call::new(Operation::GiteaRepositoryCreate).body(&body)])
+        Ok(vec![ApiCallSpec::new(Operation::GiteaRepositoryCreate).body(&body)])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let repository = answer.get("repository").cloned().unwrap_or_default();
         let (name, url) = (text(&repository, "full_name"), text(&repository, "ssh_url"));
-        Told {
+        ToolReply {
             text: format!("made {name}: push a fleet.yaml to {url}, then register it"),
             value: json!({ "repository": repository }),
         }

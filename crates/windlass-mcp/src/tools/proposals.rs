@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveBody, RejectBody};
 
-use crate::brief::{self, Brief, text};
-use crate::call::Call;
-use crate::refusal::{Refusal, refusal};
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::{CallError, refusal};
+use crate::summary::{self, SummaryBuilder, text};
+use crate::tool::{ToolReply, ToolRequest};
 
 /// What is told of a proposal in passing.
 const HEAD: &[&str] = &[
@@ -95,9 +95,9 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-impl Asked for List {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let call = Call::new(Operation::ProposalList)
+impl ToolRequest for List {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        let call = ApiCallSpec::new(Operation::ProposalList)
             .query("status", self.status.as_ref())
             .query("run", self.sync_run_id.as_ref())
             .query("repository", self.repository_id.as_ref())
@@ -108,9 +108,9 @@ impl Asked for List {
         Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
     }
 
-    fn tell(&self, answer: Value) -> Told {
-        let value = brief::page(&answer, "proposals", "proposals", |found| brief::keep(found, HEAD));
-        Told { text: brief::count(&value, "proposals", "proposal", "proposals"), value }
+    fn reply(&self, answer: Value) -> ToolReply {
+        let value = summary::page(&answer, "proposals", "proposals", |found| summary::keep(found, HEAD));
+        ToolReply { text: summary::count(&value, "proposals", "proposal", "proposals"), value }
     }
 }
 
@@ -121,12 +121,12 @@ pub(crate) struct Get {
     proposal_id: String,
 }
 
-impl Asked for Get {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::about(Operation::ProposalShow, &self.proposal_id)?])
+impl ToolRequest for Get {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![ApiCallSpec::about(Operation::ProposalShow, &self.proposal_id)?])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(&answer)
     }
 }
@@ -143,12 +143,12 @@ pub(crate) struct Approve {
     reason: Option<String>,
 }
 
-impl Asked for Approve {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for Approve {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         Ok(vec![approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(&answer)
     }
 }
@@ -164,14 +164,14 @@ pub(crate) struct Reject {
     until_change: Option<bool>,
 }
 
-impl Asked for Reject {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for Reject {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let body =
             RejectBody { reason: self.reason.clone(), until_change: self.until_change.unwrap_or_default() };
-        Ok(vec![Call::about(Operation::ProposalReject, &self.proposal_id)?.body(&body)])
+        Ok(vec![ApiCallSpec::about(Operation::ProposalReject, &self.proposal_id)?.body(&body)])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(&answer)
     }
 }
@@ -193,9 +193,9 @@ pub(crate) struct Apply {
     wait_seconds: Option<u64>,
 }
 
-impl Asked for Apply {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let apply = Call::about(Operation::ProposalApply, &self.proposal_id)?;
+impl ToolRequest for Apply {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        let apply = ApiCallSpec::about(Operation::ProposalApply, &self.proposal_id)?;
         let apply = apply.query("wait", self.wait_seconds.as_ref());
         if !self.approve.unwrap_or_default() {
             return match (&self.digest, &self.reason) {
@@ -207,25 +207,25 @@ impl Asked for Apply {
             };
         }
         let approve = approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?;
-        Ok(vec![Call { tolerates: Some(DECIDED_BEFORE), ..approve }, apply])
+        Ok(vec![ApiCallSpec { tolerates: Some(DECIDED_BEFORE), ..approve }, apply])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(&answer)
     }
 }
 
-fn approval(id: &str, digest: Option<&String>, reason: Option<&String>) -> Result<Call, Refusal> {
+fn approval(id: &str, digest: Option<&String>, reason: Option<&String>) -> Result<ApiCallSpec, CallError> {
     let body = ApproveBody { digest: digest.cloned(), reason: reason.cloned() };
-    Ok(Call::about(Operation::ProposalApprove, id)?.body(&body))
+    Ok(ApiCallSpec::about(Operation::ProposalApprove, id)?.body(&body))
 }
 
-fn told(answer: &Value) -> Told {
+fn told(answer: &Value) -> ToolReply {
     let proposal = answer.get("proposal").unwrap_or(answer);
     let rest = "`windlass proposal show` and the web app show all";
-    let brief = Brief::new(brief::keep(proposal, WHOLE))
+    let brief = SummaryBuilder::new(summary::keep(proposal, WHOLE))
         .bound(None, &["payload", "current", "desired", "edited_payload", "fields", "content"], rest)
-        .done();
+        .build();
     let waits = proposal.get("blocked_by").and_then(Value::as_array).and_then(|reasons| reasons.first());
     let waits =
         waits.and_then(Value::as_str).map(|reason| format!("; it waits: {reason}")).unwrap_or_default();
@@ -235,5 +235,5 @@ fn told(answer: &Value) -> Told {
         text(proposal, "name"),
         text(proposal, "status")
     );
-    Told { text, value: json!({ "proposal": brief }) }
+    ToolReply { text, value: json!({ "proposal": brief }) }
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{RepositoryBody, RepositoryFields};
 
-use crate::brief::{self, text};
-use crate::call::Call;
-use crate::refusal::{Refusal, refusal};
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::{CallError, refusal};
+use crate::summary::{self, text};
+use crate::tool::{ToolReply, ToolRequest};
 
 /// What is told of a repository.
 const FIELDS: &[&str] = &[
@@ -62,8 +62,8 @@ pub(crate) struct Register {
     reconcile_interval_seconds: Option<u64>,
 }
 
-impl Asked for Register {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for Register {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         if self.vault_credential_path.is_some() && self.ssh_credential_id.is_some() {
             let message = "vault_credential_path and ssh_credential_id are two names for one thing";
             return Err(refusal("bad-argument", message, "give one of them"));
@@ -83,13 +83,13 @@ impl Asked for Register {
                 reconcile_interval_seconds: self.reconcile_interval_seconds,
             },
         };
-        Ok(vec![Call::new(Operation::RepositoryCreate).body(&body)])
+        Ok(vec![ApiCallSpec::new(Operation::RepositoryCreate).body(&body)])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let repository = under(&answer);
         let text = format!("registered {}; it is {}", text(repository, "name"), text(repository, "status"));
-        Told { text, value: json!({ "repository": brief(repository) }) }
+        ToolReply { text, value: json!({ "repository": brief(repository) }) }
     }
 }
 
@@ -100,15 +100,15 @@ pub(crate) struct Get {
     repository_id: String,
 }
 
-impl Asked for Get {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::about(Operation::RepositoryShow, &self.repository_id)?])
+impl ToolRequest for Get {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![ApiCallSpec::about(Operation::RepositoryShow, &self.repository_id)?])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let repository = under(&answer);
         let text = format!("{} is {}", text(repository, "name"), text(repository, "status"));
-        Told { text, value: json!({ "repository": brief(repository) }) }
+        ToolReply { text, value: json!({ "repository": brief(repository) }) }
     }
 }
 
@@ -122,25 +122,25 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-impl Asked for List {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for List {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         if self.limit.is_some_and(|limit| !(1..=LARGEST_PAGE).contains(&limit)) {
             return Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50"));
         }
-        Ok(vec![Call::new(Operation::RepositoryList)])
+        Ok(vec![ApiCallSpec::new(Operation::RepositoryList)])
     }
 
     /// The API tells all at once, by name; the cursor is the last name of the page before.
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let all = answer.get("gitops_repositories").and_then(Value::as_array);
         let after = self.cursor.as_deref().unwrap_or_default();
         let mut rest = all.into_iter().flatten().filter(|repository| text(repository, "name") > after);
-        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(brief::SHOWN)).collect();
+        let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(summary::SHOWN)).collect();
         let last = page.last().map(|repository| text(repository, "name"));
         let next = rest.next().and(last);
         let items: Vec<Map<String, Value>> = page.into_iter().map(brief).collect();
         let value = json!({ "repositories": items, "next_cursor": next });
-        Told { text: brief::count(&value, "repositories", "repository", "repositories"), value }
+        ToolReply { text: summary::count(&value, "repositories", "repository", "repositories"), value }
     }
 }
 
@@ -151,14 +151,14 @@ pub(crate) struct Unregister {
     repository_id: String,
 }
 
-impl Asked for Unregister {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![Call::about(Operation::RepositoryRemove, &self.repository_id)?])
+impl ToolRequest for Unregister {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![ApiCallSpec::about(Operation::RepositoryRemove, &self.repository_id)?])
     }
 
-    fn tell(&self, _: Value) -> Told {
+    fn reply(&self, _: Value) -> ToolReply {
         let text = "unregistered; the git repository is untouched, and what it owned stays, owned by nobody";
-        Told {
+        ToolReply {
             text: text.to_owned(),
             value: json!({ "unregistered": true, "repository_id": self.repository_id }),
         }
@@ -170,5 +170,5 @@ fn under(answer: &Value) -> &Value {
 }
 
 fn brief(repository: &Value) -> Map<String, Value> {
-    brief::keep(repository, FIELDS)
+    summary::keep(repository, FIELDS)
 }

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_core::resource::Kind;
 use windlass_core::schema::kind_schema;
 
-use crate::brief::{self, text};
-use crate::call::Call;
-use crate::refusal::{Refusal, refusal};
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::{CallError, refusal};
+use crate::summary::{self, text};
+use crate::tool::{ToolReply, ToolRequest};
 
 const FIELDS: &[&str] = &[
     "id",
@@ -48,12 +48,15 @@ impl JsonSchema for CreateNode {
     }
 }
 
-impl Asked for CreateNode {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![with_reason(Call::new(Operation::Resource(Noun::Node, Verb::Create)), &self.0)])
+impl ToolRequest for CreateNode {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![with_reason(
+            ApiCallSpec::new(Operation::Resource(Noun::Node, ResourceVerb::Create)),
+            &self.0,
+        )])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(Noun::Node, "made", &answer)
     }
 }
@@ -74,12 +77,15 @@ impl JsonSchema for CreateTemplate {
     }
 }
 
-impl Asked for CreateTemplate {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        Ok(vec![with_reason(Call::new(Operation::Resource(Noun::NodeTemplate, Verb::Create)), &self.0)])
+impl ToolRequest for CreateTemplate {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        Ok(vec![with_reason(
+            ApiCallSpec::new(Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create)),
+            &self.0,
+        )])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(Noun::NodeTemplate, "made", &answer)
     }
 }
@@ -105,24 +111,27 @@ impl JsonSchema for UpdateInstance {
     }
 }
 
-impl Asked for UpdateInstance {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for UpdateInstance {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let named = ["instance_id", "hostname", "name"].into_iter().find_map(|key| self.0.get(key)?.as_str());
         let id = named.ok_or_else(|| {
             refusal("missing-argument", "the argument `instance_id` is missing", "say which machine is meant")
         })?;
         let mut fields = self.0.clone();
         fields.remove("instance_id");
-        Ok(vec![with_reason(Call::about(Operation::Resource(Noun::Instance, Verb::Patch), id)?, &fields)])
+        Ok(vec![with_reason(
+            ApiCallSpec::about(Operation::Resource(Noun::Instance, ResourceVerb::Patch), id)?,
+            &fields,
+        )])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         told(Noun::Instance, "changed", &answer)
     }
 }
 
 /// The call with the fields as its body, and the reason beside them.
-fn with_reason(call: Call, fields: &Map<String, Value>) -> Call {
+fn with_reason(call: ApiCallSpec, fields: &Map<String, Value>) -> ApiCallSpec {
     let mut fields = fields.clone();
     let reason = fields.remove("reason").and_then(|reason| reason.as_str().map(str::to_owned));
     call.query("reason", reason.as_ref()).body(&fields)
@@ -144,10 +153,10 @@ fn fields_of(kind: Kind, names: &[(&str, &str)]) -> Schema {
     Schema::try_from(schema).unwrap_or_default()
 }
 
-fn told(noun: Noun, done: &str, answer: &Value) -> Told {
+fn told(noun: Noun, done: &str, answer: &Value) -> ToolReply {
     if let Some(proposal) = answer.get("proposal") {
         let text = format!("{} (proposal {})", text(answer, "message"), text(proposal, "id"));
-        return Told { text, value: json!({ "proposal": brief::keep(proposal, WAITING_FIELDS) }) };
+        return ToolReply { text, value: json!({ "proposal": summary::keep(proposal, WAITING_FIELDS) }) };
     }
     let resource = answer.get(noun.singular()).unwrap_or(answer);
     let text = format!(
@@ -155,5 +164,5 @@ fn told(noun: Noun, done: &str, answer: &Value) -> Told {
         text(resource, "kind"),
         text(resource, "name")
     );
-    Told { text, value: json!({ noun.singular(): brief::keep(resource, FIELDS) }) }
+    ToolReply { text, value: json!({ noun.singular(): summary::keep(resource, FIELDS) }) }
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveSetBody, SyncBody};
 
-use crate::brief::{self, Brief, text};
-use crate::call::Call;
-use crate::refusal::Refusal;
-use crate::tool::{Asked, Told};
+use crate::call::ApiCallSpec;
+use crate::refusal::CallError;
+use crate::summary::{self, SummaryBuilder, text};
+use crate::tool::{ToolReply, ToolRequest};
 
 /// What is told of a run in passing.
 const HEAD: &[&str] = &[
@@ -69,27 +69,27 @@ pub(crate) struct Sync {
     repository_id: String,
     /// Says that destroying most of what the repository owns is meant. A decision: it takes a token that may approve.
     confirm_mass_destroy: Option<bool>,
-    /// The commit for which that is meant, as a run's `commit_sha` shows it: any other is stopped again. Left out, that of the
-    /// newest run that was stopped.
+    /// The commit for which that is meant, as a run's `commit_sha` shows it: any other is stopped again. Left out, that of
+    /// the newest run that was stopped.
     commit: Option<String>,
     /// Seconds to wait for the comparison, 0 to 60. Default 0: ask for the run with `system_gitops_get_sync_run`.
     #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
 
-impl Asked for Sync {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for Sync {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let confirm_mass_destroy = self.confirm_mass_destroy.unwrap_or_default();
         let body = SyncBody { confirm_mass_destroy, commit: self.commit.clone() };
-        let call = Call::about(Operation::RepositorySync, &self.repository_id)?.body(&body);
+        let call = ApiCallSpec::about(Operation::RepositorySync, &self.repository_id)?.body(&body);
         let call = if confirm_mass_destroy { call.consent() } else { call };
         Ok(vec![call.query("wait", self.wait_seconds.as_ref())])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let run = under(&answer);
         let text = format!("sync run {} is {}", text(run, "id"), text(run, "status"));
-        Told { text, value: json!({ "sync_run": brief::keep(run, HEAD) }) }
+        ToolReply { text, value: json!({ "sync_run": summary::keep(run, HEAD) }) }
     }
 }
 
@@ -107,19 +107,19 @@ pub(crate) struct ApproveSet {
     reason: Option<String>,
 }
 
-impl Asked for ApproveSet {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
+impl ToolRequest for ApproveSet {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let body = ApproveSetBody {
             digest: self.digest.clone(),
             include_destroys: self.include_destroys.unwrap_or_default(),
             reason: self.reason.clone(),
         };
-        Ok(vec![Call::about(Operation::RunApprove, &self.sync_run_id)?.body(&body)])
+        Ok(vec![ApiCallSpec::about(Operation::RunApprove, &self.sync_run_id)?.body(&body)])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let text = format!("{} changes approved as one", answer.get("count").unwrap_or(&Value::Null));
-        Told { text, value: answer }
+        ToolReply { text, value: answer }
     }
 }
 
@@ -133,19 +133,19 @@ pub(crate) struct Get {
     wait_seconds: Option<u64>,
 }
 
-impl Asked for Get {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let call = Call::about(Operation::RunShow, &self.sync_run_id)?;
+impl ToolRequest for Get {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        let call = ApiCallSpec::about(Operation::RunShow, &self.sync_run_id)?;
         Ok(vec![call.query("wait", self.wait_seconds.as_ref())])
     }
 
-    fn tell(&self, answer: Value) -> Told {
+    fn reply(&self, answer: Value) -> ToolReply {
         let run = under(&answer);
-        let mut fields = brief::keep(run, WHOLE);
+        let mut fields = summary::keep(run, WHOLE);
         for actions in ["applied_actions", "failed_actions", "skipped_actions"] {
             fields.entry(actions).or_insert_with(|| json!([]));
         }
-        let value = Brief::new(fields)
+        let value = SummaryBuilder::new(fields)
             .cut("proposals", REST_OF_PROPOSALS)
             .bound(Some("proposals"), &["payload"], "system_gitops_get_proposal shows one")
             .cut_names("diff", REST_OF_PROPOSALS)
@@ -155,8 +155,8 @@ impl Asked for Get {
             .cut("skipped_actions", REST_OF_PROPOSALS)
             .cut("sets", "the run's page in the web app shows all")
             .cut("problems", "mend these first; `windlass validate` tells all")
-            .done();
-        Told { text: in_words(run), value: Value::Object(value) }
+            .build();
+        ToolReply { text: in_words(run), value: Value::Object(value) }
     }
 }
 
@@ -184,16 +184,16 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-impl Asked for List {
-    fn calls(&self) -> Result<Vec<Call>, Refusal> {
-        let call = Call::new(Operation::RunList).query("repository", self.repository_id.as_ref());
+impl ToolRequest for List {
+    fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
+        let call = ApiCallSpec::new(Operation::RunList).query("repository", self.repository_id.as_ref());
         Ok(vec![call.query("limit", self.limit.as_ref()).query("cursor", self.cursor.as_ref())])
     }
 
-    fn tell(&self, answer: Value) -> Told {
-        let head = |run: &Value| -> Map<String, Value> { brief::keep(run, HEAD) };
-        let value = brief::page(&answer, "sync_runs", "sync_runs", head);
-        Told { text: brief::count(&value, "sync_runs", "sync run", "sync runs"), value }
+    fn reply(&self, answer: Value) -> ToolReply {
+        let head = |run: &Value| -> Map<String, Value> { summary::keep(run, HEAD) };
+        let value = summary::page(&answer, "sync_runs", "sync_runs", head);
+        ToolReply { text: summary::count(&value, "sync_runs", "sync run", "sync runs"), value }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::clean::{LONG, SHORT, line, lines};
-use crate::message::{Message, State};
+use crate::message::{MessageState, NotificationMessage};
+use crate::sanitize::{LONG, SHORT, line, lines};
 
-pub(super) fn body(message: &Message) -> Value {
+pub(super) fn body(message: &NotificationMessage) -> Value {
     let mut labels = Map::new();
     let mut label = |name: &str, value: &str| {
         labels.insert(name.to_owned(), json!(line(value, SHORT)));
@@ -29,7 +29,7 @@ pub(super) fn body(message: &Message) -> Value {
         "source": line(&message.source, SHORT),
     });
     let mut alert = json!({"labels": labels, "annotations": annotations, "startsAt": message.at});
-    if message.state == State::Resolved {
+    if message.state == MessageState::Resolved {
         alert["endsAt"] = json!(message.at);
     }
     if let Some(link) = &message.link {

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::clean::{LONG, SHORT, backslashed, calling_nobody, line, lines};
-use crate::message::{Message, State};
+use crate::message::{MessageState, NotificationMessage};
+use crate::sanitize::{LONG, SHORT, backslashed, defuse_mentions, line, lines};
 
 /// Everything Discord's markdown could take for markup.
 const MARKUP: &str = "\\*_~`|>#[]()<:-";
 
-pub(super) fn body(message: &Message) -> Value {
+pub(super) fn body(message: &NotificationMessage) -> Value {
     let fields: Vec<Value> = message
         .facts()
         .into_iter()
@@ -28,12 +28,12 @@ pub(super) fn body(message: &Message) -> Value {
 }
 
 fn plain(text: &str) -> String {
-    calling_nobody(&backslashed(text, MARKUP))
+    defuse_mentions(&backslashed(text, MARKUP))
 }
 
-fn color(message: &Message) -> u32 {
+fn color(message: &NotificationMessage) -> u32 {
     match (message.state, message.severity.as_str()) {
-        (State::Resolved, _) => 0x002e_7d32,
+        (MessageState::Resolved, _) => 0x002e_7d32,
         (_, "critical") => 0x00b7_1c1c,
         (_, "high") => 0x00e6_5100,
         (_, "medium") => 0x00f9_a825,

@@ -1,7 +1,7 @@
 //! Mail: a subject on one line, the text, and the same as HTML with everything foreign escaped.
 
-use crate::clean::{LONG, SHORT, html, line, lines};
-use crate::message::Message;
+use crate::message::NotificationMessage;
+use crate::sanitize::{LONG, SHORT, html, line, lines};
 
 /// What is mailed; who it is from and goes to is the provider's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Mail {
     pub html: String,
 }
 
-pub(super) fn mail(message: &Message) -> Mail {
+pub(super) fn mail(message: &NotificationMessage) -> Mail {
     let title = line(&message.title(), 100);
     let body = lines(&message.text, LONG);
     let facts: Vec<(&str, String)> =

@@ -14,7 +14,7 @@ use windlass_core::resource::{NotificationProviderSpec, ProviderType};
 pub use email::Mail;
 pub use signed::signature;
 
-use crate::message::Message;
+use crate::message::NotificationMessage;
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Payload {
 }
 
 /// The message as this provider takes it. `delivery` stays the same over all attempts.
-pub fn render(provider: &NotificationProviderSpec, message: &Message, delivery: &str) -> Payload {
+pub fn render(provider: &NotificationProviderSpec, message: &NotificationMessage, delivery: &str) -> Payload {
     match provider.provider_type {
         ProviderType::Slack => Payload::Json(slack::body(message, &provider.channel)),
         ProviderType::Discord => Payload::Json(discord::body(message)),

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::clean::{LONG, SHORT, calling_nobody, cut, line, lines};
-use crate::message::Message;
+use crate::message::NotificationMessage;
+use crate::sanitize::{LONG, SHORT, cut, defuse_mentions, line, lines};
 
 /// What Slack takes as a header, less some.
 const HEADER: usize = 140;
 
-pub(super) fn body(message: &Message, channel: &str) -> Value {
+pub(super) fn body(message: &NotificationMessage, channel: &str) -> Value {
     let title = line(&message.title(), HEADER);
     let text = lines(&message.text, LONG);
     let plain = |text: &str| json!({"type": "plain_text", "text": text, "emoji": false});
@@ -28,7 +28,7 @@ pub(super) fn body(message: &Message, channel: &str) -> Value {
         blocks.push(json!({"type": "actions", "elements": [button]}));
     }
     let mut body = json!({
-        "text": escaped(&calling_nobody(&format!("{title}: {}", line(&message.text, SHORT)))),
+        "text": escaped(&defuse_mentions(&format!("{title}: {}", line(&message.text, SHORT)))),
         "blocks": blocks,
         "mrkdwn": false,
         "unfurl_links": false,

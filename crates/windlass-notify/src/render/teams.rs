@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::clean::{LONG, SHORT, line, lines};
-use crate::message::Message;
+use crate::message::NotificationMessage;
+use crate::sanitize::{LONG, SHORT, line, lines};
 
-pub(super) fn body(message: &Message) -> Value {
+pub(super) fn body(message: &NotificationMessage) -> Value {
     let runs = |runs: Vec<Value>| json!({"type": "RichTextBlock", "inlines": runs});
     let run = |text: &str| json!({"type": "TextRun", "text": text});
     let bold = |text: &str| json!({"type": "TextRun", "text": text, "weight": "Bolder"});

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::clean::{LONG, SHORT, line, lines};
-use crate::message::Message;
+use crate::message::NotificationMessage;
+use crate::sanitize::{LONG, SHORT, line, lines};
 
-pub(super) fn body(message: &Message, delivery: &str) -> Value {
+pub(super) fn body(message: &NotificationMessage, delivery: &str) -> Value {
     let short = |text: &String| line(text, SHORT);
     let resource =
         message.resource.as_ref().map(|(kind, name)| json!({"kind": short(kind), "name": short(name)}));

@@ -6,52 +6,57 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, StatusCode};
 use windlass_core::time::Timestamp;
 use windlass_outbound::{
-    ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of, refused_certificate,
+    AddressGuard, Http, HttpClientError, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
+    refused_certificate,
 };
 
-use super::outcome::Outcome;
-use super::parcel::{Parcel, Plain};
-use super::target::{SendError, Web};
+use super::outcome::SendOutcome;
+use super::parcel::{OutgoingMessage, PlaintextPolicy};
+use super::target::{HttpTarget, SendError};
 use crate::render::{Payload, signature};
 
 /// A receiver that does not accept a connection within this is down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// All of it.
-const WITHIN: Duration = Duration::from_secs(15);
+const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// As much of an answer as says why.
 const MAX_ANSWER: usize = 4096;
 
 /// The client for requests. Receivers are resolved and checked before each, and again in the moment of connecting.
 #[derive(Clone, Debug)]
-pub(super) struct Clients {
+pub(super) struct HttpSender {
     http: Http,
-    guard: Guard,
-    plain: Plain,
+    guard: AddressGuard,
+    plain: PlaintextPolicy,
 }
 
-impl Clients {
-    pub(super) fn new(plain: Plain, guard: &Guard) -> Result<Clients, SendError> {
+impl HttpSender {
+    pub(super) fn new(plain: PlaintextPolicy, guard: &AddressGuard) -> Result<HttpSender, SendError> {
         let options = HttpOptions {
-            connect_within: CONNECT_WITHIN,
-            within: Some(WITHIN),
+            connect_timeout: CONNECT_WITHIN,
+            timeout: Some(SEND_TIMEOUT),
             trust: TlsTrust::System,
             proxies: Proxies::Never,
             port: None,
         };
         let http = Http::new(guard, options)
-            .map_err(|error: ClientError| SendError::Tls { reason: error.to_string() })?;
-        Ok(Clients { http, guard: guard.clone(), plain })
+            .map_err(|error: HttpClientError| SendError::Tls { reason: error.to_string() })?;
+        Ok(HttpSender { http, guard: guard.clone(), plain })
     }
 
-    pub(super) async fn post(&self, web: &Web, parcel: Parcel<'_>) -> Result<Outcome, SendError> {
+    pub(super) async fn post(
+        &self,
+        web: &HttpTarget,
+        parcel: OutgoingMessage<'_>,
+    ) -> Result<SendOutcome, SendError> {
         let Payload::Json(body) = parcel.payload else { return Err(SendError::Mismatch) };
         let host = web.url.host_str().ok_or(SendError::BadAddress)?;
         let port = web.url.port_or_known_default().unwrap_or(443);
         let found = self.guard.resolve_async(bare(host), port).await?;
         let is_here = found.iter().all(|address| address.ip().is_loopback());
-        if web.url.scheme() != "https" && !(is_here && self.plain == Plain::OnThisMachine) {
+        if web.url.scheme() != "https" && !(is_here && self.plain == PlaintextPolicy::OnThisMachine) {
             return Err(SendError::Plain);
         }
         let body = body.to_string();
@@ -86,13 +91,13 @@ impl Clients {
 
 /// Why nobody answers is for the server's log: else whoever may name a receiver could look for open ports in the server's
 /// network. A certificate that is not accepted is told, because somebody has to see to it.
-fn unreached(host: &str, error: &reqwest::Error) -> Outcome {
+fn unreached(host: &str, error: &reqwest::Error) -> SendOutcome {
     if let Some(cause) = refused_certificate(error) {
-        return Outcome::Later { reason: format!("cannot trust {host}: {cause}"), after: None };
+        return SendOutcome::Retry { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
     // Without the address: that may be a secret.
     tracing::info!(host, cause = causes_of(error), "a receiver of notifications could not be reached");
-    Outcome::Later { reason: format!("could not reach {host}"), after: None }
+    SendOutcome::Retry { reason: format!("could not reach {host}"), after: None }
 }
 
 /// A host without the brackets of an IPv6 address.
@@ -113,22 +118,22 @@ async fn beginning(response: &mut reqwest::Response) -> String {
 }
 
 /// What an answer means.
-fn classify(status: StatusCode, headers: &HeaderMap, answer: &str, now: Timestamp) -> Outcome {
+fn classify(status: StatusCode, headers: &HeaderMap, answer: &str, now: Timestamp) -> SendOutcome {
     let said = |words: &str| match answer.trim() {
         "" => format!("{words} (status {})", status.as_u16()),
         answer => format!("{words} (status {}): {answer}", status.as_u16()),
     };
     match status.as_u16() {
-        200..=299 => Outcome::Done { answer: format!("status {}", status.as_u16()) },
-        300..=399 => Outcome::Never { reason: said("it redirects, which is not followed") },
+        200..=299 => SendOutcome::Done { answer: format!("status {}", status.as_u16()) },
+        300..=399 => SendOutcome::Permanent { reason: said("it redirects, which is not followed") },
         408 | 425 | 429 => {
             let after = headers.get(RETRY_AFTER).and_then(|value| retry_after(value, now));
-            Outcome::Later { reason: said("it asks to come back later"), after }
+            SendOutcome::Retry { reason: said("it asks to come back later"), after }
         }
-        400..=499 => Outcome::Never { reason: said("it refuses the message") },
+        400..=499 => SendOutcome::Permanent { reason: said("it refuses the message") },
         _ => {
             let after = headers.get(RETRY_AFTER).and_then(|value| retry_after(value, now));
-            Outcome::Later { reason: said("it failed"), after }
+            SendOutcome::Retry { reason: said("it failed"), after }
         }
     }
 }
@@ -140,14 +145,14 @@ fn retry_after(value: &HeaderValue, now: Timestamp) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let moment = windlass_core::time::parse_http_date(text)?;
-    Some(moment.since(now))
+    Some(moment.elapsed_since(now))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn meant(status: u16, retry: Option<&'static str>) -> Outcome {
+    fn meant(status: u16, retry: Option<&'static str>) -> SendOutcome {
         let headers = retry.map(|text| (RETRY_AFTER, HeaderValue::from_static(text))).into_iter().collect();
         let now = Timestamp::parse("2026-11-16T07:00:00Z").unwrap();
         classify(StatusCode::from_u16(status).unwrap(), &headers, "", now)
@@ -156,25 +161,25 @@ mod tests {
     #[test]
     fn an_answer_means_done_later_or_never() {
         for status in [200, 201, 202, 204] {
-            assert!(matches!(meant(status, None), Outcome::Done { .. }), "{status}");
+            assert!(matches!(meant(status, None), SendOutcome::Done { .. }), "{status}");
         }
         for status in [301, 307, 400, 401, 403, 404, 410, 413] {
-            assert!(matches!(meant(status, None), Outcome::Never { .. }), "{status}");
+            assert!(matches!(meant(status, None), SendOutcome::Permanent { .. }), "{status}");
         }
         for status in [408, 425, 429, 500, 502, 503, 599] {
-            assert!(matches!(meant(status, None), Outcome::Later { after: None, .. }), "{status}");
+            assert!(matches!(meant(status, None), SendOutcome::Retry { after: None, .. }), "{status}");
         }
         for (text, seconds) in
             [("7", 7), ("Mon, 16 Nov 2026 07:01:00 GMT", 60), ("Mon, 16 Nov 2026 06:00:00 GMT", 0)]
         {
             let asked = Some(Duration::from_secs(seconds));
             assert!(
-                matches!(meant(429, Some(text)), Outcome::Later { after, .. } if after == asked),
+                matches!(meant(429, Some(text)), SendOutcome::Retry { after, .. } if after == asked),
                 "{text}"
             );
         }
         for text in ["-1", "soon", "1e999"] {
-            assert!(matches!(meant(503, Some(text)), Outcome::Later { after: None, .. }), "{text}");
+            assert!(matches!(meant(503, Some(text)), SendOutcome::Retry { after: None, .. }), "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::render::Payload;
 
 /// Whether receivers may be spoken to without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plain {
+pub enum PlaintextPolicy {
     /// No.
     Refused,
     /// Yes, but only on this machine.
@@ -15,9 +15,13 @@ pub enum Plain {
 
 /// What is sent, and the id that stays the same over all attempts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel<'p> {
-    pub(crate) payload: &'p Payload,
-    pub(crate) delivery: &'p str,
-    pub(crate) kind: &'p str,
-    pub(crate) now: Timestamp,
+pub struct OutgoingMessage<'p> {
+    /// The message as its receiver reads it.
+    pub payload: &'p Payload,
+    /// The id.
+    pub delivery: &'p str,
+    /// The kind of event, for the receiver's routing.
+    pub kind: &'p str,
+    /// When it is sent.
+    pub now: Timestamp,
 }

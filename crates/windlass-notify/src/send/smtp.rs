@@ -8,26 +8,26 @@ use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
-use windlass_outbound::{Guard, ResolveError};
+use windlass_outbound::{AddressGuard, ResolveError};
 
 use super::http::bare;
-use super::outcome::Outcome;
-use super::parcel::{Parcel, Plain};
-use super::target::{Post, SendError};
+use super::outcome::SendOutcome;
+use super::parcel::{OutgoingMessage, PlaintextPolicy};
+use super::target::{MailTarget, SendError};
 use crate::render::Mail;
 
 /// One step of the conversation.
 const STEP_WITHIN: Duration = Duration::from_secs(10);
 
 /// All of it.
-const WITHIN: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn send(
-    post: &Post,
+    post: &MailTarget,
     mail: &Mail,
-    parcel: Parcel<'_>,
-    (guard, plain): (&Guard, Plain),
-) -> Result<Outcome, SendError> {
+    parcel: OutgoingMessage<'_>,
+    (guard, plain): (&AddressGuard, PlaintextPolicy),
+) -> Result<SendOutcome, SendError> {
     let host = bare(post.url.host_str().ok_or(SendError::BadAddress)?);
     let is_wrapped = post.url.scheme() == "smtps";
     let port = post.url.port().unwrap_or(if is_wrapped { 465 } else { 587 });
@@ -36,7 +36,7 @@ pub(super) async fn send(
     let address = found.first().ok_or_else(|| ResolveError::NotFound { host: host.to_owned() })?;
     let parameters =
         || TlsParameters::new(host.to_owned()).map_err(|error| SendError::Tls { reason: error.to_string() });
-    let tls = match (is_wrapped, is_here && plain == Plain::OnThisMachine) {
+    let tls = match (is_wrapped, is_here && plain == PlaintextPolicy::OnThisMachine) {
         (true, _) => Tls::Wrapper(parameters()?),
         (false, true) => Tls::None,
         (false, false) => Tls::Required(parameters()?),
@@ -50,23 +50,23 @@ pub(super) async fn send(
         transport = transport.credentials(Credentials::new(user.expose().clone(), password.expose().clone()));
     }
     let message = write(post, mail, parcel)?;
-    Ok(match tokio::time::timeout(WITHIN, transport.build().send(message)).await {
-        Ok(Ok(response)) => Outcome::Done { answer: format!("status {}", response.code()) },
+    Ok(match tokio::time::timeout(SEND_TIMEOUT, transport.build().send(message)).await {
+        Ok(Ok(response)) => SendOutcome::Done { answer: format!("status {}", response.code()) },
         Ok(Err(error)) if error.is_permanent() => {
-            Outcome::Never { reason: format!("it refuses the mail: {error}") }
+            SendOutcome::Permanent { reason: format!("it refuses the mail: {error}") }
         }
         // Why is for the server's log: else whoever may name a mail server could look for open ports.
         Ok(Err(error)) if error.is_transient() || why(&error).contains("certificate") => {
-            Outcome::Later { reason: format!("cannot mail through {host}: {}", why(&error)), after: None }
+            SendOutcome::Retry { reason: format!("cannot mail through {host}: {}", why(&error)), after: None }
         }
         Ok(Err(error)) => unreached(host, &why(&error)),
         Err(_) => unreached(host, "it did not answer in time"),
     })
 }
 
-fn unreached(host: &str, cause: &str) -> Outcome {
+fn unreached(host: &str, cause: &str) -> SendOutcome {
     tracing::info!(host, cause, "a mail server could not be reached");
-    Outcome::Later { reason: format!("could not reach {host}"), after: None }
+    SendOutcome::Retry { reason: format!("could not reach {host}"), after: None }
 }
 
 fn why(error: &dyn std::error::Error) -> String {
@@ -79,7 +79,7 @@ fn why(error: &dyn std::error::Error) -> String {
     words
 }
 
-fn write(post: &Post, mail: &Mail, parcel: Parcel<'_>) -> Result<Message, SendError> {
+fn write(post: &MailTarget, mail: &Mail, parcel: OutgoingMessage<'_>) -> Result<Message, SendError> {
     let refused = |reason: String| SendError::Mail { reason };
     let mailbox = |address: &str| address.parse::<Mailbox>().map_err(|error| refused(error.to_string()));
     let from = mailbox(&post.from)?;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use url::Url;
-use windlass_core::credential_hosts::{CredentialHosts, Destination};
+use windlass_core::credential_hosts::{CredentialDestination, CredentialHosts};
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::{NotificationProviderSpec, ProviderType};
 use windlass_outbound::ResolveError;
 
-use super::outcome::Outcome;
+use super::outcome::SendOutcome;
 
 /// What is kept in a credential.
-pub type Fields = BTreeMap<String, Redacted<String>>;
+pub type CredentialFields = BTreeMap<String, Redacted<String>>;
 
 /// Why nothing can be sent to a provider. Never holds a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum SendError {
     Unbound,
     /// The credential is for somewhere else.
     #[error("the credential is for another address than the provider's")]
-    Elsewhere,
+    OtherHost,
     /// It would be sent in the clear.
     #[error(
         "the address is not https; only a server started with --allow-insecure-notifications sends in the clear, and only to its own machine"
@@ -55,27 +55,27 @@ pub enum SendError {
 
 impl SendError {
     /// What it means for a message: names can be found again, the rest needs someone.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> SendOutcome {
         let reason = self.to_string();
         match self {
-            SendError::Address(ResolveError::NotFound { .. }) => Outcome::Later { reason, after: None },
-            _ => Outcome::Never { reason },
+            SendError::Address(ResolveError::NotFound { .. }) => SendOutcome::Retry { reason, after: None },
+            _ => SendOutcome::Permanent { reason },
         }
     }
 }
 
 /// Where a message goes.
 #[derive(Debug)]
-pub enum Target {
+pub enum SendTarget {
     /// To a web address.
-    Http(Web),
+    Http(HttpTarget),
     /// To a mail server.
-    Mail(Post),
+    Mail(MailTarget),
 }
 
 /// A web address and how to show who one is there.
 #[derive(Debug)]
-pub struct Web {
+pub struct HttpTarget {
     pub(super) url: Url,
     /// Whether the address came from the credential.
     is_secret: bool,
@@ -86,16 +86,19 @@ pub struct Web {
 
 /// A mail server, and who mails are from and for.
 #[derive(Debug)]
-pub struct Post {
+pub struct MailTarget {
     pub(super) url: Url,
     pub(super) login: Option<(Redacted<String>, Redacted<String>)>,
     pub(super) from: String,
     pub(super) to: Vec<String>,
 }
 
-impl Target {
+impl SendTarget {
     /// What a provider and its credential say.
-    pub fn of(provider: &NotificationProviderSpec, fields: &Fields) -> Result<Target, SendError> {
+    pub fn of(
+        provider: &NotificationProviderSpec,
+        fields: &CredentialFields,
+    ) -> Result<SendTarget, SendError> {
         let text = match &provider.address {
             Some(address) => address.as_str(),
             None => fields.get("url").map(|url| url.expose().trim()).ok_or(SendError::NoAddress)?,
@@ -112,7 +115,7 @@ impl Target {
             }
             let from = provider.from.as_ref().map(ToString::to_string).unwrap_or_default();
             let to = provider.to.iter().map(ToString::to_string).collect();
-            return Ok(Target::Mail(Post { url, login, from, to }));
+            return Ok(SendTarget::Mail(MailTarget { url, login, from, to }));
         }
         if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
             return Err(SendError::BadAddress);
@@ -120,7 +123,7 @@ impl Target {
         let is_webhook = provider.provider_type == ProviderType::Webhook;
         let is_alertmanager = provider.provider_type == ProviderType::Alertmanager;
         let url = if is_alertmanager { alerts_of(url) } else { url };
-        Ok(Target::Http(Web {
+        Ok(SendTarget::Http(HttpTarget {
             url,
             is_secret: provider.address.is_none(),
             signing_key: fields.get("secret").filter(|_| is_webhook).cloned(),
@@ -133,7 +136,7 @@ impl Target {
     pub(super) fn secrets(&self) -> Vec<&str> {
         let mut secrets = Vec::new();
         match self {
-            Target::Http(web) => {
+            SendTarget::Http(web) => {
                 if web.is_secret {
                     secrets.push(web.url.as_str());
                     secrets.push(web.url.path());
@@ -143,7 +146,7 @@ impl Target {
                 secrets.extend(web.token.iter().map(|token| token.expose().as_str()));
                 secrets.extend(web.login.iter().map(|(_, password)| password.expose().as_str()));
             }
-            Target::Mail(post) => {
+            SendTarget::Mail(post) => {
                 secrets.extend(post.login.iter().map(|(_, password)| password.expose().as_str()));
             }
         }
@@ -153,7 +156,7 @@ impl Target {
 
 /// What is told to the receiver is told only to the one the credential names: else whoever may name a credential's path
 /// could have it sent to themselves. A key to sign with is told to nobody.
-fn check_binding(provider_type: ProviderType, url: &Url, fields: &Fields) -> Result<(), SendError> {
+fn check_binding(provider_type: ProviderType, url: &Url, fields: &CredentialFields) -> Result<(), SendError> {
     let told: &[&str] = match provider_type {
         ProviderType::Slack | ProviderType::Discord | ProviderType::Teams => &[],
         ProviderType::Webhook => &["token"],
@@ -164,17 +167,20 @@ fn check_binding(provider_type: ProviderType, url: &Url, fields: &Fields) -> Res
     }
     let hosts = CredentialHosts::read(None, fields.get("hosts").map(|hosts| hosts.expose().as_str()));
     if let Some(hosts) = hosts.map_err(|_| SendError::BadAddress)? {
-        return if hosts.names(&destination(url)) { Ok(()) } else { Err(SendError::Elsewhere) };
+        return if hosts.names(&destination(url)) { Ok(()) } else { Err(SendError::OtherHost) };
     }
     let bound = fields.get("url").ok_or(SendError::Unbound)?;
     let bound = Url::parse(bound.expose().trim()).map_err(|_| SendError::BadAddress)?;
     let place = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
-    if place(&bound) == place(url) { Ok(()) } else { Err(SendError::Elsewhere) }
+    if place(&bound) == place(url) { Ok(()) } else { Err(SendError::OtherHost) }
 }
 
-fn destination(url: &Url) -> Destination {
+fn destination(url: &Url) -> CredentialDestination {
     let usual = if url.scheme() == "smtps" { 465 } else { 587 };
-    Destination::new(url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(usual))
+    CredentialDestination::new(
+        url.host_str().unwrap_or_default(),
+        url.port_or_known_default().unwrap_or(usual),
+    )
 }
 
 /// Where Alertmanager takes alerts: below whatever it is served at.
@@ -199,24 +205,25 @@ mod tests {
         }
     }
 
-    fn fields(pairs: &[(&str, &str)]) -> Fields {
+    fn fields(pairs: &[(&str, &str)]) -> CredentialFields {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), Redacted::new((*value).to_owned()))).collect()
     }
 
     #[test]
     fn a_chat_without_the_address_in_its_credential_is_told_so_and_nothing_of_it_is_repeated() {
         let chat = provider(r#"{"type": "slack", "credential_path": "chat"}"#);
-        assert_eq!(Target::of(&chat, &fields(&[])).unwrap_err(), SendError::NoAddress);
-        let error = Target::of(&chat, &fields(&[("url", "hunter2")])).unwrap_err();
+        assert_eq!(SendTarget::of(&chat, &fields(&[])).unwrap_err(), SendError::NoAddress);
+        let error = SendTarget::of(&chat, &fields(&[("url", "hunter2")])).unwrap_err();
         assert!(!error.to_string().contains("hunter2"));
-        let target = Target::of(&chat, &fields(&[("url", "https://h.example/s/hunter2")])).unwrap();
+        let target = SendTarget::of(&chat, &fields(&[("url", "https://h.example/s/hunter2")])).unwrap();
         assert!(target.secrets().contains(&"/s/hunter2"));
         assert!(!format!("{:?}", fields(&[("url", "hunter2")])).contains("hunter2"));
     }
 
     #[test]
     fn a_credential_is_told_only_to_the_receiver_it_names() {
-        let refusal = |json: &str, pairs: &[(&str, &str)]| Target::of(&provider(json), &fields(pairs)).err();
+        let refusal =
+            |json: &str, pairs: &[(&str, &str)]| SendTarget::of(&provider(json), &fields(pairs)).err();
         let hook = r#"{"type": "webhook", "address": "https://evil.example/x", "credential_path": "git"}"#;
         let mail = r#"{"type": "email", "address": "smtps://evil.example", "credential_path": "git",
             "from": "a@b.c", "to": ["d@e.f"]}"#;
@@ -224,15 +231,15 @@ mod tests {
         assert_eq!(refusal(hook, &[("token", "t")]), Some(SendError::Unbound));
         assert_eq!(refusal(mail, &login), Some(SendError::Unbound));
         let good = ("url", "https://good.example/x");
-        assert_eq!(refusal(hook, &[("token", "t"), good]), Some(SendError::Elsewhere));
+        assert_eq!(refusal(hook, &[("token", "t"), good]), Some(SendError::OtherHost));
         assert_eq!(
             refusal(hook, &[("token", "t"), ("url", "https://evil.example:444/x")]),
-            Some(SendError::Elsewhere)
+            Some(SendError::OtherHost)
         );
         assert_eq!(refusal(hook, &[("token", "t"), ("url", "https://evil.example/y")]), None);
         assert_eq!(refusal(hook, &[("secret", "s")]), None, "a key to sign with is not told");
         assert_eq!(refusal(hook, &[("token", "t"), ("hosts", "a.example, evil.example")]), None);
-        assert_eq!(refusal(hook, &[("token", "t"), ("hosts", "good.example")]), Some(SendError::Elsewhere));
+        assert_eq!(refusal(hook, &[("token", "t"), ("hosts", "good.example")]), Some(SendError::OtherHost));
         assert_eq!(refusal(mail, &[login[0], login[1], ("hosts", "evil.example:465")]), None);
     }
 
@@ -244,7 +251,7 @@ mod tests {
             ("https://am.example/api/v2/alerts", "https://am.example/api/v2/alerts"),
         ] {
             let json = format!(r#"{{"type": "alertmanager", "address": "{address}"}}"#);
-            let Ok(Target::Http(web)) = Target::of(&provider(&json), &fields(&[])) else {
+            let Ok(SendTarget::Http(web)) = SendTarget::of(&provider(&json), &fields(&[])) else {
                 panic!("{address}")
             };
             assert_eq!(web.url.as_str(), expected);

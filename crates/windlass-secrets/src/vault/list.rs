@@ -5,7 +5,7 @@ use windlass_core::redacted::Redacted;
 use serde_json::Value;
 
 use super::Vault;
-use super::place::{Place, VaultPath};
+use super::kv_path::{KvPath, VaultPath};
 use crate::error::SecretError;
 use crate::vault_error::VaultError;
 
@@ -17,7 +17,7 @@ const MAX_DIRECTORIES: usize = 100;
 
 /// Credentials by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct CredentialListing {
     /// Their paths, as a repository names them.
     pub paths: Vec<String>,
     /// Whether these are all, or there are more than are listed.
@@ -26,13 +26,13 @@ pub struct Listing {
 
 impl Vault {
     /// The credentials of an account below the configured prefix.
-    pub async fn list(&self, account: &str) -> Result<Listing, SecretError> {
+    pub async fn list(&self, account: &str) -> Result<CredentialListing, SecretError> {
         let prefix = self.prefix_of(account)?.ok_or(VaultError::NoPrefix)?;
         let (wire, session) = (&self.inner.wire, &self.inner.session);
         let token = self.noted(session.token(wire).await)?;
         let listed = match self.list_as(&token, &prefix).await {
             Err(denied @ VaultError::Denied { .. }) => {
-                match self.noted(session.another(wire, &token).await)? {
+                match self.noted(session.replacement_token(wire, &token).await)? {
                     Some(token) => self.list_as(&token, &prefix).await,
                     None => Err(denied),
                 }
@@ -42,9 +42,13 @@ impl Vault {
         Ok(self.noted(listed)?)
     }
 
-    async fn list_as(&self, token: &Redacted<String>, prefix: &VaultPath) -> Result<Listing, VaultError> {
-        let mut listing = Listing { paths: Vec::new(), is_complete: true };
-        let mut directories = vec![Place::find(&self.inner.wire, token, prefix).await?];
+    async fn list_as(
+        &self,
+        token: &Redacted<String>,
+        prefix: &VaultPath,
+    ) -> Result<CredentialListing, VaultError> {
+        let mut listing = CredentialListing { paths: Vec::new(), is_complete: true };
+        let mut directories = vec![KvPath::find(&self.inner.wire, token, prefix).await?];
         let mut asked = 0;
         while let Some(directory) = directories.pop() {
             if asked == MAX_DIRECTORIES || listing.paths.len() >= MAX_NAMES {
@@ -66,13 +70,13 @@ impl Vault {
     }
 
     /// What is directly in a place; directories end in a slash.
-    async fn names(&self, token: &Redacted<String>, directory: &Place) -> Result<Vec<String>, VaultError> {
+    async fn names(&self, token: &Redacted<String>, directory: &KvPath) -> Result<Vec<String>, VaultError> {
         let wire = &self.inner.wire;
         let path = directory.metadata();
         let answer = wire.get(&path, &[("list", "true")], token).await?;
         let json = match answer.status {
             200 => answer.json().unwrap_or_default(),
-            _ => match wire.fault(&answer, &path).await {
+            _ => match wire.response_error(&answer, &path).await {
                 VaultError::Missing { .. } => return Ok(Vec::new()),
                 fault => return Err(fault),
             },

@@ -3,8 +3,8 @@
 //! Nothing that is read is kept: each run asks anew, so that a rotated credential counts from the next run on. What
 //! cannot be had is an error with its own code, never an anonymous try.
 
+mod kv_path;
 mod list;
-mod place;
 mod session;
 mod settings;
 mod wire;
@@ -16,14 +16,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_core::redacted::Redacted;
 
-pub use list::Listing;
-pub use settings::{Login, VaultSettings};
+pub use list::CredentialListing;
+pub use settings::{VaultLogin, VaultSettings};
 
-use self::place::{Place, VaultPath};
-use self::session::Session;
-use self::wire::{Answer, Wire};
+use self::kv_path::{KvPath, VaultPath};
+use self::session::VaultSession;
+use self::wire::{VaultClient, VaultResponse};
 use crate::error::SecretError;
-use crate::kept::{ACCOUNT, Fields};
+use crate::kept::{ACCOUNT, CredentialFields};
 use crate::vault_error::{SettingsError, VaultError};
 
 /// A Vault.
@@ -34,31 +34,31 @@ pub struct Vault {
 
 #[derive(Debug)]
 struct Inner {
-    wire: Wire,
-    session: Session,
+    wire: VaultClient,
+    session: VaultSession,
     prefix: Option<String>,
     /// Why nothing at all could be had when it was last tried.
     trouble: Mutex<Option<VaultError>>,
 }
 
 #[derive(Deserialize)]
-struct Kept {
-    data: Version,
+struct SecretResponse {
+    data: SecretVersion,
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct SecretVersion {
     data: Option<BTreeMap<String, Value>>,
 }
 
 impl Vault {
     /// Prepares to ask. Nothing is asked yet: a server starts even while Vault is down.
     pub fn new(settings: VaultSettings) -> Result<Vault, SettingsError> {
-        let wire = Wire::new(&settings)?;
+        let wire = VaultClient::new(&settings)?;
         if let Some(prefix) = &settings.prefix {
             VaultPath::parse(&prefix.replace(ACCOUNT, "account")).map_err(|_| SettingsError::Prefix)?;
         }
-        let session = Session::new(settings.login);
+        let session = VaultSession::new(settings.login);
         let inner = Inner { wire, session, prefix: settings.prefix, trouble: Mutex::default() };
         Ok(Vault { inner: Arc::new(inner) })
     }
@@ -75,14 +75,14 @@ impl Vault {
 
     /// What is kept at a path, written as the API does (`secret/data/git/key`) or as people do (`secret/git/key`), for an
     /// account.
-    pub async fn read(&self, account: &str, path: &str) -> Result<Fields, SecretError> {
+    pub async fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         let path = VaultPath::parse(path)?;
         let prefix = self.prefix_of(account)?;
         let token = self.noted(self.inner.session.token(&self.inner.wire).await)?;
         let read = self.read_as(&token, &path, prefix.as_ref()).await;
         let read = match read {
             Err(denied @ VaultError::Denied { .. }) => {
-                match self.noted(self.inner.session.another(&self.inner.wire, &token).await)? {
+                match self.noted(self.inner.session.replacement_token(&self.inner.wire, &token).await)? {
                     Some(token) => self.read_as(&token, &path, prefix.as_ref()).await,
                     None => Err(denied),
                 }
@@ -97,9 +97,9 @@ impl Vault {
         token: &Redacted<String>,
         path: &VaultPath,
         prefix: Option<&VaultPath>,
-    ) -> Result<Fields, VaultError> {
+    ) -> Result<CredentialFields, VaultError> {
         let wire = &self.inner.wire;
-        let place = Place::find(wire, token, path).await?;
+        let place = KvPath::find(wire, token, path).await?;
         if let Some(prefix) = prefix
             && !place.is_below(prefix)
         {
@@ -110,10 +110,10 @@ impl Vault {
         match answer.status {
             200 => fields(&answer, path),
             // The answer about a deleted version has no secret, but tells of the version.
-            404 if answer.read::<Kept>().is_some() => {
+            404 if answer.read::<SecretResponse>().is_some() => {
                 Err(VaultError::Deleted { path: path.as_str().to_owned() })
             }
-            _ => Err(wire.fault(&answer, path.as_str()).await),
+            _ => Err(wire.response_error(&answer, path.as_str()).await),
         }
     }
 
@@ -147,9 +147,9 @@ impl Vault {
 }
 
 /// The texts of a credential, without the line end that files and pipes put behind them.
-fn fields(answer: &Answer, path: &VaultPath) -> Result<Fields, VaultError> {
+fn fields(answer: &VaultResponse, path: &VaultPath) -> Result<CredentialFields, VaultError> {
     let shape = || VaultError::Shape { path: path.as_str().to_owned() };
-    let kept: Kept = answer.read().ok_or_else(shape)?;
+    let kept: SecretResponse = answer.read().ok_or_else(shape)?;
     let entries = kept.data.data.ok_or_else(shape)?.into_iter().map(|(key, value)| match value {
         Value::String(mut text) => {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());

@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use windlass_core::redacted::Redacted;
 
-use super::settings::Login;
-use super::wire::Wire;
+use super::settings::VaultLogin;
+use super::wire::VaultClient;
 use crate::directory::read_file;
 use crate::vault_error::VaultError;
 
@@ -19,15 +19,15 @@ const RENEW: &str = "auth/token/renew-self";
 
 /// Who this server is to Vault.
 #[derive(Debug)]
-pub(super) struct Session {
-    login: Login,
+pub(super) struct VaultSession {
+    login: VaultLogin,
     /// The token of the last AppRole login. Held while logging in, so that many runs log in once.
     current: Mutex<Option<Redacted<String>>>,
 }
 
 /// How long a token lives.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Life {
+struct TokenTtl {
     /// Seconds left; 0 for one that never ends.
     ttl: u64,
     /// Seconds it was given; 0 for one that never ends.
@@ -37,7 +37,7 @@ struct Life {
     renewable: bool,
 }
 
-impl Life {
+impl TokenTtl {
     /// Whether less than a third is left.
     fn is_ending(self) -> bool {
         self.creation_ttl > 0 && self.ttl < self.creation_ttl / 3
@@ -46,30 +46,30 @@ impl Life {
 
 #[derive(Deserialize)]
 struct LookedUp {
-    data: Life,
+    data: TokenTtl,
 }
 
 #[derive(Deserialize)]
 struct LoggedIn {
-    auth: Granted,
+    auth: AuthResponse,
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct AuthResponse {
     client_token: String,
 }
 
-impl Session {
-    pub(super) fn new(login: Login) -> Session {
-        Session { login, current: Mutex::new(None) }
+impl VaultSession {
+    pub(super) fn new(login: VaultLogin) -> VaultSession {
+        VaultSession { login, current: Mutex::new(None) }
     }
 
     /// A token to ask with.
-    pub(super) async fn token(&self, wire: &Wire) -> Result<Redacted<String>, VaultError> {
+    pub(super) async fn token(&self, wire: &VaultClient) -> Result<Redacted<String>, VaultError> {
         match &self.login {
-            Login::Token(token) => Ok(token.clone()),
-            Login::TokenFile(file) => read_secret(file),
-            Login::AppRole { .. } => {
+            VaultLogin::Token(token) => Ok(token.clone()),
+            VaultLogin::TokenFile(file) => read_secret(file),
+            VaultLogin::AppRole { .. } => {
                 let mut current = self.current.lock().await;
                 match current.as_ref() {
                     Some(token) => Ok(token.clone()),
@@ -81,9 +81,9 @@ impl Session {
 
     /// After a refusal: another token if this one is dead and there is another. `None` if it lives, so that the refusal
     /// is about what was asked.
-    pub(super) async fn another(
+    pub(super) async fn replacement_token(
         &self,
-        wire: &Wire,
+        wire: &VaultClient,
         refused: &Redacted<String>,
     ) -> Result<Option<Redacted<String>>, VaultError> {
         match self.look_up(wire, refused).await {
@@ -94,14 +94,18 @@ impl Session {
     }
 
     /// A token in the place of one that is dead or about to die.
-    async fn replace(&self, wire: &Wire, old: &Redacted<String>) -> Result<Redacted<String>, VaultError> {
+    async fn replace(
+        &self,
+        wire: &VaultClient,
+        old: &Redacted<String>,
+    ) -> Result<Redacted<String>, VaultError> {
         match &self.login {
-            Login::Token(_) => Err(VaultError::TokenRefused),
-            Login::TokenFile(file) => {
+            VaultLogin::Token(_) => Err(VaultError::TokenRefused),
+            VaultLogin::TokenFile(file) => {
                 let token = read_secret(file)?;
                 if token == *old { Err(VaultError::TokenRefused) } else { Ok(token) }
             }
-            Login::AppRole { .. } => {
+            VaultLogin::AppRole { .. } => {
                 let mut current = self.current.lock().await;
                 match current.as_ref() {
                     // Someone else was faster.
@@ -116,7 +120,7 @@ impl Session {
     }
 
     /// Makes sure that the token will still be good for a while.
-    pub(super) async fn keep_alive(&self, wire: &Wire) -> Result<(), VaultError> {
+    pub(super) async fn keep_alive(&self, wire: &VaultClient) -> Result<(), VaultError> {
         let mut token = self.token(wire).await?;
         let life = match self.look_up(wire, &token).await {
             Ok(life) => life,
@@ -132,12 +136,17 @@ impl Session {
         let life = self.renew(wire, &token, life).await?;
         match (life.is_ending(), &self.login) {
             (false, _) => Ok(()),
-            (true, Login::AppRole { .. }) => self.replace(wire, &token).await.map(drop),
+            (true, VaultLogin::AppRole { .. }) => self.replace(wire, &token).await.map(drop),
             (true, _) => Err(VaultError::TokenEnds { seconds: life.ttl }),
         }
     }
 
-    async fn renew(&self, wire: &Wire, token: &Redacted<String>, life: Life) -> Result<Life, VaultError> {
+    async fn renew(
+        &self,
+        wire: &VaultClient,
+        token: &Redacted<String>,
+        life: TokenTtl,
+    ) -> Result<TokenTtl, VaultError> {
         if !life.renewable {
             return Ok(life);
         }
@@ -148,11 +157,11 @@ impl Session {
             200 => self.look_up(wire, token).await,
             // A token that may not renew itself is one that cannot be renewed.
             400 | 403 => Ok(life),
-            _ => Err(wire.fault(&answer, RENEW).await),
+            _ => Err(wire.response_error(&answer, RENEW).await),
         }
     }
 
-    async fn look_up(&self, wire: &Wire, token: &Redacted<String>) -> Result<Life, VaultError> {
+    async fn look_up(&self, wire: &VaultClient, token: &Redacted<String>) -> Result<TokenTtl, VaultError> {
         let answer = wire.get(LOOK_UP, &[], token).await?;
         match answer.status {
             200 => {
@@ -160,15 +169,15 @@ impl Session {
                 let strange = || VaultError::Answer { status: 200, path: LOOK_UP.to_owned() };
                 looked.map(|looked| looked.data).ok_or_else(strange)
             }
-            _ => match wire.fault(&answer, LOOK_UP).await {
+            _ => match wire.response_error(&answer, LOOK_UP).await {
                 VaultError::Denied { .. } => Err(VaultError::TokenRefused),
                 fault => Err(fault),
             },
         }
     }
 
-    async fn log_in(&self, wire: &Wire) -> Result<Redacted<String>, VaultError> {
-        let Login::AppRole { mount, role_id, secret_id_file } = &self.login else {
+    async fn log_in(&self, wire: &VaultClient) -> Result<Redacted<String>, VaultError> {
+        let VaultLogin::AppRole { mount, role_id, secret_id_file } = &self.login else {
             return Err(VaultError::TokenRefused);
         };
         let secret_id = read_secret(secret_id_file)?;
@@ -182,7 +191,7 @@ impl Session {
                 granted.map(|granted| Redacted::new(granted.auth.client_token)).ok_or_else(refused)
             }
             400 => Err(refused()),
-            _ => match wire.fault(&answer, &path).await {
+            _ => match wire.response_error(&answer, &path).await {
                 VaultError::Denied { .. } => Err(refused()),
                 fault => Err(fault),
             },

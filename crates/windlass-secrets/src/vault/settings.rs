@@ -14,7 +14,7 @@ pub struct VaultSettings {
     /// Where it is: `https://vault.example.com:8200`. Plain http only on this machine.
     pub address: String,
     /// How to log in.
-    pub login: Login,
+    pub login: VaultLogin,
     /// The namespace to work in.
     pub namespace: Option<String>,
     /// The only authorities to trust, in PEM, instead of the system's.
@@ -27,7 +27,7 @@ pub struct VaultSettings {
 
 impl VaultSettings {
     /// The Vault at an address, and everything else as it is by default.
-    pub fn new(address: impl Into<String>, login: Login) -> VaultSettings {
+    pub fn new(address: impl Into<String>, login: VaultLogin) -> VaultSettings {
         VaultSettings {
             address: address.into(),
             login,
@@ -41,7 +41,7 @@ impl VaultSettings {
 
 /// How to log in.
 #[derive(Clone, Debug)]
-pub enum Login {
+pub enum VaultLogin {
     /// With a token.
     Token(Redacted<String>),
     /// With the token in a file, read anew each time: someone else, such as an agent, may replace it.

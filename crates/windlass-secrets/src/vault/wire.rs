@@ -11,7 +11,7 @@ use serde_json::Value;
 use url::Url;
 use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
-use windlass_outbound::{ClientError, Guard, Http, HttpOptions, Proxies, TlsTrust, refusal_of};
+use windlass_outbound::{AddressGuard, Http, HttpClientError, HttpOptions, Proxies, TlsTrust, refusal_of};
 use zeroize::Zeroizing;
 
 use super::settings::VaultSettings;
@@ -25,19 +25,19 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// The way to one Vault.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct VaultClient {
     http: Http,
     base: Url,
     namespace: Option<String>,
 }
 
 /// What Vault answered.
-pub(super) struct Answer {
+pub(super) struct VaultResponse {
     pub(super) status: u16,
     body: Zeroizing<Vec<u8>>,
 }
 
-impl Answer {
+impl VaultResponse {
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -55,29 +55,30 @@ impl Answer {
     }
 }
 
-impl Wire {
-    pub(super) fn new(settings: &VaultSettings) -> Result<Wire, SettingsError> {
+impl VaultClient {
+    pub(super) fn new(settings: &VaultSettings) -> Result<VaultClient, SettingsError> {
         let (base, way) = read_address(&settings.address)?;
         let namespace = settings.namespace.as_deref().map(|name| name.trim_matches('/').to_owned());
         if namespace.as_ref().is_some_and(|name| name.is_empty() || HeaderValue::from_str(name).is_err()) {
             return Err(SettingsError::Namespace);
         }
         let options = HttpOptions {
-            connect_within: CONNECT_WITHIN,
-            within: Some(settings.timeout),
+            connect_timeout: CONNECT_WITHIN,
+            timeout: Some(settings.timeout),
             trust: settings.ca_pem.as_deref().map_or(TlsTrust::System, TlsTrust::Only),
-            proxies: if way == Way::ThisMachine { Proxies::Never } else { Proxies::Environment },
+            proxies: if way == VaultLocation::ThisMachine { Proxies::Never } else { Proxies::Environment },
             port: base.port_or_known_default(),
         };
         // The operator named this host, so it may be on this machine; nothing else may.
         let rules = AddressRules::default();
-        let guard =
-            Guard::new(rules.naming(base.host_str().unwrap_or_default(), base.port_or_known_default()));
+        let guard = AddressGuard::new(
+            rules.for_operator_host(base.host_str().unwrap_or_default(), base.port_or_known_default()),
+        );
         let http = Http::new(&guard, options).map_err(|error| match error {
-            ClientError::Authority => SettingsError::Authority,
-            ClientError::Tls { .. } => SettingsError::Client,
+            HttpClientError::Authority => SettingsError::Authority,
+            HttpClientError::Tls { .. } => SettingsError::Client,
         })?;
-        Ok(Wire { http, base, namespace })
+        Ok(VaultClient { http, base, namespace })
     }
 
     /// The address, for people.
@@ -90,7 +91,7 @@ impl Wire {
         path: &str,
         query: &[(&str, &str)],
         token: &Redacted<String>,
-    ) -> Result<Answer, VaultError> {
+    ) -> Result<VaultResponse, VaultError> {
         let request = self.request(Method::GET, path)?.query(query);
         self.send(self.with_token(request, token)?, path).await
     }
@@ -101,7 +102,7 @@ impl Wire {
         path: &str,
         body: &Value,
         token: Option<&Redacted<String>>,
-    ) -> Result<Answer, VaultError> {
+    ) -> Result<VaultResponse, VaultError> {
         let request = self.request(Method::POST, path)?.json(body);
         let request = match token {
             Some(token) => self.with_token(request, token)?,
@@ -143,7 +144,7 @@ impl Wire {
         Ok(request.header("x-vault-token", value))
     }
 
-    async fn send(&self, request: reqwest::RequestBuilder, path: &str) -> Result<Answer, VaultError> {
+    async fn send(&self, request: reqwest::RequestBuilder, path: &str) -> Result<VaultResponse, VaultError> {
         let mut response = request.send().await.map_err(|error| self.unreached(&error))?;
         let status = response.status().as_u16();
         // As large as it may get from the beginning: growing would leave copies behind.
@@ -156,7 +157,7 @@ impl Wire {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, body })
+        Ok(VaultResponse { status, body })
     }
 
     /// What a request that got no answer means.
@@ -180,10 +181,10 @@ impl Wire {
     }
 
     /// What an answer that is no success means.
-    pub(super) async fn fault(&self, answer: &Answer, path: &str) -> VaultError {
+    pub(super) async fn response_error(&self, answer: &VaultResponse, path: &str) -> VaultError {
         let path = path.to_owned();
         match answer.status {
-            301..=308 | 429 | 472 | 473 | 500..=599 => self.ailment(answer.status, path).await,
+            301..=308 | 429 | 472 | 473 | 500..=599 => self.health_error(answer.status, path).await,
             _ if answer.says("namespace") => VaultError::Namespace {
                 namespace: self.namespace.clone().unwrap_or_else(|| "root".to_owned()),
             },
@@ -195,7 +196,7 @@ impl Wire {
     }
 
     /// Asks Vault how it is. It tells everyone, outside of namespaces.
-    async fn ailment(&self, status: u16, path: String) -> VaultError {
+    async fn health_error(&self, status: u16, path: String) -> VaultError {
         let address = self.address();
         let request = match self.bare_request(Method::GET, "sys/health") {
             Ok(request) => request,
@@ -218,27 +219,27 @@ impl Wire {
 
 /// How far away Vault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum VaultLocation {
     ThisMachine,
     Network,
 }
 
-fn read_address(text: &str) -> Result<(Url, Way), SettingsError> {
+fn read_address(text: &str) -> Result<(Url, VaultLocation), SettingsError> {
     let url = Url::parse(text).map_err(|_| SettingsError::Address)?;
     let is_bare = url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
         && url.fragment().is_none();
     let way = match url.host() {
-        Some(url::Host::Ipv4(ip)) if ip.is_loopback() => Way::ThisMachine,
-        Some(url::Host::Ipv6(ip)) if ip.is_loopback() => Way::ThisMachine,
-        Some(url::Host::Domain("localhost")) => Way::ThisMachine,
-        Some(_) => Way::Network,
+        Some(url::Host::Ipv4(ip)) if ip.is_loopback() => VaultLocation::ThisMachine,
+        Some(url::Host::Ipv6(ip)) if ip.is_loopback() => VaultLocation::ThisMachine,
+        Some(url::Host::Domain("localhost")) => VaultLocation::ThisMachine,
+        Some(_) => VaultLocation::Network,
         None => return Err(SettingsError::Address),
     };
     match (url.scheme(), is_bare, way) {
-        ("https", true, _) | ("http", true, Way::ThisMachine) => Ok((url, way)),
-        ("http", true, Way::Network) => Err(SettingsError::Plain),
+        ("https", true, _) | ("http", true, VaultLocation::ThisMachine) => Ok((url, way)),
+        ("http", true, VaultLocation::Network) => Err(SettingsError::Plain),
         _ => Err(SettingsError::Address),
     }
 }
@@ -250,11 +251,11 @@ mod tests {
     #[test]
     fn a_token_never_crosses_the_network_for_all_to_see() {
         for (text, expected) in [
-            ("https://vault.example.com", Ok(Way::Network)),
-            ("https://vault.example.com:8200/", Ok(Way::Network)),
-            ("http://127.0.0.1:8200", Ok(Way::ThisMachine)),
-            ("http://localhost:8200", Ok(Way::ThisMachine)),
-            ("http://[::1]:8200", Ok(Way::ThisMachine)),
+            ("https://vault.example.com", Ok(VaultLocation::Network)),
+            ("https://vault.example.com:8200/", Ok(VaultLocation::Network)),
+            ("http://127.0.0.1:8200", Ok(VaultLocation::ThisMachine)),
+            ("http://localhost:8200", Ok(VaultLocation::ThisMachine)),
+            ("http://[::1]:8200", Ok(VaultLocation::ThisMachine)),
             ("http://vault.example.com", Err(SettingsError::Plain)),
             ("http://localhost.example.com", Err(SettingsError::Plain)),
             ("https://user:pass@vault.example.com", Err(SettingsError::Address)),

@@ -18,7 +18,7 @@ pub(crate) const DEVICE: Duration = Duration::from_secs(90 * 24 * 3600);
 const AUDIENCE: &str = "windlass-device";
 
 #[derive(Serialize, Deserialize)]
-struct Claims {
+struct DeviceClaims {
     aud: String,
     /// Whose it is.
     sub: String,
@@ -33,11 +33,11 @@ pub(super) fn sign_device(
     user_id: &str,
     device: Option<String>,
 ) -> Option<Redacted<String>> {
-    let claims = Claims {
+    let claims = DeviceClaims {
         aud: AUDIENCE.to_owned(),
         sub: user_id.to_owned(),
         device: device.unwrap_or_else(new_id),
-        exp: now().after(DEVICE).as_millis() / 1000,
+        exp: now().plus(DEVICE).as_millis() / 1000,
     };
     let key = EncodingKey::from_secret(server.keys().signing());
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
@@ -48,8 +48,9 @@ pub(super) fn read_device(server: &Server, text: &str, user_id: &str) -> Option<
     let mut validation = Validation::new(Algorithm::HS256);
     validation.set_audience(&[AUDIENCE]);
     validation.set_required_spec_claims(&["exp", "aud", "sub"]);
-    let read =
-        |key: &[u8]| jsonwebtoken::decode::<Claims>(text, &DecodingKey::from_secret(key), &validation).ok();
+    let read = |key: &[u8]| {
+        jsonwebtoken::decode::<DeviceClaims>(text, &DecodingKey::from_secret(key), &validation).ok()
+    };
     let claims = server.keys().accepted(now()).find_map(read)?.claims;
     (claims.sub == user_id).then_some(claims.device)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_store::StoreError;
 
-use crate::limits::password_turns::Busy;
+use crate::limits::password_permits::TooManySignIns;
 
 /// Why someone could not sign in.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ impl From<StoreError> for LoginError {
     }
 }
 
-impl From<Busy> for LoginError {
-    fn from(_: Busy) -> LoginError {
+impl From<TooManySignIns> for LoginError {
+    fn from(_: TooManySignIns) -> LoginError {
         LoginError::Busy
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use windlass_api::permission::Permission;
-use windlass_control::caller::{Identity, standing_role};
+use windlass_control::caller::{Identity, current_role};
 use windlass_control::clock::now;
 use windlass_control::secret::{TOKEN_PREFIX, hash_of_secret};
 use windlass_core::inbound::address::AddressBlock;
@@ -21,7 +21,7 @@ use crate::state::Server;
 const AUDIENCE: &str = "windlass";
 
 /// A token's last use is noted no more often than this.
-const USE_NOTED: Duration = Duration::from_secs(60);
+const LAST_USED_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Why nobody could be told.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl From<StoreError> for AuthError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Claims {
+struct SessionClaims {
     aud: String,
     sub: String,
     sid: String,
@@ -58,7 +58,7 @@ pub(super) fn sign_session(
     session_id: &str,
     expires_at: Timestamp,
 ) -> Option<Redacted<String>> {
-    let claims = Claims {
+    let claims = SessionClaims {
         aud: AUDIENCE.to_owned(),
         sub: user_id.to_owned(),
         sid: session_id.to_owned(),
@@ -110,7 +110,7 @@ async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Res
     validation.leeway = 0;
     let read = |key: &[u8]| {
         let key = DecodingKey::from_secret(key);
-        jsonwebtoken::decode::<Claims>(secret, &key, &validation).ok()
+        jsonwebtoken::decode::<SessionClaims>(secret, &key, &validation).ok()
     };
     let claims = server.keys().accepted(now()).find_map(read).ok_or(AuthError::Invalid)?.claims;
     let session = reading.session(&claims.sid, now()).await?.ok_or(AuthError::Invalid)?;
@@ -134,7 +134,7 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
     identity.permissions.retain(|permission| granted.contains(permission));
     identity.is_root = false;
     identity.must_change_password = false;
-    if token.last_used_at.is_none_or(|used| now.since(used) > USE_NOTED) {
+    if token.last_used_at.is_none_or(|used| now.elapsed_since(used) > LAST_USED_INTERVAL) {
         let mut writing = server.store().write().await?;
         writing.token_used(&token.id, now).await?;
         writing.commit().await?;
@@ -147,7 +147,7 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
 async fn member(reading: &mut Reading, account_id: &str, user_id: &str) -> Result<Identity, AuthError> {
     let member = reading.member(account_id, user_id).await?.ok_or(AuthError::Invalid)?;
     let account = reading.account(account_id).await?.ok_or(AuthError::Invalid)?;
-    let role = standing_role(&member, now()).ok_or(AuthError::Invalid)?;
+    let role = current_role(&member, now()).ok_or(AuthError::Invalid)?;
     Ok(Identity {
         account_id: account.id,
         account_name: account.name,

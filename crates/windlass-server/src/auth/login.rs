@@ -1,20 +1,20 @@
 //! Signing in with a password. How often one may try is decided in the core.
 
 use serde_json::json;
-use windlass_control::caller::SESSION;
+use windlass_control::caller::SESSION_LIFETIME;
 use windlass_control::clock::now;
 use windlass_control::password::verify_password;
 use windlass_control::{metrics, record};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_oidc::settings::Passwords;
+use windlass_oidc::settings::PasswordPolicy;
 use windlass_store::{Actor, AuditEntry, Outcome, Session, StoreError, User, new_id};
 
 use crate::auth::device::{read_device, sign_device};
 use crate::auth::error::LoginError;
 use crate::auth::identity::sign_session;
-use crate::auth::throttle::{Counted, Trier, count_sign_in, foresee_sign_in};
+use crate::auth::throttle::{AttemptCount, SignInAttempt, check_sign_in_allowed, count_sign_in};
 use crate::state::Server;
 
 /// Someone's wish to sign in.
@@ -46,8 +46,8 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
     let user_id = user.as_ref().map_or("", |user| user.id.as_str());
     let device = device.and_then(|text| read_device(server, text, user_id));
-    let trier = Trier { email, user_id, block, device: device.as_deref() };
-    let delay = foresee_sign_in(&mut reading, &trier).await.inspect_err(count_throttled)?;
+    let trier = SignInAttempt { email, user_id, block, device: device.as_deref() };
+    let delay = check_sign_in_allowed(&mut reading, &trier).await.inspect_err(count_throttled)?;
     // The same questions are asked whether there is such a person or not, so that the time tells nothing.
     let memberships = reading.memberships(user_id).await?;
     drop(reading);
@@ -56,7 +56,7 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     let counted = count_sign_in(server, &trier).await.inspect_err(count_throttled)?;
     let passwords = server.oidc().map(|oidc| oidc.settings().passwords).unwrap_or_default();
     let may_use_one = |user: &&User| {
-        let is_theirs = passwords == Passwords::Everyone || user.is_root;
+        let is_theirs = passwords == PasswordPolicy::Everyone || user.is_root;
         user.disabled_at.is_none() && is_theirs && !user.password_hash.expose().is_empty()
     };
     let hash = user.as_ref().filter(may_use_one).map(|user| user.password_hash.clone());
@@ -74,19 +74,19 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     let (Some(user), Some((account_id, _, _)), true) = (&user, chosen, is_right) else {
         refuse(server, actor).await?;
         return Err(match passwords {
-            Passwords::Everyone => LoginError::Refused,
-            Passwords::RootOnly => LoginError::RefusedHere,
+            PasswordPolicy::Everyone => LoginError::Refused,
+            PasswordPolicy::RootOnly => LoginError::RefusedHere,
         });
     };
     drop(turn);
-    let proven = Proven { user, account_id: &account_id, actor: &actor, by: "password" };
+    let proven = AuthenticatedUser { user, account_id: &account_id, actor: &actor, by: "password" };
     let signed_in = begin_session(server, &proven, &counted).await?;
     let signed_in = signed_in.ok_or(LoginError::Refused)?;
     Ok(SignedIn { device: sign_device(server, &user.id, device), ..signed_in })
 }
 
 /// Someone of whom it is proved who they are.
-pub(super) struct Proven<'p> {
+pub(super) struct AuthenticatedUser<'p> {
     pub(super) user: &'p User,
     pub(super) account_id: &'p str,
     pub(super) actor: &'p Actor,
@@ -97,10 +97,10 @@ pub(super) struct Proven<'p> {
 /// Begins a session, undoes what was counted against it and remembers the place.
 pub(super) async fn begin_session(
     server: &Server,
-    proven: &Proven<'_>,
-    counted: &Counted,
+    proven: &AuthenticatedUser<'_>,
+    counted: &AttemptCount,
 ) -> Result<Option<SignedIn>, StoreError> {
-    let Proven { user, account_id, actor, by } = proven;
+    let AuthenticatedUser { user, account_id, actor, by } = proven;
     let now = now();
     let session = Session {
         id: new_id(),
@@ -108,16 +108,16 @@ pub(super) async fn begin_session(
         account_id: (*account_id).to_owned(),
         address: actor.address.clone().unwrap_or_default(),
         created_at: now,
-        expires_at: now.after(SESSION),
+        expires_at: now.plus(SESSION_LIFETIME),
     };
     let mut writing = server.store().write_account(account_id).await?;
     counted.undo(&mut writing).await?;
     let block = AddressBlock::of_text(&session.address).to_string();
     writing.sign_in_place_note(&user.id, &block, now).await?;
     writing.session_add(&session).await?;
-    writing.audit(record::entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
+    writing.audit(record::audit_entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
-    metrics::sign_in(by, metrics::Outcome::Done);
+    metrics::sign_in(by, metrics::MetricOutcome::Done);
     let token = sign_session(server, &user.id, &session.id, session.expires_at);
     let device = sign_device(server, &user.id, None);
     Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at, device }))
@@ -125,17 +125,17 @@ pub(super) async fn begin_session(
 
 fn count_throttled(error: &LoginError) {
     if let LoginError::Throttled(_) = error {
-        metrics::sign_in("password", metrics::Outcome::Throttled);
+        metrics::sign_in("password", metrics::MetricOutcome::Throttled);
     }
 }
 
 async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
-    metrics::sign_in("password", metrics::Outcome::Refused);
+    metrics::sign_in("password", metrics::MetricOutcome::Refused);
     let mut writing = server.store().write_account("").await?;
     let target = actor.name.clone();
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::entry(&actor, "auth.login", ("user", &target), json!({}), now())
+        ..record::audit_entry(&actor, "auth.login", ("user", &target), json!({}), now())
     });
     server.commit(writing).await
 }

@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
-use windlass_control::caller::role_holds;
+use windlass_control::caller::is_role_valid;
 use windlass_control::clock::now;
 use windlass_control::email::check_email;
-use windlass_control::flow::gate::lost_approver::reconsider_approvals;
-use windlass_control::flow::gate::regate::regate;
+use windlass_control::flow::gate::re_evaluate::re_evaluate_open_proposals;
+use windlass_control::flow::gate::revoked_approver::lapse_approvals;
 use windlass_control::{metrics, record};
 use windlass_core::redacted::Redacted;
-use windlass_oidc::claims::{EmailIs, Stranger};
-use windlass_oidc::{Granted, Oidc};
+use windlass_oidc::claims::{EmailVerification, ProviderIdentity};
+use windlass_oidc::{GroupGrant, Oidc};
 use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
 
-use crate::auth::login::{Proven, SignedIn, begin_session};
-use crate::auth::throttle::Counted;
+use crate::auth::login::{AuthenticatedUser, SignedIn, begin_session};
+use crate::auth::throttle::AttemptCount;
 use crate::state::Server;
 
 /// Why someone whom the provider knows may not come in.
@@ -48,7 +48,7 @@ impl From<StoreError> for SsoError {
 }
 
 /// Where and as part of what someone signs in.
-pub(crate) struct Entry<'e> {
+pub(crate) struct SsoRequest<'e> {
     /// The account they named.
     pub(crate) account: Option<&'e str>,
     /// Their network address.
@@ -57,7 +57,7 @@ pub(crate) struct Entry<'e> {
     pub(crate) request_id: &'e str,
 }
 
-impl Entry<'_> {
+impl SsoRequest<'_> {
     fn actor(&self, name: &str, id: Option<&str>) -> Actor {
         Actor {
             name: name.to_owned(),
@@ -70,38 +70,38 @@ impl Entry<'_> {
 }
 
 /// Lets someone in whom the provider knows.
-pub(crate) async fn sign_in_stranger(
+pub(crate) async fn sign_in_with_provider(
     server: &Server,
     oidc: &Oidc,
-    stranger: &Stranger,
-    entry: &Entry<'_>,
-    counted: &Counted,
+    stranger: &ProviderIdentity,
+    entry: &SsoRequest<'_>,
+    counted: &AttemptCount,
 ) -> Result<SignedIn, SsoError> {
     let given = given_by(oidc.grants(), stranger);
     let user = person_of(server, oidc, stranger, entry, &given).await?;
     let held = server.store().read().await?.membership_origins(&user.id).await?;
     let lapsed = lapsed_accounts(server, &user, &held).await?;
-    for (account_id, step) in steps(&held, &given) {
+    for (account_id, step) in membership_changes(&held, &given) {
         take_step(server, &user, &account_id, step, entry).await?;
     }
     note_proof(server, oidc, stranger, &user).await?;
     // What they approved counts again where their groups still let them.
     for account_id in &lapsed {
         let mut writing = server.store().write_account(account_id).await?;
-        regate(&mut writing, now()).await?;
+        re_evaluate_open_proposals(&mut writing, now()).await?;
         server.commit(writing).await?;
         server.nudges().apply.notify_one();
     }
     let memberships = server.store().read().await?.memberships(&user.id).await?;
-    let wanted = |(id, name, _): &(String, String, String)| {
+    let wanted = |(id, name, _): &(String, String, Role)| {
         entry.account.is_none_or(|account| account == id || account == name)
     };
     let Some((account_id, _, _)) = memberships.into_iter().find(wanted) else {
-        tell_groups(stranger, &user.email);
+        log_groups(stranger, &user.email);
         return Err(SsoError::NoRole);
     };
     let actor = entry.actor(&user.email, Some(&user.id));
-    let proven = Proven { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
+    let proven = AuthenticatedUser { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
     let signed_in = begin_session(server, &proven, counted).await?;
     signed_in.ok_or(SsoError::NoRole)
 }
@@ -116,7 +116,7 @@ async fn lapsed_accounts(
     let mut lapsed = Vec::new();
     for Membership { account_id, .. } in held {
         let member = reading.member(account_id, &user.id).await?;
-        if member.is_some_and(|member| !role_holds(&member, now())) {
+        if member.is_some_and(|member| !is_role_valid(&member, now())) {
             lapsed.push(account_id.clone());
         }
     }
@@ -127,10 +127,11 @@ async fn lapsed_accounts(
 async fn note_proof(
     server: &Server,
     oidc: &Oidc,
-    stranger: &Stranger,
+    stranger: &ProviderIdentity,
     user: &User,
 ) -> Result<(), StoreError> {
-    let is_theirs = stranger.email_is == EmailIs::Verified && stranger.email.to_lowercase() == user.email;
+    let is_theirs =
+        stranger.email_is == EmailVerification::Verified && stranger.email.to_lowercase() == user.email;
     let mut writing = server.store().write().await?;
     writing.memberships_prove(&user.id, now()).await?;
     writing.identity_set_verified(&oidc.settings().issuer, &stranger.subject, is_theirs).await?;
@@ -138,7 +139,7 @@ async fn note_proof(
 }
 
 /// Which role the groups give in which account: of several the one that comes last in viewer, operator, approver, admin.
-fn given_by(grants: &[Granted], stranger: &Stranger) -> BTreeMap<String, Role> {
+fn given_by(grants: &[GroupGrant], stranger: &ProviderIdentity) -> BTreeMap<String, Role> {
     let mut given: BTreeMap<String, Role> = BTreeMap::new();
     for grant in grants.iter().filter(|grant| stranger.groups.contains(&grant.group)) {
         let role = given.entry(grant.account_id.clone()).or_insert(grant.role);
@@ -149,27 +150,31 @@ fn given_by(grants: &[Granted], stranger: &Stranger) -> BTreeMap<String, Role> {
 
 /// What is to be done about a membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum MembershipChange {
     Take,
     Change(Role),
     Give(Role),
 }
 
 /// How memberships become what the groups give. Those that someone gave by hand stay. What is taken comes first.
-fn steps(held: &[Membership], given: &BTreeMap<String, Role>) -> Vec<(String, Step)> {
+fn membership_changes(
+    held: &[Membership],
+    given: &BTreeMap<String, Role>,
+) -> Vec<(String, MembershipChange)> {
     let mut steps = Vec::new();
     for membership in held.iter().filter(|membership| membership.origin == Origin::Groups) {
         match given.get(&membership.account_id) {
-            None => steps.push((membership.account_id.clone(), Step::Take)),
-            Some(role) if role.slug() != membership.role => {
-                steps.push((membership.account_id.clone(), Step::Change(*role)));
+            None => steps.push((membership.account_id.clone(), MembershipChange::Take)),
+            Some(role) if *role != membership.role => {
+                steps.push((membership.account_id.clone(), MembershipChange::Change(*role)));
             }
             Some(_) => {}
         }
     }
-    steps.sort_by_key(|(_, step)| *step != Step::Take);
+    steps.sort_by_key(|(_, step)| *step != MembershipChange::Take);
     let is_new = |account: &&String| !held.iter().any(|membership| membership.account_id == **account);
-    let new = given.keys().filter(is_new).map(|account| (account.clone(), Step::Give(given[account])));
+    let new =
+        given.keys().filter(is_new).map(|account| (account.clone(), MembershipChange::Give(given[account])));
     steps.extend(new);
     steps
 }
@@ -178,8 +183,8 @@ async fn take_step(
     server: &Server,
     user: &User,
     account_id: &str,
-    step: Step,
-    entry: &Entry<'_>,
+    step: MembershipChange,
+    entry: &SsoRequest<'_>,
 ) -> Result<(), SsoError> {
     let now = now();
     let mut writing = server.store().write_account(account_id).await?;
@@ -190,20 +195,20 @@ async fn take_step(
         return Ok(());
     }
     let (action, role) = match step {
-        Step::Take => ("user.remove", None),
-        Step::Change(role) => ("user.change", Some(role)),
-        Step::Give(role) => ("user.add", Some(role)),
+        MembershipChange::Take => ("user.remove", None),
+        MembershipChange::Change(role) => ("user.change", Some(role)),
+        MembershipChange::Give(role) => ("user.add", Some(role)),
     };
     match role {
-        Some(role) => writing.member_grant(account_id, &user.id, role.slug(), now).await?,
+        Some(role) => writing.member_grant(account_id, &user.id, role, now).await?,
         None => {
             writing.member_remove(account_id, &user.id, now).await?;
         }
     }
     let detail = json!({"role": role, "by": "groups"});
     let actor = entry.actor("single sign-on", None);
-    writing.audit(record::entry(&actor, action, ("user", &user.email), detail, now));
-    reconsider_approvals(&mut writing, &user.email, &actor, now).await?;
+    writing.audit(record::audit_entry(&actor, action, ("user", &user.email), detail, now));
+    lapse_approvals(&mut writing, &user.email, &actor, now).await?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(())
@@ -213,8 +218,8 @@ async fn take_step(
 async fn person_of(
     server: &Server,
     oidc: &Oidc,
-    stranger: &Stranger,
-    entry: &Entry<'_>,
+    stranger: &ProviderIdentity,
+    entry: &SsoRequest<'_>,
     given: &BTreeMap<String, Role>,
 ) -> Result<User, SsoError> {
     let issuer = oidc.settings().issuer.as_str();
@@ -226,16 +231,16 @@ async fn person_of(
         None => None,
     };
     if let Some(user) = known {
-        return let_in(user);
+        return check_enabled(user);
     }
     let now = now();
     let detail = json!({"issuer": issuer, "subject": stranger.subject});
     let (user, action) = match writing.user(&email).await?.filter(|user| user.email == email) {
         Some(user) => {
-            if stranger.email_is != EmailIs::Verified {
+            if stranger.email_is != EmailVerification::Verified {
                 return Err(SsoError::Unverified);
             }
-            let user = let_in(user)?;
+            let user = check_enabled(user)?;
             if writing.identity_issuers(&user.id).await?.iter().any(|known| known == issuer) {
                 return Err(SsoError::Taken);
             }
@@ -246,7 +251,7 @@ async fn person_of(
         }
         // Nobody is remembered who may do nothing.
         None if given.is_empty() => {
-            tell_groups(stranger, &email);
+            log_groups(stranger, &email);
             return Err(SsoError::NoRole);
         }
         None => {
@@ -257,12 +262,12 @@ async fn person_of(
     };
     writing.identity_add(issuer, &stranger.subject, &user.id, now).await?;
     let actor = entry.actor("single sign-on", None);
-    writing.audit(record::entry(&actor, action, ("user", &user.email), detail, now));
+    writing.audit(record::audit_entry(&actor, action, ("user", &user.email), detail, now));
     server.commit(writing).await?;
     Ok(user)
 }
 
-fn let_in(user: User) -> Result<User, SsoError> {
+fn check_enabled(user: User) -> Result<User, SsoError> {
     match (user.is_root, user.disabled_at) {
         (true, _) => Err(SsoError::Root),
         (false, Some(_)) => Err(SsoError::Disabled),
@@ -270,7 +275,7 @@ fn let_in(user: User) -> Result<User, SsoError> {
     }
 }
 
-fn new_user(stranger: &Stranger, email: String, now: windlass_core::time::Timestamp) -> User {
+fn new_user(stranger: &ProviderIdentity, email: String, now: windlass_core::time::Timestamp) -> User {
     User {
         id: new_id(),
         email,
@@ -284,7 +289,7 @@ fn new_user(stranger: &Stranger, email: String, now: windlass_core::time::Timest
 }
 
 /// For whoever maps groups. The page says nothing of them.
-fn tell_groups(stranger: &Stranger, email: &str) {
+fn log_groups(stranger: &ProviderIdentity, email: &str) {
     let groups: Vec<&String> = stranger.groups.iter().take(50).collect();
     tracing::warn!(email, ?groups, count = stranger.groups.len(), "no group of theirs gives a role here");
 }
@@ -292,18 +297,18 @@ fn tell_groups(stranger: &Stranger, email: &str) {
 /// Notes that someone could not sign in through the provider.
 pub(crate) async fn record_refusal(
     server: &Server,
-    who: Option<&Stranger>,
+    who: Option<&ProviderIdentity>,
     code: &str,
-    entry: &Entry<'_>,
+    entry: &SsoRequest<'_>,
 ) -> Result<(), StoreError> {
     let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
-    metrics::sign_in("sso", metrics::Outcome::Refused);
+    metrics::sign_in("sso", metrics::MetricOutcome::Refused);
     let detail: Value = json!({"by": "sso", "code": code});
     let mut writing = server.store().write_account("").await?;
     let actor = entry.actor(&name, None);
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::entry(&actor, "auth.login", ("user", &name), detail, now())
+        ..record::audit_entry(&actor, "auth.login", ("user", &name), detail, now())
     });
     server.commit(writing).await
 }
@@ -313,7 +318,7 @@ mod tests {
     use super::*;
 
     fn membership(account: &str, role: Role, origin: Origin) -> Membership {
-        Membership { account_id: account.to_owned(), role: role.slug().to_owned(), origin }
+        Membership { account_id: account.to_owned(), role, origin }
     }
 
     #[test]
@@ -332,16 +337,19 @@ mod tests {
         ];
         let given = given.into_iter().map(|(account, role)| (account.to_owned(), role)).collect();
         let expected = [
-            ("gone", Step::Take),
-            ("changed", Step::Change(Role::Admin)),
-            ("new", Step::Give(Role::Operator)),
+            ("gone", MembershipChange::Take),
+            ("changed", MembershipChange::Change(Role::Admin)),
+            ("new", MembershipChange::Give(Role::Operator)),
         ];
-        assert_eq!(steps(&held, &given), expected.map(|(account, step)| (account.to_owned(), step)));
+        assert_eq!(
+            membership_changes(&held, &given),
+            expected.map(|(account, step)| (account.to_owned(), step))
+        );
     }
 
     #[test]
     fn of_several_roles_in_an_account_the_last_in_order_counts_and_spelling_matters() {
-        let grant = |group: &str, role, account: &str| Granted {
+        let grant = |group: &str, role, account: &str| GroupGrant {
             group: group.to_owned(),
             role,
             account_id: account.to_owned(),
@@ -352,10 +360,10 @@ mod tests {
             grant("Leads", Role::Admin, "a"),
             grant("everyone", Role::Viewer, "b"),
         ];
-        let stranger = Stranger {
+        let stranger = ProviderIdentity {
             subject: "1".to_owned(),
             email: "a@b".to_owned(),
-            email_is: EmailIs::Claimed,
+            email_is: EmailVerification::Claimed,
             name: String::new(),
             groups: ["leads", "everyone"].map(str::to_owned).into(),
         };

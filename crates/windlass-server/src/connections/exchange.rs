@@ -16,10 +16,10 @@ use axum::{BoxError, Router};
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 use tower::{Service, ServiceExt as _};
-use windlass_core::inbound::connections::{Progress, Step};
-use windlass_core::inbound::pace::time_for;
+use windlass_core::inbound::connections::{RequestProgress, RequestStep};
+use windlass_core::inbound::transfer_time::max_transfer_time;
 
-use crate::connections::{Connection, Peer};
+use crate::connections::{Connection, PeerAddress, RequestsCome};
 
 /// The body of a request came too slowly.
 #[derive(Debug, thiserror::Error)]
@@ -28,19 +28,19 @@ pub(crate) struct BodyTooSlow;
 
 /// Answers the requests of one connection.
 #[derive(Clone)]
-pub(super) struct Exchanges {
+pub(super) struct ConnectionRequests {
     router: Router,
-    peer: Peer,
+    peer: PeerAddress,
     connection: Arc<Connection>,
 }
 
-impl Exchanges {
-    pub(super) fn new(router: Router, peer: Peer, connection: Arc<Connection>) -> Exchanges {
-        Exchanges { router, peer, connection }
+impl ConnectionRequests {
+    pub(super) fn new(router: Router, peer: PeerAddress, connection: Arc<Connection>) -> ConnectionRequests {
+        ConnectionRequests { router, peer, connection }
     }
 }
 
-impl<B> Service<axum::http::Request<B>> for Exchanges
+impl<B> Service<axum::http::Request<B>> for ConnectionRequests
 where
     B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<BoxError>,
@@ -54,7 +54,7 @@ where
     }
 
     fn call(&mut self, request: axum::http::Request<B>) -> Self::Future {
-        let exchange = Arc::new(Exchange::begin(&self.connection, request.version()));
+        let exchange = Arc::new(ActiveRequest::begin(&self.connection, request.version()));
         let (mut parts, body) = request.into_parts();
         parts.extensions.insert(self.peer);
         parts.extensions.insert(Arc::clone(&exchange));
@@ -71,21 +71,25 @@ where
 
 /// A request that is under way. It ends when nobody holds it any more: not the handler, not the answer's body.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct ActiveRequest {
     connection: Arc<Connection>,
     /// Which one it is on its connection.
     number: u64,
-    progress: Mutex<Progress>,
+    progress: Mutex<RequestProgress>,
 }
 
-impl Exchange {
-    fn begin(connection: &Arc<Connection>, version: Version) -> Exchange {
-        let number = connection.request_began(version == Version::HTTP_2);
-        Exchange { connection: Arc::clone(connection), number, progress: Mutex::new(Progress::Receiving) }
+impl ActiveRequest {
+    fn begin(connection: &Arc<Connection>, version: Version) -> ActiveRequest {
+        let number = connection.request_began(RequestsCome::over(version));
+        ActiveRequest {
+            connection: Arc::clone(connection),
+            number,
+            progress: Mutex::new(RequestProgress::Receiving),
+        }
     }
 
     /// Goes on to what comes after `from`, unless it is there already.
-    fn advance(&self, from: Progress, to: Progress, step: Step) {
+    fn advance(&self, from: RequestProgress, to: RequestProgress, step: RequestStep) {
         // One word, which is whole whatever the thread that held it last did.
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if *progress == from {
@@ -96,23 +100,23 @@ impl Exchange {
 
     /// All of the request is there, or nobody reads the rest.
     fn received(&self) {
-        self.advance(Progress::Receiving, Progress::Answering, Step::Received);
+        self.advance(RequestProgress::Receiving, RequestProgress::Answering, RequestStep::Received);
     }
 
     /// The answer is there. From here on it is the client that is waited for.
     fn head_sent(&self) {
         self.received();
-        self.advance(Progress::Answering, Progress::Sending, Step::HeadSent);
+        self.advance(RequestProgress::Answering, RequestProgress::Sending, RequestStep::HeadSent);
         self.connection.answer_began(self.number);
     }
 
     /// Someone who is signed in sent the request.
     pub(crate) fn signed_in(&self) {
-        self.connection.step(Step::SignedIn);
+        self.connection.step(RequestStep::SignedIn);
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let progress = *self.progress.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.connection.request_ended(self.number, progress);
@@ -122,7 +126,7 @@ impl Drop for Exchange {
 /// The body of a request, which must come at a certain rate.
 struct PacedBody<B> {
     body: B,
-    exchange: Arc<Exchange>,
+    exchange: Arc<ActiveRequest>,
     began: Instant,
     allowance: Duration,
     received: u64,
@@ -130,7 +134,7 @@ struct PacedBody<B> {
 }
 
 impl<B: HttpBody> PacedBody<B> {
-    fn new(body: B, allowance: Duration, exchange: Arc<Exchange>) -> PacedBody<B> {
+    fn new(body: B, allowance: Duration, exchange: Arc<ActiveRequest>) -> PacedBody<B> {
         if body.is_end_stream() {
             exchange.received();
         }
@@ -156,7 +160,7 @@ where
             Poll::Ready(Some(Ok(frame))) => {
                 let length = frame.data_ref().map_or(0, Bytes::len);
                 self.received += u64::try_from(length).unwrap_or(u64::MAX);
-                let until = self.began + time_for(self.received, self.allowance);
+                let until = self.began + max_transfer_time(self.received, self.allowance);
                 self.deadline.as_mut().reset(until);
                 if self.body.is_end_stream() {
                     self.exchange.received();
@@ -194,7 +198,7 @@ impl<B> Drop for PacedBody<B> {
 /// Whoever takes nothing makes hyper not ask for more, so being late is found by the connection and not here.
 struct FollowedBody {
     body: Body,
-    exchange: Arc<Exchange>,
+    exchange: Arc<ActiveRequest>,
 }
 
 impl HttpBody for FollowedBody {

@@ -11,19 +11,19 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use windlass_control::metrics::{self, ConnectionEnd};
 use windlass_core::inbound::address::AddressBlock;
-use windlass_core::inbound::connections::Newcomer;
+use windlass_core::inbound::connections::NewConnection;
 use windlass_core::inbound::forwarded::TrustedProxies;
 
 use crate::connections::Connections;
 use crate::connections::refuse::Refusals;
-use crate::connections::serve::{Service, serve};
+use crate::connections::serve::{ConnectionService, serve};
 use crate::connections::tls::TlsKeys;
 
 /// How long to wait when the system cannot give a connection: it has no files or no memory.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// How often it is said that connections cannot be accepted.
-const SAID_EVERY: Duration = Duration::from_secs(10);
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Who is let in, and until when.
 pub(crate) struct ListenOptions {
@@ -60,15 +60,19 @@ pub(crate) async fn listen(
         };
         let block = AddressBlock::of(address.ip());
         let is_proxy = trusted_proxies.contains(address.ip());
-        let newcomer = if is_proxy { Newcomer::Proxy(block) } else { Newcomer::From(block) };
+        let newcomer = if is_proxy { NewConnection::Proxy(block) } else { NewConnection::From(block) };
         match connections.admit(newcomer) {
             Ok(alive) => {
-                let service = Service { router: router.clone(), address, tls: tls.clone() };
+                let service = ConnectionService { router: router.clone(), address, tls: tls.clone() };
                 tasks.spawn(serve(alive, stream, service, stopping.clone()));
             }
             Err(full) => {
                 metrics::connection_ended(ConnectionEnd::Refused);
-                refusals.refuse(stream, full, tls.is_some());
+                match tls {
+                    None => refusals.refuse(stream, full),
+                    // A handshake would cost more than the answer is worth.
+                    Some(_) => drop(stream),
+                }
             }
         }
     }
@@ -93,10 +97,10 @@ async fn recover(connections: &Connections, error: &std::io::Error, said_at: &mu
     if is_gone {
         return;
     }
-    if said_at.is_none_or(|at: Instant| at.elapsed() >= SAID_EVERY) {
+    if said_at.is_none_or(|at: Instant| at.elapsed() >= WARNING_INTERVAL) {
         tracing::error!(%error, "no connection can be accepted; raise the limit of open files (ulimit -n)");
         *said_at = Some(Instant::now());
     }
     connections.make_room();
-    tokio::time::sleep(BREATH).await;
+    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
 }

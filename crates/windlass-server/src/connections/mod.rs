@@ -16,23 +16,24 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::http::Version;
 use tokio::sync::{Notify, watch};
 use windlass_control::metrics::{self, ConnectionEnd};
 use windlass_core::inbound::connections::{
-    Admission, ConnectionId, ConnectionLimits, ConnectionTable, Newcomer, Step,
+    ConnectionAdmission, ConnectionId, ConnectionLimits, ConnectionTable, NewConnection, RequestStep,
 };
-use windlass_core::inbound::forwarded::Scheme;
-use windlass_core::inbound::pace::AnswerPace;
+use windlass_core::inbound::forwarded::HttpScheme;
+use windlass_core::inbound::transfer_time::ResponsePace;
 
 /// Connections that may be closing beside those that are open, before the next one is accepted.
-const MOST_CLOSING: usize = 64;
+const MAX_CLOSING: usize = 64;
 
 /// Where a request arrived from: a client, or the nearest proxy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
+pub(crate) struct PeerAddress {
     pub(crate) address: SocketAddr,
     /// How it came from there.
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: HttpScheme,
 }
 
 /// How long clients may take.
@@ -71,13 +72,13 @@ pub(crate) struct Connections {
     limits: ConnectionLimits,
     timeouts: Timeouts,
     began: Instant,
-    state: Mutex<State>,
+    state: Mutex<ConnectionsState>,
     /// Someone left.
     left: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ConnectionsState {
     table: ConnectionTable,
     open: BTreeMap<ConnectionId, Arc<Connection>>,
     /// Those whose sockets are open, also if they are being closed.
@@ -86,25 +87,25 @@ struct State {
 
 /// Why a newcomer is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(crate) enum ConnectionLimit {
     Address,
     Server,
 }
 
 impl Connections {
     pub(crate) fn new(limits: ConnectionLimits, timeouts: Timeouts) -> Connections {
-        let state = State { table: ConnectionTable::new(limits), open: BTreeMap::new(), alive: 0 };
+        let state = ConnectionsState { table: ConnectionTable::new(limits), open: BTreeMap::new(), alive: 0 };
         Connections { limits, timeouts, began: Instant::now(), state: Mutex::new(state), left: Notify::new() }
     }
 
     /// Decides about a newcomer, and has another one closed for it if need be.
-    fn admit(self: &Arc<Self>, newcomer: Newcomer) -> Result<Alive, Full> {
+    fn admit(self: &Arc<Self>, newcomer: NewConnection) -> Result<OpenSocket, ConnectionLimit> {
         let mut state = self.lock();
-        let (opened, closed) = match state.table.arrive(newcomer, self.began.elapsed()) {
-            Admission::Open(opened) => (opened, None),
-            Admission::Replace { opened, closed } => (opened, Some(closed)),
-            Admission::AddressFull => return Err(Full::Address),
-            Admission::ServerFull => return Err(Full::Server),
+        let (opened, closed) = match state.table.admit(newcomer, self.began.elapsed()) {
+            ConnectionAdmission::Open(opened) => (opened, None),
+            ConnectionAdmission::Replace { opened, closed } => (opened, Some(closed)),
+            ConnectionAdmission::AddressFull => return Err(ConnectionLimit::Address),
+            ConnectionAdmission::ServerFull => return Err(ConnectionLimit::Server),
         };
         if let Some(closed) = closed.and_then(|closed| state.open.remove(&closed)) {
             closed.close.notify_one();
@@ -113,7 +114,7 @@ impl Connections {
         state.open.insert(opened, Arc::clone(&connection));
         state.alive += 1;
         metrics::connections(state.table.open());
-        Ok(Alive(connection))
+        Ok(OpenSocket(connection))
     }
 
     /// Has the least useful connection closed, because the system has no more files.
@@ -128,23 +129,23 @@ impl Connections {
     async fn until_room(&self) {
         loop {
             let left = self.left.notified();
-            if self.lock().alive < self.limits.total + MOST_CLOSING {
+            if self.lock().alive < self.limits.total + MAX_CLOSING {
                 return;
             }
             left.await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionsState> {
         // Every change is whole, whatever the thread that held it last did.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection whose socket is open. Dropped after the socket.
-struct Alive(Arc<Connection>);
+struct OpenSocket(Arc<Connection>);
 
-impl Drop for Alive {
+impl Drop for OpenSocket {
     fn drop(&mut self) {
         let connections = &self.0.connections;
         let mut state = connections.lock();
@@ -166,36 +167,53 @@ pub(crate) struct Connection {
     close: Notify,
     /// When the client is too late has changed.
     changed: Notify,
-    progress: Mutex<Progress>,
+    progress: Mutex<ConnectionProgress>,
 }
 
 /// How far a connection is.
 #[derive(Debug)]
-struct Progress {
+struct ConnectionProgress {
     began: Instant,
     in_flight: usize,
     /// How many requests there were.
     requests: u64,
     /// Answers that are being sent, by the number of their request.
-    answers: BTreeMap<u64, AnswerPace>,
+    answers: BTreeMap<u64, ResponsePace>,
     answered: bool,
-    /// Whether requests can overlap, so that single bytes say nothing about the next one.
-    is_multiplexed: bool,
+    requests_come: RequestsCome,
     quiet_since: Instant,
     /// When the first byte of the next request came.
     head_since: Option<Instant>,
 }
 
+/// How the requests of a connection come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestsCome {
+    /// Each after the answer to the one before.
+    InTurn,
+    /// They can overlap, so that single bytes say nothing about the next one.
+    Together,
+}
+
+impl RequestsCome {
+    fn over(version: Version) -> RequestsCome {
+        match version {
+            Version::HTTP_2 => RequestsCome::Together,
+            _ => RequestsCome::InTurn,
+        }
+    }
+}
+
 impl Connection {
     fn new(id: ConnectionId, connections: Arc<Connections>) -> Connection {
         let now = Instant::now();
-        let progress = Progress {
+        let progress = ConnectionProgress {
             began: now,
             in_flight: 0,
             requests: 0,
             answers: BTreeMap::new(),
             answered: false,
-            is_multiplexed: false,
+            requests_come: RequestsCome::InTurn,
             quiet_since: now,
             head_since: None,
         };
@@ -208,22 +226,22 @@ impl Connection {
         }
     }
 
-    fn step(&self, step: Step) {
+    fn step(&self, step: RequestStep) {
         let now = self.connections.began.elapsed();
         self.connections.lock().table.step(self.id, step, now);
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, ConnectionProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request, and says which one it is.
-    fn request_began(&self, is_multiplexed: bool) -> u64 {
-        self.step(Step::Began);
+    fn request_began(&self, come: RequestsCome) -> u64 {
+        self.step(RequestStep::Began);
         let mut progress = self.progress();
         progress.in_flight += 1;
         progress.requests += 1;
-        progress.is_multiplexed = is_multiplexed;
+        progress.requests_come = come;
         progress.head_since = None;
         progress.requests
     }
@@ -232,7 +250,7 @@ impl Connection {
     fn answer_began(&self, number: u64) {
         let allowance = self.connections.timeouts.body;
         let mut progress = self.progress();
-        let pace = AnswerPace::begin(allowance, progress.began.elapsed());
+        let pace = ResponsePace::begin(allowance, progress.began.elapsed());
         progress.answers.insert(number, pace);
         drop(progress);
         self.changed.notify_one();
@@ -258,8 +276,8 @@ impl Connection {
         self.changed.notify_one();
     }
 
-    fn request_ended(&self, number: u64, how: windlass_core::inbound::connections::Progress) {
-        self.step(Step::Ended(how));
+    fn request_ended(&self, number: u64, how: windlass_core::inbound::connections::RequestProgress) {
+        self.step(RequestStep::Ended(how));
         let mut progress = self.progress();
         progress.in_flight -= 1;
         progress.answers.remove(&number);
@@ -284,12 +302,12 @@ impl Connection {
         let Timeouts { header, idle, .. } = self.connections.timeouts;
         let progress = self.progress();
         if progress.in_flight > 0 {
-            let first = progress.answers.values().filter_map(AnswerPace::deadline).min();
+            let first = progress.answers.values().filter_map(ResponsePace::deadline).min();
             return first.map(|since_began| progress.began + since_began);
         }
         Some(match progress.head_since {
             _ if !progress.answered => progress.began + header,
-            Some(since) if !progress.is_multiplexed => since + header,
+            Some(since) if progress.requests_come == RequestsCome::InTurn => since + header,
             _ => progress.quiet_since + idle,
         })
     }

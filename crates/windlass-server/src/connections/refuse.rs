@@ -7,13 +7,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::connections::Full;
+use crate::connections::ConnectionLimit;
 
 /// Refusals that are being told at once. Beyond these, connections are just closed.
 const AT_ONCE: usize = 32;
 
 /// How long a client has to hear it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 const ADDRESS_FULL: &str = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\n\
     content-type: application/json\r\ncontent-length: 133\r\n\r\n\
@@ -25,11 +25,11 @@ const SERVER_FULL: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\
     {\"error\":{\"code\":\"too-many-connections\",\"message\":\"the server has too many connections\",\
     \"help\":\"try again in some seconds\"}}\n";
 
-impl Full {
+impl ConnectionLimit {
     fn answer(self) -> &'static str {
         match self {
-            Full::Address => ADDRESS_FULL,
-            Full::Server => SERVER_FULL,
+            ConnectionLimit::Address => ADDRESS_FULL,
+            ConnectionLimit::Server => SERVER_FULL,
         }
     }
 }
@@ -46,12 +46,9 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Refuses a connection. Over TLS it is only closed: a handshake would cost more than the answer is worth.
-    pub(super) fn refuse(&mut self, mut stream: TcpStream, full: Full, is_tls: bool) {
+    /// Refuses a connection that speaks without TLS.
+    pub(super) fn refuse(&mut self, mut stream: TcpStream, full: ConnectionLimit) {
         let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else { return };
-        if is_tls {
-            return;
-        }
         tokio::spawn(async move {
             let told = async {
                 stream.write_all(full.answer().as_bytes()).await?;
@@ -65,7 +62,7 @@ impl Refusals {
                 }
                 std::io::Result::Ok(())
             };
-            let _ = tokio::time::timeout(PATIENCE, told).await;
+            let _ = tokio::time::timeout(REFUSAL_TIMEOUT, told).await;
             drop(room);
         });
     }
@@ -77,7 +74,7 @@ mod tests {
 
     #[test]
     fn refusals_are_answers_of_the_length_they_say_in_the_shape_that_errors_have() {
-        for full in [Full::Address, Full::Server] {
+        for full in [ConnectionLimit::Address, ConnectionLimit::Server] {
             let (head, body) = full.answer().split_once("\r\n\r\n").expect("a head and a body");
             assert!(head.ends_with(&format!("content-length: {}", body.len())), "{head}");
             let body: serde_json::Value = serde_json::from_str(body).expect("JSON");

@@ -12,12 +12,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use windlass_control::metrics::{self, ConnectionEnd};
-use windlass_core::inbound::forwarded::Scheme;
+use windlass_core::inbound::forwarded::HttpScheme;
 
-use crate::connections::exchange::Exchanges;
+use crate::connections::exchange::ConnectionRequests;
 use crate::connections::tls::TlsKeys;
-use crate::connections::watched::Watched;
-use crate::connections::{Alive, Peer};
+use crate::connections::watched::WatchedSocket;
+use crate::connections::{OpenSocket, PeerAddress};
 
 /// The longest head of a request, its address included.
 const MAX_HEAD: usize = 64 * 1024;
@@ -49,7 +49,7 @@ const MAX_WRONG: usize = 128;
 const PING: Duration = Duration::from_secs(20);
 
 /// What is served on a connection, and to whom.
-pub(super) struct Service {
+pub(super) struct ConnectionService {
     pub(super) router: Router,
     pub(super) address: SocketAddr,
     pub(super) tls: Option<Arc<TlsKeys>>,
@@ -57,15 +57,15 @@ pub(super) struct Service {
 
 /// Serves one connection to its end.
 pub(super) async fn serve(
-    alive: Alive,
+    alive: OpenSocket,
     stream: TcpStream,
-    service: Service,
+    service: ConnectionService,
     stopping: watch::Receiver<bool>,
 ) {
     let connection = Arc::clone(&alive.0);
     // Small answers are not held back.
     let _ = stream.set_nodelay(true);
-    let stream = Watched::new(stream, Arc::clone(&connection));
+    let stream = WatchedSocket::new(stream, Arc::clone(&connection));
     let ended = tokio::select! {
         biased;
         ended = connection.until_closed(stopping.clone()) => ended,
@@ -75,10 +75,15 @@ pub(super) async fn serve(
     drop(alive);
 }
 
-async fn secure_and_speak(alive: &Alive, stream: Watched, service: Service, stopping: watch::Receiver<bool>) {
-    let Service { router, address, tls } = service;
-    let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let exchanges = Exchanges::new(router, Peer { address, scheme }, Arc::clone(&alive.0));
+async fn secure_and_speak(
+    alive: &OpenSocket,
+    stream: WatchedSocket,
+    service: ConnectionService,
+    stopping: watch::Receiver<bool>,
+) {
+    let ConnectionService { router, address, tls } = service;
+    let scheme = if tls.is_some() { HttpScheme::Https } else { HttpScheme::Http };
+    let exchanges = ConnectionRequests::new(router, PeerAddress { address, scheme }, Arc::clone(&alive.0));
     match tls {
         None => speak(stream, exchanges, stopping).await,
         Some(tls) => match tls.acceptor().accept(stream).await {
@@ -89,7 +94,7 @@ async fn secure_and_speak(alive: &Alive, stream: Watched, service: Service, stop
 }
 
 /// Speaks HTTP/1.1 or HTTP/2, whichever the client begins with.
-async fn speak<S>(stream: S, exchanges: Exchanges, mut stopping: watch::Receiver<bool>)
+async fn speak<S>(stream: S, exchanges: ConnectionRequests, mut stopping: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
-use windlass_control::metrics::{self, Outcome};
+use windlass_control::metrics::{self, MetricOutcome};
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 
@@ -133,12 +133,12 @@ impl PemPair {
 pub(crate) struct TlsKeys {
     files: TlsFiles,
     current: RwLock<Arc<ServerConfig>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenFiles>,
 }
 
 /// What was found in the files when they were last looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum SeenFiles {
     /// The pair that is in use.
     InUse(Digest),
     /// Something that cannot be used, found once: perhaps it is being replaced at this moment.
@@ -151,7 +151,7 @@ impl TlsKeys {
     pub(crate) fn load(files: TlsFiles) -> Result<TlsKeys, TlsError> {
         let pair = files.read()?;
         let config = Arc::new(pair.config(&files)?);
-        let seen = Mutex::new(Seen::InUse(pair.digest()));
+        let seen = Mutex::new(SeenFiles::InUse(pair.digest()));
         Ok(TlsKeys { files, current: RwLock::new(config), seen })
     }
 
@@ -165,26 +165,28 @@ impl TlsKeys {
         let read = self.files.read();
         let digest = read.as_ref().ok().map(PemPair::digest);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if digest.is_some_and(|digest| *seen == Seen::InUse(digest)) || *seen == Seen::Reported(digest) {
+        if digest.is_some_and(|digest| *seen == SeenFiles::InUse(digest))
+            || *seen == SeenFiles::Reported(digest)
+        {
             return;
         }
         let error = match (read.and_then(|pair| pair.config(&self.files)), digest) {
             (Ok(config), Some(digest)) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
-                *seen = Seen::InUse(digest);
-                metrics::tls_reload(Outcome::Done);
+                *seen = SeenFiles::InUse(digest);
+                metrics::tls_reload(MetricOutcome::Done);
                 tracing::info!("the TLS certificate was replaced and is in use");
                 return;
             }
             (Ok(_), None) => return,
             (Err(error), _) => error,
         };
-        if *seen != Seen::Unusable(digest) {
-            *seen = Seen::Unusable(digest);
+        if *seen != SeenFiles::Unusable(digest) {
+            *seen = SeenFiles::Unusable(digest);
             return;
         }
-        *seen = Seen::Reported(digest);
-        metrics::tls_reload(Outcome::Failed);
+        *seen = SeenFiles::Reported(digest);
+        metrics::tls_reload(MetricOutcome::Failed);
         tracing::error!(%error, "the new TLS certificate cannot be used; the old one stays in use");
     }
 }

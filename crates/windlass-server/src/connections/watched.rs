@@ -15,19 +15,19 @@ use crate::connections::Connection;
 /// How long a client may take nothing of what is sent. Streams send something every fifteen seconds.
 const MAX_STALL: Duration = Duration::from_secs(60);
 
-pub(super) struct Watched {
+pub(super) struct WatchedSocket {
     stream: TcpStream,
     connection: Arc<Connection>,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Watched {
-        Watched { stream, connection, stalled: None }
+impl WatchedSocket {
+    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> WatchedSocket {
+        WatchedSocket { stream, connection, stalled: None }
     }
 
     /// What became of writing; an error once nothing was taken for too long.
-    fn or_stalled(
+    fn check_stalled(
         &mut self,
         written: Poll<io::Result<usize>>,
         cx: &mut Context<'_>,
@@ -44,7 +44,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -59,10 +59,10 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.or_stalled(written, cx)
+        self.check_stalled(written, cx)
     }
 
     fn poll_write_vectored(
@@ -71,7 +71,7 @@ impl AsyncWrite for Watched {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.or_stalled(written, cx)
+        self.check_stalled(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -8,7 +8,7 @@ use windlass_core::proposal::Proposal;
 use windlass_core::run::Run;
 use windlass_store::{PlanRecord, Reading};
 
-use crate::gate_machine::oracle::{Seen, Yes};
+use crate::gate_machine::oracle::{ObservedResource, Yes};
 use crate::gate_machine::sequence::Sequence;
 
 impl Sequence<'_> {
@@ -31,7 +31,7 @@ impl Sequence<'_> {
             hands.extend(proposal.author.clone());
         }
         hands.extend(self.author_of(&proposal.commit_sha));
-        let change = Seen {
+        let change = ObservedResource {
             key: proposal.change.key.clone(),
             before: proposal.change.base,
             after: proposal.effective_digest(),
@@ -88,7 +88,7 @@ impl Sequence<'_> {
             run.commit_sha.as_deref().and_then(|commit| self.author_of(commit)).into_iter().collect();
         Yes {
             approver: approver.to_owned(),
-            change: Seen { key: step.key(), before: step.base, after: step.desired },
+            change: ObservedResource { key: step.key(), before: step.base, after: step.desired },
             declared: None,
             repository: Some(run.repository_id.clone()),
             hands,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 use windlass_api::permission::{Permission, Role};
 use windlass_control::clock::now;
-use windlass_control::control::{Control, Parts};
+use windlass_control::control::{Control, ControlParts};
 use windlass_control::keys::admit::take_keys;
 use windlass_control::keys::signed_heads::SignedHeads;
 use windlass_core::digest::Digest;
@@ -23,13 +23,13 @@ use windlass_core::resource::ResourceKey;
 use windlass_store::{Address, Session, Store, Token, User, new_id};
 
 use crate::config::Config;
-use crate::gate_machine::oracle::Settings;
+use crate::gate_machine::oracle::OracleSettings;
 use crate::routes;
 use crate::state::Server;
 
 /// Someone who sends requests.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
+pub(super) struct TestCaller {
     pub(super) what: &'static str,
     pub(super) email: String,
     pub(super) bearer: String,
@@ -81,13 +81,14 @@ impl Installation {
         config.control.max_proposals = cap;
         let Address::Sqlite(path) = &config.database else { unreachable!("a server has a file by default") };
         let store = Store::open(&Address::Sqlite(path.clone())).await.expect("a new database");
-        let guard = windlass_outbound::Guard::new(config.control.address_rules());
-        let sender =
-            windlass_notify::Sender::new(config.control.insecure_notifications, &guard).expect("a sender");
+        let guard = windlass_outbound::AddressGuard::new(config.control.address_rules());
+        let sender = windlass_notify::NotificationSender::new(config.control.insecure_notifications, &guard)
+            .expect("a sender");
         let keys =
             take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await.expect("a new key");
         let signed_heads = SignedHeads::read(&config.control.data_dir).expect("a directory that can be read");
-        let control = Control::new(config.control.clone(), Parts { store, keys, signed_heads, sender });
+        let control =
+            Control::new(config.control.clone(), ControlParts { store, keys, signed_heads, sender });
         let server = Server::new(config, control, None);
         let mut users = BTreeMap::new();
         let mut writing = server.store().write().await.expect("a database");
@@ -114,15 +115,15 @@ impl Installation {
     }
 
     /// A new account with everybody in it.
-    pub(super) async fn account(&self, name: &str) -> (String, Vec<Caller>) {
+    pub(super) async fn account(&self, name: &str) -> (String, Vec<TestCaller>) {
         let account = new_id();
         let mut writing = self.server.store().write().await.expect("a database");
         writing.account_add(&account, name, now()).await.expect("a new account");
         let mut callers = Vec::new();
-        let until = now().after(Duration::from_secs(24 * 3600));
+        let until = now().plus(Duration::from_secs(24 * 3600));
         for (what, email, role, permissions) in CAST {
             let user_id = &self.users[email];
-            writing.member_set(&account, user_id, role.slug(), now()).await.expect("a member");
+            writing.member_set(&account, user_id, *role, now()).await.expect("a member");
             let bearer = match permissions {
                 None => {
                     let session = Session {
@@ -159,7 +160,7 @@ impl Installation {
             };
             let may_approve =
                 permissions.is_none() && role.permissions().contains(&Permission::GitopsApprove);
-            callers.push(Caller { what, email: (*email).to_owned(), bearer, may_approve });
+            callers.push(TestCaller { what, email: (*email).to_owned(), bearer, may_approve });
         }
         writing.commit().await.expect("a commit");
         (account, callers)
@@ -168,7 +169,7 @@ impl Installation {
     /// Sends a request and reads the answer.
     pub(super) async fn send(
         &self,
-        caller: &Caller,
+        caller: &TestCaller,
         (method, path, body): (&str, &str, &Value),
     ) -> (u16, Value) {
         let request = Request::builder()
@@ -192,7 +193,7 @@ impl Installation {
     }
 
     /// The settings of an account's repositories.
-    pub(super) async fn settings(&self, account: &str) -> BTreeMap<String, Settings> {
+    pub(super) async fn settings(&self, account: &str) -> BTreeMap<String, OracleSettings> {
         let mut reading = self.server.store().read().await.expect("a database");
         let repositories = reading.repositories(account).await.expect("repositories");
         repositories
@@ -200,7 +201,7 @@ impl Installation {
             .map(|it| {
                 let source = source_of(&it.repo_url, &it.branch, &it.path_prefix);
                 let settings =
-                    Settings { name: it.name, source, signers: it.signers, auto_apply: it.auto_apply };
+                    OracleSettings { name: it.name, source, signers: it.signers, auto_apply: it.auto_apply };
                 (it.id, settings)
             })
             .collect()

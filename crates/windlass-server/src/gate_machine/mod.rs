@@ -34,7 +34,7 @@ fn setting(name: &str, default: u64) -> u64 {
 async fn no_accepted_resource_changes_unless_someone_who_may_approve_allowed_exactly_that() {
     let first = setting("WINDLASS_GATE_SEED", 1);
     let count = setting("WINDLASS_GATE_SEQUENCES", SHORT);
-    let mut seen = sequence::Tally::default();
+    let mut seen = sequence::SequenceTally::default();
     let mut installation = Installation::new(MANY).await;
     for (done, seed) in (first..first.saturating_add(count)).enumerate() {
         if done > 0 && done % ACCOUNTS == 0 {

@@ -19,7 +19,7 @@ pub(super) enum RuleAction {
 
 /// Which repositories a rule is about.
 #[derive(Clone, Debug)]
-pub(super) enum Which {
+pub(super) enum RuleMatch {
     All,
     /// The one with this id.
     One(String),
@@ -29,16 +29,16 @@ pub(super) enum Which {
 
 /// A rule of the policy, as the test wrote it.
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct OracleRule {
     pub(super) action: RuleAction,
-    pub(super) which: Which,
+    pub(super) which: RuleMatch,
     pub(super) change: Option<Action>,
     pub(super) tier: Option<&'static str>,
 }
 
 /// Where a repository reads, whose signatures it demands and what it is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(super) struct OracleSettings {
     pub(super) name: String,
     pub(super) source: String,
     pub(super) signers: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Pushed {
 #[derive(Clone, Debug)]
 pub(super) struct Yes {
     pub(super) approver: String,
-    pub(super) change: Seen,
+    pub(super) change: ObservedResource,
     /// What the commit declared, if the proposal was edited.
     pub(super) declared: Option<Digest>,
     /// The repository whose rules are about it.
@@ -68,13 +68,13 @@ pub(super) struct Yes {
 
 /// A change of an accepted resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ObservedResource {
     pub(super) key: ResourceKey,
     pub(super) before: Option<Digest>,
     pub(super) after: Option<Digest>,
 }
 
-impl Seen {
+impl ObservedResource {
     fn action(&self) -> Action {
         match (self.before, self.after) {
             (None, _) => Action::Create,
@@ -93,10 +93,10 @@ pub(super) struct Direct {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<OracleRule>,
     pub(super) is_halted: bool,
     /// What approvers trust of each repository: its settings when one of them last set them or saved a policy.
-    pub(super) trusted: BTreeMap<String, Settings>,
+    pub(super) trusted: BTreeMap<String, OracleSettings>,
     pub(super) pushed: Vec<Pushed>,
     pub(super) yes: Vec<Yes>,
     /// The tier of every content that the test makes.
@@ -107,9 +107,9 @@ impl Oracle {
     /// Why a change was allowed of a resource that this repository owned; nothing if nobody allowed it.
     pub(super) fn why_allowed(
         &self,
-        change: &Seen,
+        change: &ObservedResource,
         owner: Option<&str>,
-        now: &BTreeMap<String, Settings>,
+        now: &BTreeMap<String, OracleSettings>,
         direct: Option<&Direct>,
     ) -> Option<&'static str> {
         if self.is_halted {
@@ -130,17 +130,22 @@ impl Oracle {
         by_repository.then_some("a rule or auto_apply approved what a trusted repository declares")
     }
 
-    fn allows_direct(&self, change: &Seen, direct: &Direct, now: &BTreeMap<String, Settings>) -> bool {
+    fn allows_direct(
+        &self,
+        change: &ObservedResource,
+        direct: &Direct,
+        now: &BTreeMap<String, OracleSettings>,
+    ) -> bool {
         let rule = self.first_rule(change, direct.owner.as_deref(), now);
         !matches!(rule, Some(RuleAction::Block))
             && !matches!(rule, Some(RuleAction::Ask { need, not_author }) if need > 1 || not_author)
     }
 
-    fn has_enough(&self, one: &Yes, now: &BTreeMap<String, Settings>) -> bool {
+    fn has_enough(&self, one: &Yes, now: &BTreeMap<String, OracleSettings>) -> bool {
         let repository = one.repository.as_deref();
         let mut actions = vec![self.first_rule(&one.change, repository, now)];
         if one.declared.is_some() {
-            let declared = Seen { after: one.declared, ..one.change.clone() };
+            let declared = ObservedResource { after: one.declared, ..one.change.clone() };
             actions.push(self.first_rule(&declared, repository, now));
         }
         if actions.contains(&Some(RuleAction::Block)) {
@@ -164,10 +169,10 @@ impl Oracle {
 
     fn lets_through(
         &self,
-        change: &Seen,
+        change: &ObservedResource,
         id: &str,
-        trusted: &Settings,
-        now: &BTreeMap<String, Settings>,
+        trusted: &OracleSettings,
+        now: &BTreeMap<String, OracleSettings>,
     ) -> bool {
         let Some(current) = now.get(id) else { return false };
         let is_trusted = (&current.name, &current.source, &current.signers)
@@ -194,24 +199,24 @@ impl Oracle {
 
     fn first_rule(
         &self,
-        change: &Seen,
+        change: &ObservedResource,
         repository: Option<&str>,
-        now: &BTreeMap<String, Settings>,
+        now: &BTreeMap<String, OracleSettings>,
     ) -> Option<RuleAction> {
         self.rule_at(change, repository, now).map(|rule| rule.action)
     }
 
     fn rule_at(
         &self,
-        change: &Seen,
+        change: &ObservedResource,
         repository: Option<&str>,
-        now: &BTreeMap<String, Settings>,
-    ) -> Option<&Rule> {
+        now: &BTreeMap<String, OracleSettings>,
+    ) -> Option<&OracleRule> {
         self.rules.iter().find(|rule| {
             let about = match &rule.which {
-                Which::All => true,
-                Which::One(id) => repository == Some(id),
-                Which::Begin(begin) => {
+                RuleMatch::All => true,
+                RuleMatch::One(id) => repository == Some(id),
+                RuleMatch::Begin(begin) => {
                     repository.and_then(|id| now.get(id)).is_some_and(|it| it.name.starts_with(begin))
                 }
             };
@@ -220,7 +225,7 @@ impl Oracle {
     }
 
     /// Rules that restrain are met by either state of a change, those that approve only by both.
-    fn has_tier(&self, rule: &Rule, change: &Seen) -> bool {
+    fn has_tier(&self, rule: &OracleRule, change: &ObservedResource) -> bool {
         let Some(tier) = rule.tier else { return true };
         let states: Vec<bool> = [change.before, change.after]
             .into_iter()

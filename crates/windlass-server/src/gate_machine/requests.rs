@@ -4,7 +4,7 @@
 //! tried, or why it need not be.
 
 use serde_json::{Value, json};
-use windlass_api::endpoint::{Access, Endpoint, Method, Operation, Verb, endpoints};
+use windlass_api::endpoint::{Access, Endpoint, Method, Operation, ResourceVerb, endpoints};
 use windlass_api::noun::Noun;
 
 use crate::gate_machine::chance::Chance;
@@ -27,11 +27,11 @@ pub(super) const SIGNERS: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIVKU55D4iSnyUF/cXRLxUkoc1Bik5cmnSv5Z1xYZNCc signer@example.com";
 
 /// A request.
-pub(super) type Asked = (&'static str, String, Value);
+pub(super) type TriedRequest = (&'static str, String, Value);
 
 /// What there is to ask about.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownIds {
     pub(super) repositories: Vec<String>,
     pub(super) proposals: Vec<String>,
     pub(super) runs: Vec<String>,
@@ -49,7 +49,7 @@ enum Try {
 }
 
 /// A made-up request for a random operation that changes something.
-pub(super) fn random_request(chance: &mut Chance, known: &Known) -> Option<Asked> {
+pub(super) fn random_request(chance: &mut Chance, known: &KnownIds) -> Option<TriedRequest> {
     let tried: Vec<Endpoint> = endpoints()
         .into_iter()
         .filter(|endpoint| endpoint.method != Method::Get && endpoint.access != Access::Public)
@@ -59,7 +59,12 @@ pub(super) fn random_request(chance: &mut Chance, known: &Known) -> Option<Asked
         0 => chance.pick(&tried)?.clone(),
         1 => chance.one(&[Operation::RepositoryPatch, Operation::ProposalEdit]).endpoint(),
         2 => {
-            let verb = chance.one(&[Verb::Create, Verb::Patch, Verb::Replace, Verb::Delete]);
+            let verb = chance.one(&[
+                ResourceVerb::Create,
+                ResourceVerb::Patch,
+                ResourceVerb::Replace,
+                ResourceVerb::Delete,
+            ]);
             Operation::Resource(Noun::Cluster, verb).endpoint()
         }
         _ => {
@@ -78,8 +83,10 @@ pub(super) fn random_request(chance: &mut Chance, known: &Known) -> Option<Asked
 }
 
 /// A made-up request for an operation.
-pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &Known) -> Option<Asked> {
-    let Try::With(parts, body) = way_to_try(endpoint.operation, chance, known) else { return None };
+pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &KnownIds) -> Option<TriedRequest> {
+    let Try::With(parts, body) = request_for_operation(endpoint.operation, chance, known) else {
+        return None;
+    };
     let mut parts = parts.into_iter();
     let path: Vec<String> = endpoint
         .path
@@ -89,7 +96,7 @@ pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &Known) ->
     Some((endpoint.method.as_str(), path.join("/"), body))
 }
 
-fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
+fn request_for_operation(operation: Operation, chance: &mut Chance, known: &KnownIds) -> Try {
     let repository = |chance: &mut Chance| chance.pick(&known.repositories).cloned().unwrap_or_default();
     let proposal = |chance: &mut Chance| chance.pick(&known.proposals).cloned().unwrap_or_default();
     let run = |chance: &mut Chance| chance.pick(&known.runs).cloned().unwrap_or_default();
@@ -212,17 +219,19 @@ fn way_to_try(operation: Operation, chance: &mut Chance, known: &Known) -> Try {
     }
 }
 
-fn resource(noun: Noun, verb: Verb, chance: &mut Chance) -> Try {
+fn resource(noun: Noun, verb: ResourceVerb, chance: &mut Chance) -> Try {
     let name = chance.one(&CLUSTERS);
     let mut spec = spec(chance);
     match verb {
-        Verb::Create => {
+        ResourceVerb::Create => {
             spec["name"] = json!(name);
             Try::With(vec![], json!({ noun.singular(): spec }))
         }
-        Verb::Patch | Verb::Replace => Try::With(vec![name.to_owned()], json!({ noun.singular(): spec })),
-        Verb::Delete => Try::With(vec![name.to_owned()], json!({})),
-        Verb::List | Verb::Show => Try::Never("it only looks"),
+        ResourceVerb::Patch | ResourceVerb::Replace => {
+            Try::With(vec![name.to_owned()], json!({ noun.singular(): spec }))
+        }
+        ResourceVerb::Delete => Try::With(vec![name.to_owned()], json!({})),
+        ResourceVerb::List | ResourceVerb::Show => Try::Never("it only looks"),
     }
 }
 

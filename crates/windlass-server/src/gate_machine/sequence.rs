@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_control::flow::apply::apply_account;
-use windlass_control::flow::sync::pretend::{PretendCommit, pretend_run};
+use windlass_control::flow::sync::pretend::{FakeCommit, pretend_run};
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole};
@@ -14,9 +14,11 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::ProposalFilter;
 
 use crate::gate_machine::chance::Chance;
-use crate::gate_machine::installation::{Caller, Installation, source_of};
-use crate::gate_machine::oracle::{Direct, Oracle, Pushed, Rule, RuleAction, Seen, Settings, Which};
-use crate::gate_machine::requests::{self, Asked, Known, NOTES, TIERS, URLS};
+use crate::gate_machine::installation::{Installation, TestCaller, source_of};
+use crate::gate_machine::oracle::{
+    Direct, ObservedResource, Oracle, OracleRule, OracleSettings, Pushed, RuleAction, RuleMatch,
+};
+use crate::gate_machine::requests::{self, KnownIds, NOTES, TIERS, TriedRequest, URLS};
 
 /// Steps of one sequence: enough for the holes that are known, which take two to four, several times over.
 const STEPS: usize = 14;
@@ -31,7 +33,7 @@ type AcceptedSpecs = BTreeMap<ResourceKey, (Digest, Option<String>)>;
 
 /// What happened, over all sequences.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct SequenceTally {
     pub(super) steps: u64,
     pub(super) refused: u64,
     pub(super) by_rule: u64,
@@ -41,8 +43,8 @@ pub(super) struct Tally {
     pub(super) direct: u64,
 }
 
-impl Tally {
-    pub(super) fn add(&mut self, other: &Tally) {
+impl SequenceTally {
+    pub(super) fn add(&mut self, other: &SequenceTally) {
         self.steps += other.steps;
         self.refused += other.refused;
         self.by_rule += other.by_rule;
@@ -58,15 +60,15 @@ pub(super) struct Sequence<'i> {
     pub(super) chance: Chance,
     name: String,
     pub(super) account: String,
-    pub(super) callers: Vec<Caller>,
+    pub(super) callers: Vec<TestCaller>,
     pub(super) oracle: Oracle,
-    remotes: BTreeMap<String, PretendCommit>,
+    remotes: BTreeMap<String, FakeCommit>,
     /// Who wrote each commit.
     pub(super) authors: BTreeMap<String, &'static str>,
     pub(super) editors: BTreeMap<String, BTreeSet<String>>,
     accepted: AcceptedSpecs,
     told: Vec<String>,
-    pub(super) tally: Tally,
+    pub(super) tally: SequenceTally,
 }
 
 impl<'i> Sequence<'i> {
@@ -92,11 +94,11 @@ impl<'i> Sequence<'i> {
             editors: BTreeMap::new(),
             accepted: AcceptedSpecs::new(),
             told: Vec::new(),
-            tally: Tally::default(),
+            tally: SequenceTally::default(),
         }
     }
 
-    pub(super) async fn run(mut self) -> Tally {
+    pub(super) async fn run(mut self) -> SequenceTally {
         for _ in 0..2 {
             self.push();
             let body = json!({"gitops_repository": requests::new_repository(&mut self.chance)});
@@ -144,16 +146,16 @@ impl<'i> Sequence<'i> {
         self.authors.insert(id.clone(), author);
         self.oracle.pushed.push(Pushed { source: source.clone(), is_signed, clusters });
         let contributors = Contributor::new(ContributorRole::Author, author).into_iter().collect();
-        self.remotes.insert(source, PretendCommit { id, fleet, is_signed, contributors });
+        self.remotes.insert(source, FakeCommit { id, fleet, is_signed, contributors });
     }
 
-    pub(super) async fn known(&self) -> Known {
+    pub(super) async fn known(&self) -> KnownIds {
         let mut reading = self.installation.server.store().read().await.expect("a database");
         let repositories = reading.repositories(&self.account).await.expect("repositories");
         let runs = reading.runs(&self.account, None, None, 5).await.expect("runs");
         let sets = self.sets(&mut reading, &runs).await;
         drop(reading);
-        Known {
+        KnownIds {
             repositories: repositories.into_iter().map(|it| it.id).collect(),
             sets: sets.into_iter().map(|(run, _, set)| (run.id, set.digest.to_string())).collect(),
             proposals: self.pending().await.into_iter().map(|it| it.id).collect(),
@@ -171,7 +173,7 @@ impl<'i> Sequence<'i> {
     async fn someone_tries(&mut self) {
         let known = self.known().await;
         let Some(asked) = requests::random_request(&mut self.chance, &known) else { return };
-        let without: Vec<Caller> =
+        let without: Vec<TestCaller> =
             self.callers.iter().filter(|caller| !caller.may_approve).cloned().collect();
         let Some(caller) = self.chance.pick(&without).cloned() else { return };
         let status = self.ask(&caller, &asked).await.0;
@@ -179,7 +181,11 @@ impl<'i> Sequence<'i> {
         self.check("a request", None).await;
     }
 
-    pub(super) async fn ask(&mut self, caller: &Caller, (method, path, body): &Asked) -> (u16, Value) {
+    pub(super) async fn ask(
+        &mut self,
+        caller: &TestCaller,
+        (method, path, body): &TriedRequest,
+    ) -> (u16, Value) {
         let answer = self.installation.send(caller, (method, path, body)).await;
         self.told.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
         let edited = path.strip_suffix("/edit").and_then(|path| path.rsplit('/').next());
@@ -243,7 +249,7 @@ impl<'i> Sequence<'i> {
     }
 
     /// Asks as the admin, and trusts the repositories that they set up.
-    async fn ask_as_approver(&mut self, asked: Asked) -> (u16, Value) {
+    async fn ask_as_approver(&mut self, asked: TriedRequest) -> (u16, Value) {
         let admin = self.callers[0].clone();
         let answer = self.ask(&admin, &asked).await;
         let is_done = (200..300).contains(&answer.0);
@@ -256,7 +262,7 @@ impl<'i> Sequence<'i> {
         answer
     }
 
-    async fn settings(&self) -> BTreeMap<String, Settings> {
+    async fn settings(&self) -> BTreeMap<String, OracleSettings> {
         self.installation.settings(&self.account).await
     }
 
@@ -280,7 +286,7 @@ impl<'i> Sequence<'i> {
         self.oracle.trusted = now;
     }
 
-    fn random_rule(&mut self, number: usize, now: &BTreeMap<String, Settings>) -> (Rule, Value) {
+    fn random_rule(&mut self, number: usize, now: &BTreeMap<String, OracleSettings>) -> (OracleRule, Value) {
         let chance = &mut self.chance;
         let (action, mut text) = match chance.below(5) {
             0 | 1 => (RuleAction::Approve, json!({"action": "auto_approve"})),
@@ -297,14 +303,14 @@ impl<'i> Sequence<'i> {
         let which = match (chance.below(3), chance.pick(&repositories)) {
             (0, Some(id)) => {
                 text["match"]["repositories"] = json!([now[*id].name]);
-                Which::One((*id).clone())
+                RuleMatch::One((*id).clone())
             }
             (1, _) => {
                 let begin = chance.one(&["prod-", "lab-", "fl"]);
                 text["match"]["repositories"] = json!([format!("{begin}*")]);
-                Which::Begin(begin)
+                RuleMatch::Begin(begin)
             }
-            _ => Which::All,
+            _ => RuleMatch::All,
         };
         let change =
             chance.percent(40).then(|| chance.one(&[Action::Create, Action::Update, Action::Destroy]));
@@ -315,17 +321,17 @@ impl<'i> Sequence<'i> {
         if let Some(tier) = tier {
             text["match"]["labels"] = json!({ "tier": tier });
         }
-        (Rule { action, which, change, tier }, text)
+        (OracleRule { action, which, change, tier }, text)
     }
 
     /// The admin changes a resource directly; what waits has their approval.
     async fn change_directly(&mut self) {
-        use windlass_api::endpoint::Verb::Create;
-        use windlass_api::endpoint::Verb::Delete;
-        use windlass_api::endpoint::Verb::Patch;
+        use windlass_api::endpoint::ResourceVerb::Create;
+        use windlass_api::endpoint::ResourceVerb::Delete;
+        use windlass_api::endpoint::ResourceVerb::Patch;
         let verb = self.chance.one(&[Create, Patch, Delete]);
         let endpoint = Operation::Resource(windlass_api::noun::Noun::Cluster, verb).endpoint();
-        let known = Known::default();
+        let known = KnownIds::default();
         let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
         let named = asked.2["cluster"]["name"].as_str().map(str::to_owned);
         let name = named.or_else(|| asked.1.rsplit('/').next().map(str::to_owned)).unwrap_or_default();
@@ -376,7 +382,11 @@ impl<'i> Sequence<'i> {
         let keys: BTreeSet<&ResourceKey> = self.accepted.keys().chain(accepted.keys()).collect();
         for key in keys {
             let digest = |of: &AcceptedSpecs| of.get(key).map(|(digest, _)| *digest);
-            let change = Seen { key: key.clone(), before: digest(&self.accepted), after: digest(&accepted) };
+            let change = ObservedResource {
+                key: key.clone(),
+                before: digest(&self.accepted),
+                after: digest(&accepted),
+            };
             let owner_in = |of: &AcceptedSpecs| of.get(key).and_then(|(_, owner)| owner.clone());
             let owner = owner_in(&self.accepted);
             if change.before == change.after {

@@ -6,11 +6,11 @@ use windlass_control::ask::audit::{VerifyQuery, load_page, load_verdict};
 use windlass_control::caller::Identity;
 
 use crate::http::page_text::PageQueryText;
-use crate::http::request::{Answer, Query, ok};
+use crate::http::request::{HandlerResult, QueryParams, json_ok};
 use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(crate) struct ListQuery {
+pub(crate) struct AuditQuery {
     #[serde(flatten)]
     page: PageQueryText,
     target: Option<String>,
@@ -19,17 +19,17 @@ pub(crate) struct ListQuery {
 pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<AuditQuery>,
+) -> HandlerResult {
     let page = query.page.read()?;
     let mut reading = server.store().read().await?;
-    ok(&load_page(&mut reading, &who, query.target.as_deref(), &page).await?)
+    json_ok(&load_page(&mut reading, &who, query.target.as_deref(), &page).await?)
 }
 
 pub(crate) async fn verify(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<VerifyQuery>,
-) -> Answer {
-    ok(&load_verdict(&server, &who, query).await?)
+    QueryParams(query): QueryParams<VerifyQuery>,
+) -> HandlerResult {
+    json_ok(&load_verdict(&server, &who, query).await?)
 }

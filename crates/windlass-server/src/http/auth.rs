@@ -18,16 +18,16 @@ use crate::auth::identity::identify;
 use crate::auth::login::{self, PasswordSignIn};
 use crate::auth::throttle::count_session_attempt;
 use crate::http::guard::RequestId;
-use crate::http::origin::Origin;
-use crate::http::request::{Answer, Body, done, ok};
+use crate::http::origin::ClientOrigin;
+use crate::http::request::{HandlerResult, JsonBody, json_ok, no_content};
 use crate::state::Server;
 
 pub(crate) async fn login(
     State(server): State<Server>,
     Extension(RequestId(request_id)): Extension<RequestId>,
-    Extension(Origin { address, .. }): Extension<Origin>,
-    Body(body): Body<LoginBody>,
-) -> Answer {
+    Extension(ClientOrigin { address, .. }): Extension<ClientOrigin>,
+    JsonBody(body): JsonBody<LoginBody>,
+) -> HandlerResult {
     let wish = PasswordSignIn {
         email: &body.email,
         password: Redacted::new(body.password),
@@ -41,12 +41,16 @@ pub(crate) async fn login(
     let header = format!("Bearer {}", signed_in.token.expose());
     let identity = identify(&server, Some(&header), address, request_id).await?;
     let me = me_of(&server, &identity).await?;
-    ok(&Session { token: signed_in.token.expose().clone(), expires_at: signed_in.expires_at.to_string(), me })
+    json_ok(&Session {
+        token: signed_in.token.expose().clone(),
+        expires_at: signed_in.expires_at.to_string(),
+        me,
+    })
 }
 
-pub(crate) async fn logout(State(server): State<Server>, who: Identity) -> Answer {
+pub(crate) async fn logout(State(server): State<Server>, who: Identity) -> HandlerResult {
     end_session(&server, &who).await?;
-    done()
+    no_content()
 }
 
 /// Ends the session someone asks with.
@@ -54,14 +58,20 @@ pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), R
     if let Some(session) = &who.session_id {
         let mut writing = server.store().write_account(&who.account_id).await?;
         writing.session_end(session).await?;
-        writing.audit(record::entry(&who.actor(), "auth.logout", ("user", &who.email), json!({}), now()));
+        writing.audit(record::audit_entry(
+            &who.actor(),
+            "auth.logout",
+            ("user", &who.email),
+            json!({}),
+            now(),
+        ));
         server.commit(writing).await?;
     }
     Ok(())
 }
 
-pub(crate) async fn me(State(server): State<Server>, who: Identity) -> Answer {
-    ok(&me_of(&server, &who).await?)
+pub(crate) async fn me(State(server): State<Server>, who: Identity) -> HandlerResult {
+    json_ok(&me_of(&server, &who).await?)
 }
 
 /// Who someone is and what they may do.
@@ -88,10 +98,10 @@ pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreEr
 pub(crate) async fn password(
     State(server): State<Server>,
     who: Identity,
-    Body(body): Body<PasswordBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<PasswordBody>,
+) -> HandlerResult {
     change_password(&server, &who, body).await?;
-    done()
+    no_content()
 }
 
 /// Changes someone's own password, which ends all their sessions.
@@ -121,7 +131,7 @@ pub(crate) async fn change_password(
     let mut writing = server.store().write_account(&who.account_id).await?;
     counted.undo(&mut writing).await?;
     writing.user_set_password(&who.user_id, &hash, false).await?;
-    writing.audit(record::entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
+    writing.audit(record::audit_entry(&who.actor(), "auth.password", ("user", &who.email), json!({}), now()));
     server.commit(writing).await?;
     Ok(())
 }

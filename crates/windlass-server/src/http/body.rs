@@ -11,7 +11,7 @@ const MAX_BODY: usize = 1024 * 1024;
 
 /// How much more of a body that is too large is read all the same. Whoever is cut off while sending sees a broken
 /// connection and never the reason.
-const READ_ON: usize = 15 * MAX_BODY;
+const MAX_DRAINED_BYTES: usize = 15 * MAX_BODY;
 
 /// The whole body.
 pub(crate) async fn read_whole(body: Body) -> Result<Bytes, Refusal> {
@@ -29,7 +29,7 @@ pub(super) async fn read_reserving(
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| unreadable(&error))?;
         length += chunk.len();
-        if length > limit + READ_ON {
+        if length > limit + MAX_DRAINED_BYTES {
             break;
         }
         if length <= limit {

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
-use windlass_control::refusal::{Record, Refusal, RefusalKind};
+use windlass_control::refusal::{AuditRecording, Refusal, RefusalKind};
 use windlass_oidc::error::{Fault, OidcError};
 
 use crate::auth::error::LoginError;
 use crate::auth::identity::AuthError;
 use crate::auth::sso::SsoError;
-use crate::limits::stream_places::TooManyStreams;
+use crate::limits::stream_slots::TooManyStreams;
 
 /// A refusal as an answer.
 #[derive(Debug)]
@@ -55,27 +55,27 @@ impl IntoResponse for HttpError {
             response.headers_mut().insert(header::RETRY_AFTER, value);
         }
         let record = self.0.record();
-        response.extensions_mut().insert(Told { error: self.0.into_body(), record });
+        response.extensions_mut().insert(ErrorResponse { error: self.0.into_body(), record });
         response
     }
 }
 
-/// What an answer says went wrong, until [`worded`] makes its body of it.
+/// What an answer says went wrong, until [`render_error`] makes its body of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct ErrorResponse {
     pub(crate) error: ErrorBody,
-    pub(crate) record: Record,
+    pub(crate) record: AuditRecording,
 }
 
 /// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
 /// nothing or something else, gets a body that does.
-pub(crate) fn worded(mut response: Response, request_id: &str) -> Response {
+pub(crate) fn render_error(mut response: Response, request_id: &str) -> Response {
     let status = response.status();
-    let told = response.extensions_mut().remove::<Told>();
+    let told = response.extensions_mut().remove::<ErrorResponse>();
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
-    let mut error = told.map_or_else(|| unspoken(status), |told| told.error);
+    let mut error = told.map_or_else(|| default_error(status), |told| told.error);
     error.request_id = request_id.to_owned();
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -88,7 +88,7 @@ pub(crate) fn worded(mut response: Response, request_id: &str) -> Response {
 }
 
 /// What to say for an answer that says nothing itself.
-pub(crate) fn unspoken(status: StatusCode) -> ErrorBody {
+pub(crate) fn default_error(status: StatusCode) -> ErrorBody {
     let (code, message, help) = match status {
         StatusCode::GATEWAY_TIMEOUT => ("timeout", "it took too long", "try again"),
         _ if status.is_server_error() => {
@@ -167,7 +167,7 @@ impl From<LoginError> for Refusal {
 
 /// Why someone could not sign in through the provider, as the person in front of the browser is told.
 pub(crate) fn refusal_of_provider(error: &OidcError) -> Refusal {
-    let told = error.told();
+    let told = error.user_facing();
     let kind = match told.fault {
         Fault::Person => RefusalKind::Forbidden,
         Fault::Provider => RefusalKind::Unavailable,

@@ -11,7 +11,7 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use futures_util::stream;
 use serde::Deserialize;
 use windlass_api::permission::Permission;
-use windlass_control::ask::event::{EventChoice, info, load_page, number};
+use windlass_control::ask::event::{EventFilterQuery, info, load_page, number};
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
 use windlass_core::event::Event;
@@ -19,8 +19,8 @@ use windlass_store::{EventFilter, EventOrder};
 
 use crate::auth::identity::identify;
 use crate::http::page_text::PageQueryText;
-use crate::http::request::{Answer, Query, header_text, ok};
-use crate::limits::stream_places::StreamPlace;
+use crate::http::request::{HandlerResult, QueryParams, header_text, json_ok};
+use crate::limits::stream_slots::EventStreamSlot;
 use crate::state::Server;
 
 /// Events read at a time for a stream.
@@ -30,12 +30,12 @@ const AT_ONCE: usize = 100;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
-pub(crate) struct ListQuery {
+pub(crate) struct EventsQuery {
     #[serde(flatten)]
     page: PageQueryText,
     after: Option<String>,
     #[serde(flatten)]
-    choice: EventChoice,
+    choice: EventFilterQuery,
 }
 
 #[derive(Deserialize)]
@@ -47,17 +47,17 @@ pub(crate) struct FollowQuery {
 pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<EventsQuery>,
+) -> HandlerResult {
     let page = query.page.read()?;
     let after = query.after.as_deref().map(number).transpose()?;
     let mut reading = server.store().read().await?;
-    ok(&load_page(&mut reading, &who, query.choice, after, &page).await?)
+    json_ok(&load_page(&mut reading, &who, query.choice, after, &page).await?)
 }
 
 /// A listener and how far they have heard.
-struct Listener {
-    _place: StreamPlace,
+struct EventListener {
+    _place: EventStreamSlot,
     server: Server,
     who: Identity,
     authorization: Option<String>,
@@ -72,10 +72,11 @@ pub(crate) async fn stream(
     State(server): State<Server>,
     who: Identity,
     headers: HeaderMap,
-    Query(query): Query<FollowQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<FollowQuery>,
+) -> HandlerResult {
     let authorization = header_text(&headers, "authorization").map(str::to_owned);
-    let following = Following { after: after_of(&headers, query.after)?, kind: query.kind, tell: told };
+    let following =
+        FollowRequest { after: after_of(&headers, query.after)?, kind: query.kind, tell: sse_event };
     follow(server, who, authorization, following).await
 }
 
@@ -86,7 +87,7 @@ pub(crate) fn after_of(headers: &HeaderMap, asked: Option<i64>) -> Result<Option
 }
 
 /// What a listener wants to hear.
-pub(crate) struct Following {
+pub(crate) struct FollowRequest {
     /// From after this event on; from now on if none is named.
     pub(crate) after: Option<i64>,
     /// Only of this kind.
@@ -100,8 +101,8 @@ pub(crate) async fn follow(
     server: Server,
     who: Identity,
     authorization: Option<String>,
-    following: Following,
-) -> Answer {
+    following: FollowRequest,
+) -> HandlerResult {
     let place = server.stream_places().take(&who.user_id)?;
     let mut reading = server.store().read().await?;
     let after = match following.after {
@@ -109,7 +110,7 @@ pub(crate) async fn follow(
         None => reading.last_event(&who.account_id).await?,
     };
     drop(reading);
-    let listener = Listener {
+    let listener = EventListener {
         _place: place,
         authorization,
         filter: EventFilter { kind: following.kind, ..EventFilter::default() },
@@ -127,13 +128,13 @@ pub(crate) async fn follow(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-fn told(event: Event) -> SseEvent {
+fn sse_event(event: Event) -> SseEvent {
     let (seq, kind) = (event.seq, event.kind.clone());
     let data = serde_json::to_string(&info(event)).unwrap_or_default();
     SseEvent::default().id(seq.to_string()).event(kind).data(data)
 }
 
-impl Listener {
+impl EventListener {
     /// The next event; none when the listener may not hear more.
     async fn next(&mut self) -> Option<Event> {
         loop {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode};
@@ -16,25 +16,26 @@ use windlass_api::endpoint::{Access, Operation, TOOLS_HEADER, endpoints};
 use windlass_api::permission::Permission;
 use windlass_control::caller::Identity;
 use windlass_control::clock::now;
-use windlass_control::refusal::{Record, Refusal, RefusalKind};
+use windlass_control::refusal::{AuditRecording, Refusal, RefusalKind};
 use windlass_control::spans::SPANS;
 use windlass_control::{metrics, record};
+use windlass_core::inbound::forwarded::HttpScheme;
 use windlass_store::{AuditEntry, Outcome, new_id};
 
 use crate::auth::identity::identify;
-use crate::connections::exchange::Exchange;
-use crate::http::error::{HttpError, Told, status_of, worded};
+use crate::connections::exchange::ActiveRequest;
+use crate::http::error::{ErrorResponse, HttpError, render_error, status_of};
 use crate::http::origin;
 use crate::http::request::header_text;
 use crate::state::Server;
 use crate::telemetry::{continue_trace, rename};
 
 /// Who may use which route.
-static RULES: LazyLock<BTreeMap<(&'static str, String), Rule>> = LazyLock::new(|| {
+static RULES: LazyLock<BTreeMap<(&'static str, String), RouteRule>> = LazyLock::new(|| {
     endpoints()
         .into_iter()
         .map(|endpoint| {
-            let rule = Rule { access: endpoint.access, operation: endpoint.operation };
+            let rule = RouteRule { access: endpoint.access, operation: endpoint.operation };
             ((endpoint.method.as_str(), endpoint.path), rule)
         })
         .collect()
@@ -42,7 +43,7 @@ static RULES: LazyLock<BTreeMap<(&'static str, String), Rule>> = LazyLock::new(|
 
 /// What the endpoint table says about a route.
 #[derive(Clone, Copy)]
-struct Rule {
+struct RouteRule {
     access: Access,
     operation: Operation,
 }
@@ -56,7 +57,11 @@ const KNOWN_METHODS: [Method; 7] =
 pub(crate) struct RequestId(pub(crate) String);
 
 /// Gives a request its id, measures and logs it.
-pub(crate) async fn surround(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn trace_and_log(
+    State(server): State<Server>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begun = Instant::now();
     let id = header_text(request.headers(), "x-request-id")
         .filter(|id| {
@@ -75,12 +80,22 @@ pub(crate) async fn surround(State(server): State<Server>, mut request: Request,
     let route =
         response.extensions().get::<Route>().map_or_else(|| "unmatched".to_owned(), |route| route.0.clone());
     note_answer(&span, &method, &route, response.status());
-    let who = response.extensions().get::<Who>().map(|who| who.0.clone()).unwrap_or_default();
+    let who = response.extensions().get::<LoggedCaller>().map(|who| who.0.clone()).unwrap_or_default();
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert("x-request-id", value);
     }
-    protect(&mut response, server.config().tls.is_some());
-    log(&method, &path, &route, response.status(), begun, &id, &address, &who);
+    add_security_headers(&mut response, server.config().scheme());
+    let status = response.status();
+    let line = AccessLine {
+        method: &method,
+        path: &path,
+        route: &route,
+        status,
+        id: &id,
+        address: &address,
+        who: &who,
+    };
+    line.log(begun.elapsed());
     response
 }
 
@@ -91,7 +106,7 @@ fn span_of(request: &Request, id: &str) -> Span {
         "request",
         otel.kind = "server",
         otel.status_code = Empty,
-        http.request.method = word_of(request.method()),
+        http.request.method = method_label(request.method()),
         http.route = Empty,
         http.response.status_code = Empty,
         windlass.request_id = id,
@@ -104,7 +119,7 @@ fn note_answer(span: &Span, method: &Method, route: &str, status: StatusCode) {
     if span.is_disabled() {
         return;
     }
-    rename(span, format!("{} {route}", word_of(method)));
+    rename(span, format!("{} {route}", method_label(method)));
     span.record("http.route", route);
     span.record("http.response.status_code", status.as_u16());
     if status.is_server_error() {
@@ -113,15 +128,15 @@ fn note_answer(span: &Span, method: &Method, route: &str, status: StatusCode) {
 }
 
 /// Says what went wrong in the one shape that errors have.
-pub(crate) async fn word_errors(request: Request, next: Next) -> Response {
+pub(crate) async fn render_errors(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
-    worded(next.run(request).await, &id)
+    render_error(next.run(request).await, &id)
 }
 
 /// Nothing here is a page, a script or something to keep; and what came over our own TLS shall always come that way.
-fn protect(response: &mut Response, is_tls: bool) {
+fn add_security_headers(response: &mut Response, ours: HttpScheme) {
     let headers = response.headers_mut();
-    if is_tls {
+    if ours == HttpScheme::Https {
         headers.insert("strict-transport-security", HeaderValue::from_static("max-age=31536000"));
     }
     for (name, value) in [
@@ -135,32 +150,35 @@ fn protect(response: &mut Response, is_tls: bool) {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a log line has these columns")]
-fn log(
-    method: &Method,
-    path: &str,
-    route: &str,
+/// The columns of a line in the access log.
+struct AccessLine<'l> {
+    method: &'l Method,
+    path: &'l str,
+    route: &'l str,
     status: StatusCode,
-    begun: Instant,
-    id: &str,
-    address: &str,
-    who: &str,
-) {
-    let took = begun.elapsed();
-    metrics::request(word_of(method), route, status.as_u16(), took);
-    let millis = took.as_secs_f64() * 1000.0;
-    match status.is_server_error() {
-        true => {
-            tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
-        }
-        false => {
-            tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
+    id: &'l str,
+    address: &'l str,
+    who: &'l str,
+}
+
+impl AccessLine<'_> {
+    fn log(&self, took: Duration) {
+        let AccessLine { method, path, route, status, id, address, who } = *self;
+        metrics::request(method_label(method), route, status.as_u16(), took);
+        let millis = took.as_secs_f64() * 1000.0;
+        match status.is_server_error() {
+            true => {
+                tracing::error!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
+            }
+            false => {
+                tracing::info!(target: "access", %method, path, status = status.as_u16(), ms = millis, request = id, address, who);
+            }
         }
     }
 }
 
 /// A method that someone made up must not make a new series.
-fn word_of(method: &Method) -> &'static str {
+fn method_label(method: &Method) -> &'static str {
     match KNOWN_METHODS.iter().find(|known| *known == method) {
         Some(known) => known.as_str(),
         None => "other",
@@ -173,7 +191,7 @@ pub(crate) struct Route(pub(crate) String);
 
 /// Who asked, for the log.
 #[derive(Clone)]
-pub(crate) struct Who(pub(crate) String);
+pub(crate) struct LoggedCaller(pub(crate) String);
 
 /// Lets a request through only if the endpoint table says so.
 pub(crate) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
@@ -185,11 +203,11 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
     let rule = method.and_then(|method| RULES.get(&(method, route.clone())).copied());
     let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut who = String::new();
-    let asked = Asked::of(&request, &request_id);
+    let asked = AccessRequest::of(&request, &request_id);
     let checked = match rule {
         // A route that is not in the table is nobody's.
         None => Err(Refusal::not_found()),
-        Some(Rule { access: Access::Public, .. }) => Ok(None),
+        Some(RouteRule { access: Access::Public, .. }) => Ok(None),
         Some(rule) => check(&server, &asked, rule).await.map(Some),
     };
     let mut response = match checked {
@@ -203,7 +221,7 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
                 identity.permissions.remove(&Permission::GitopsApprove);
             }
             who = identity.email.clone();
-            carry_identity(&mut request, identity.clone());
+            attach_identity(&mut request, identity.clone());
             let response = next.run(request).await;
             let refused = refused_inside(&asked, &response);
             match note_refusal(&server, &identity, &asked, refused).await {
@@ -215,13 +233,13 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
         Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(route));
-    response.extensions_mut().insert(Who(who));
+    response.extensions_mut().insert(LoggedCaller(who));
     response
 }
 
 /// Hands on who is asking, and notes that the connection is someone's who is signed in.
-pub(crate) fn carry_identity(request: &mut Request, identity: Identity) {
-    if let Some(exchange) = request.extensions().get::<Arc<Exchange>>() {
+pub(crate) fn attach_identity(request: &mut Request, identity: Identity) {
+    if let Some(exchange) = request.extensions().get::<Arc<ActiveRequest>>() {
         exchange.signed_in();
     }
     request.extensions_mut().insert(identity);
@@ -233,7 +251,7 @@ pub(crate) fn has_nul(request: &Request) -> bool {
 }
 
 /// What of a request decides whether it is allowed.
-pub(crate) struct Asked {
+pub(crate) struct AccessRequest {
     pub(crate) authorization: Option<String>,
     pub(crate) address: String,
     pub(crate) request_id: String,
@@ -241,9 +259,9 @@ pub(crate) struct Asked {
     pub(crate) path: String,
 }
 
-impl Asked {
-    pub(crate) fn of(request: &Request, request_id: &str) -> Asked {
-        Asked {
+impl AccessRequest {
+    pub(crate) fn of(request: &Request, request_id: &str) -> AccessRequest {
+        AccessRequest {
             authorization: header_text(request.headers(), "authorization").map(str::to_owned),
             address: origin::address_of(request),
             request_id: request_id.to_owned(),
@@ -257,11 +275,11 @@ impl Asked {
     }
 }
 
-async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, Refusal> {
+async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Result<Identity, Refusal> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
-    let refused = password_first(&identity, &asked.path)
-        .or_else(|| person_only(&identity, rule.operation))
+    let refused = require_own_password(&identity, &asked.path)
+        .or_else(|| reject_token(&identity, rule.operation))
         .or_else(|| refusal_of(&identity, rule.access));
     if let Some(error) = refused {
         if asked.changes_something() {
@@ -275,7 +293,7 @@ async fn check(server: &Server, asked: &Asked, rule: Rule) -> Result<Identity, R
 /// What someone with a one-time password may still do.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
-fn password_first(identity: &Identity, path: &str) -> Option<Refusal> {
+fn require_own_password(identity: &Identity, path: &str) -> Option<Refusal> {
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&path) {
         let help = "POST /api/v1/auth/password, or `windlass login`";
         return Some(Refusal::new(
@@ -289,13 +307,14 @@ fn password_first(identity: &Identity, path: &str) -> Option<Refusal> {
 }
 
 /// Why a machine may not do what only people may.
-fn person_only(identity: &Identity, operation: Operation) -> Option<Refusal> {
-    let what = operation.only_for_people().filter(|_| identity.token.is_some())?;
+fn reject_token(identity: &Identity, operation: Operation) -> Option<Refusal> {
+    let what = operation.forbidden_for_tokens().filter(|_| identity.token.is_some())?;
     let message = format!("a token cannot {what}: sign in as a person");
     Some(Refusal::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
 }
 
-/// Why someone may not; nothing if they may. The one place that asks, for the API and for pages.
+/// Why someone may not; nothing if they may. Asked before every operation and every page. What needs a second permission
+/// because of what was sent, such as an export with secrets, asks for that itself.
 pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<Refusal> {
     match access {
         Access::Public | Access::SignedIn => None,
@@ -321,8 +340,9 @@ const REFUSALS: [StatusCode; 4] = [
 ];
 
 /// Status and code of a change that was refused further in, unless that is on the record already.
-fn refused_inside(asked: &Asked, response: &Response) -> Option<(StatusCode, String)> {
-    let told = response.extensions().get::<Told>().filter(|told| told.record == Record::Due)?;
+fn refused_inside(asked: &AccessRequest, response: &Response) -> Option<(StatusCode, String)> {
+    let told =
+        response.extensions().get::<ErrorResponse>().filter(|told| told.record == AuditRecording::Due)?;
     let is_refusal = asked.changes_something() && REFUSALS.contains(&response.status());
     is_refusal.then(|| (response.status(), told.error.code.clone()))
 }
@@ -330,7 +350,7 @@ fn refused_inside(asked: &Asked, response: &Response) -> Option<(StatusCode, Str
 async fn note_refusal(
     server: &Server,
     identity: &Identity,
-    asked: &Asked,
+    asked: &AccessRequest,
     refused: Option<(StatusCode, String)>,
 ) -> Result<(), Refusal> {
     match refused {
@@ -343,7 +363,7 @@ async fn note_refusal(
 pub(crate) async fn record_refusal(
     server: &Server,
     identity: &Identity,
-    asked: &Asked,
+    asked: &AccessRequest,
     (status, code): (StatusCode, &str),
 ) -> Result<(), Refusal> {
     let mut writing = server.store().write_account(&identity.account_id).await?;
@@ -351,7 +371,7 @@ pub(crate) async fn record_refusal(
     let detail = json!({"method": asked.method.as_str(), "status": status.as_u16(), "code": code});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::entry(&identity.actor(), "request", ("path", &target), detail, now())
+        ..record::audit_entry(&identity.actor(), "request", ("path", &target), detail, now())
     });
     server.commit(writing).await?;
     Ok(())

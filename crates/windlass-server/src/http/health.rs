@@ -3,19 +3,19 @@
 use axum::extract::State;
 use axum::response::IntoResponse as _;
 use serde_json::json;
-use windlass_control::metrics::gathered_numbers;
+use windlass_control::metrics::render_metrics;
 use windlass_control::refusal::{Refusal, RefusalKind};
 
-use crate::http::request::{Answer, ok};
+use crate::http::request::{HandlerResult, json_ok};
 use crate::state::Server;
 
-pub(crate) async fn health() -> Answer {
-    ok(&json!({"status": "alive"}))
+pub(crate) async fn health() -> HandlerResult {
+    json_ok(&json!({"status": "alive"}))
 }
 
 /// Anyone may ask this: which part is not ready is told, and why is for the log.
-pub(crate) async fn ready(State(server): State<Server>) -> Answer {
-    let mut parts: Vec<&'static str> = server.troubles().keys().copied().collect();
+pub(crate) async fn ready(State(server): State<Server>) -> HandlerResult {
+    let mut parts: Vec<&'static str> = server.problems().keys().copied().collect();
     if let Err(error) = ask_database(&server).await {
         tracing::error!(%error, "the database does not answer");
         parts.push("database");
@@ -24,7 +24,7 @@ pub(crate) async fn ready(State(server): State<Server>) -> Answer {
         parts.push("server, which is stopping");
     }
     if parts.is_empty() {
-        return ok(&json!({"status": "ready"}));
+        return json_ok(&json!({"status": "ready"}));
     }
     let message = format!("not ready: {}", parts.join(", "));
     let help = "the server's log says why; it goes on by itself once this is mended";
@@ -35,20 +35,20 @@ async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError>
     server.store().read().await?.users_count().await.map(drop)
 }
 
-pub(crate) async fn metrics() -> Answer {
-    let text = gathered_numbers();
+pub(crate) async fn metrics() -> HandlerResult {
+    let text = render_metrics();
     Ok(([("content-type", "text/plain; version=0.0.4")], text).into_response())
 }
 
-pub(crate) async fn openapi() -> Answer {
-    ok(&windlass_api::openapi::document())
+pub(crate) async fn openapi() -> HandlerResult {
+    json_ok(&windlass_api::openapi::document())
 }
 
-pub(crate) async fn nowhere() -> Answer {
+pub(crate) async fn route_not_found() -> HandlerResult {
     Err(Refusal::not_found().into())
 }
 
-pub(crate) async fn wrong_method() -> Answer {
+pub(crate) async fn wrong_method() -> HandlerResult {
     let message = "this cannot be done here";
     Err(Refusal::new(RefusalKind::WrongMethod, "method-not-allowed", message, "see /api/openapi.json").into())
 }

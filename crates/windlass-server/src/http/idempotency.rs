@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use windlass_control::caller::Identity;
 use windlass_control::clock::now;
 use windlass_control::crash::crash_point;
-use windlass_control::idempotency::Once;
+use windlass_control::idempotency::IdempotentRequest;
 use windlass_control::refusal::Refusal;
 use windlass_core::digest::Digest;
 use windlass_store::{Answer, KeyedRequest};
@@ -28,16 +28,16 @@ fn holds_secret(path: &str) -> bool {
 }
 
 /// Requests under way, by account and key.
-static UNDER_WAY: LazyLock<Mutex<BTreeSet<(String, String)>>> = LazyLock::new(Mutex::default);
+static IN_PROGRESS: LazyLock<Mutex<BTreeSet<(String, String)>>> = LazyLock::new(Mutex::default);
 
 fn under_way() -> MutexGuard<'static, BTreeSet<(String, String)>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+    IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Holds a key while its request is under way.
-struct Held((String, String));
+struct HeldKey((String, String));
 
-impl Drop for Held {
+impl Drop for HeldKey {
     fn drop(&mut self) {
         under_way().remove(&self.0);
     }
@@ -69,18 +69,19 @@ async fn answer(
 ) -> Result<Response, Refusal> {
     let held = (identity.account_id.clone(), key.clone());
     if !under_way().insert(held.clone()) {
-        return Err(Refusal::under_way());
+        return Err(Refusal::already_in_progress());
     }
-    let held = Held(held);
+    let held = HeldKey(held);
     let (parts, body) = request.into_parts();
     let bytes = read_whole(body).await?;
     let path = parts.uri.to_string();
     let digest = Digest::of_parts([identity.user_id.as_bytes(), path.as_bytes(), &bytes]).to_string();
     let known = server.store().read().await?.request(&identity.account_id, &key).await?;
     if let Some(known) = known {
-        return again(known, &digest, &path);
+        return repeated_request(known, &digest, &path);
     }
-    let work = Work { server: server.clone(), account_id: identity.account_id.clone(), key, digest, path };
+    let work =
+        KeyedWork { server: server.clone(), account_id: identity.account_id.clone(), key, digest, path };
     let request = Request::from_parts(parts, Body::from(bytes));
     // Brought to its end even if whoever asked goes away: they will ask again, and must find an answer.
     let task = tokio::spawn(async move {
@@ -89,19 +90,19 @@ async fn answer(
     });
     task.await.unwrap_or_else(|ended| match ended.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
-        Err(_) => Err(lost()),
+        Err(_) => Err(unknown_outcome()),
     })
 }
 
 /// What to say to a request whose key is known.
-fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Refusal> {
+fn repeated_request(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Refusal> {
     if known.digest != digest {
         let message = "this Idempotency-Key was used for another request";
         let help = "use a new key for each request";
         return Err(Refusal::unprocessable("idempotency-reused", message, help));
     }
     match known.answer {
-        None => Err(lost()),
+        None => Err(unknown_outcome()),
         Some(_) if holds_secret(path) => {
             let message = "this was done, and its answer held a secret that is shown once";
             Err(Refusal::conflict("idempotency-shown-once", message, "take it back and make another"))
@@ -111,14 +112,14 @@ fn again(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Refu
 }
 
 /// The server died, or stopped, before it could answer; or another replica is about to.
-fn lost() -> Refusal {
+fn unknown_outcome() -> Refusal {
     let message = "a request with this key was carried out, at least in part, and its answer is not known";
     let help = "look at what is there; for what is missing, ask again with a new key";
     Refusal::conflict("request-in-doubt", message, help)
 }
 
 /// A request that nobody carried out yet.
-struct Work {
+struct KeyedWork {
     server: Server,
     account_id: String,
     key: String,
@@ -126,9 +127,9 @@ struct Work {
     path: String,
 }
 
-impl Work {
+impl KeyedWork {
     async fn carry_out(self, request: Request, next: Next) -> Result<Response, Refusal> {
-        let once = Once::new(&self.account_id, &self.key, &self.digest);
+        let once = IdempotentRequest::new(&self.account_id, &self.key, &self.digest);
         let response = once.carry_out(next.run(request)).await;
         crash_point("request.done");
         let status = response.status();
@@ -147,7 +148,7 @@ impl Work {
     /// Keeps an answer for those who ask again.
     async fn remember(self, response: Response) -> Result<Response, Refusal> {
         let (parts, body) = response.into_parts();
-        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| lost())?;
+        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| unknown_outcome())?;
         // Secrets that are shown once are not kept: such an answer cannot be given again.
         let body = match holds_secret(&self.path) {
             true => String::new(),

@@ -6,26 +6,26 @@ use std::net::{IpAddr, Ipv6Addr};
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
-use windlass_core::inbound::forwarded::{ForwardedHeaders, Scheme, origin_of};
+use windlass_core::inbound::forwarded::{ForwardedHeaders, HttpScheme, origin_of};
 
-use crate::connections::Peer;
+use crate::connections::PeerAddress;
 use crate::state::Server;
 
 /// Where a request comes from.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct ClientOrigin {
     /// The client's address, as far as proxies are trusted to tell it.
     pub(crate) address: String,
     /// How the client came.
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: HttpScheme,
 }
 
 /// Where a request comes from. One that tools make on behalf of another has its origin already.
-pub(super) fn of(server: &Server, request: &Request) -> Origin {
-    if let Some(known) = request.extensions().get::<Origin>() {
+pub(super) fn of(server: &Server, request: &Request) -> ClientOrigin {
+    if let Some(known) = request.extensions().get::<ClientOrigin>() {
         return known.clone();
     }
-    let peer = request.extensions().get::<Peer>();
+    let peer = request.extensions().get::<PeerAddress>();
     let address = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.address.ip());
     let headers = forwarded_headers(request.headers());
     let trusted = &server.config().trusted_proxies;
@@ -33,26 +33,26 @@ pub(super) fn of(server: &Server, request: &Request) -> Origin {
     if !headers.is_empty() && !trusted.contains(address) {
         server.warn_of_untrusted_proxy(address);
     }
-    let scheme = found.scheme.or(peer.map(|peer| peer.scheme)).unwrap_or(Scheme::Http);
-    Origin { address: found.address.to_string(), scheme }
+    let scheme = found.scheme.or(peer.map(|peer| peer.scheme)).unwrap_or(HttpScheme::Http);
+    ClientOrigin { address: found.address.to_string(), scheme }
 }
 
 /// The address a request comes from.
 pub(crate) fn address_of(request: &Request) -> String {
-    request.extensions().get::<Origin>().map(|origin| origin.address.clone()).unwrap_or_default()
+    request.extensions().get::<ClientOrigin>().map(|origin| origin.address.clone()).unwrap_or_default()
 }
 
 /// How a client came, as far as browsers and links are concerned: over TLS if the operator, our own TLS or a trusted proxy
 /// says so.
-pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> Scheme {
+pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> HttpScheme {
     let config = server.config();
     let is_public = config.control.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
-    let is_https = extensions.get::<Origin>().is_some_and(|origin| origin.scheme == Scheme::Https);
-    if is_public || config.tls.is_some() || is_https { Scheme::Https } else { Scheme::Http }
+    let is_https = extensions.get::<ClientOrigin>().is_some_and(|origin| origin.scheme == HttpScheme::Https);
+    if is_public || config.tls.is_some() || is_https { HttpScheme::Https } else { HttpScheme::Http }
 }
 
 /// How a client came, for handlers.
-pub(crate) struct ClientScheme(pub(crate) Scheme);
+pub(crate) struct ClientScheme(pub(crate) HttpScheme);
 
 impl FromRequestParts<Server> for ClientScheme {
     type Rejection = Infallible;

@@ -2,22 +2,22 @@
 
 use axum::extract::{Path, State};
 use windlass_api::types::{ApproveSetBody, ApprovedSet, ConfirmFailureBody, RunEnvelope};
-use windlass_control::ask::plan_set::{self, Destroys, SetReview};
+use windlass_control::ask::plan_set::{self, DestroyConfirmation, ReviewedSet};
 use windlass_control::ask::run::{confirm_failure, show};
 use windlass_control::caller::Identity;
 use windlass_control::control::Control;
 use windlass_control::refusal::Refusal;
 
-use crate::http::request::{Answer, Body, ok};
+use crate::http::request::{HandlerResult, JsonBody, json_ok};
 use crate::state::Server;
 
 pub(crate) async fn approve(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Body(body): Body<ApproveSetBody>,
-) -> Answer {
-    ok(&approve_set(&server, &who, &id, &body).await?)
+    JsonBody(body): JsonBody<ApproveSetBody>,
+) -> HandlerResult {
+    json_ok(&approve_set(&server, &who, &id, &body).await?)
 }
 
 /// Approves a set of a run's plan.
@@ -27,8 +27,12 @@ pub(crate) async fn approve_set(
     run_id: &str,
     body: &ApproveSetBody,
 ) -> Result<ApprovedSet, Refusal> {
-    let destroys = if body.include_destroys { Destroys::Meant } else { Destroys::NotMentioned };
-    let review = SetReview { digest: &body.digest, destroys, reason: body.reason.as_deref() };
+    let destroys = if body.include_destroys {
+        DestroyConfirmation::Confirmed
+    } else {
+        DestroyConfirmation::NotConfirmed
+    };
+    let review = ReviewedSet { digest: &body.digest, destroys, reason: body.reason.as_deref() };
     Ok(plan_set::approve_set(server, who, run_id, review).await?)
 }
 
@@ -36,8 +40,8 @@ pub(crate) async fn confirm_failure(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Body(body): Body<ConfirmFailureBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<ConfirmFailureBody>,
+) -> HandlerResult {
     confirm_failure::confirm_failure(&server, &who, &id, body.reason.as_deref()).await?;
-    ok(&RunEnvelope { sync_run: show::load(&server, &who, &id, 0).await? })
+    json_ok(&RunEnvelope { sync_run: show::load(&server, &who, &id, 0).await? })
 }

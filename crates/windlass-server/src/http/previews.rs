@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewList};
-use windlass_control::ask::preview::{LISTED, load, load_list, make};
+use windlass_control::ask::preview::{LISTED, create_preview, load, load_list};
 use windlass_control::ask::repository::find::find;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::{Refusal, RefusalKind};
 
 use crate::http::body::read_reserving;
-use crate::http::request::{Answer, created, ok, read_json};
+use crate::http::request::{HandlerResult, json_created, json_ok, read_json};
 use crate::state::Server;
 
 /// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
@@ -24,7 +24,7 @@ pub(crate) async fn create(
     who: Identity,
     Path(id): Path<String>,
     request: Request,
-) -> Answer {
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
     drop(reading);
@@ -32,10 +32,10 @@ pub(crate) async fn create(
     let reading = read_reserving(request.into_body(), MAX_BODY, |bytes| Ok(held.take(bytes)?));
     let bytes = tokio::time::timeout(BODY_WITHIN, reading).await.map_err(|_| too_slow())??;
     // Once it is here: whoever sends slowly keeps nobody waiting.
-    let turn = server.preview_turns().take(&who.account_id).await?;
+    let turn = server.preview_permits().take(&who.account_id).await?;
     let body: PreviewBody = read_json(&bytes)?;
     drop((bytes, held));
-    created(&PreviewEnvelope { preview: make(&server, &who, repository, body, turn).await? })
+    json_created(&PreviewEnvelope { preview: create_preview(&server, &who, repository, body, turn).await? })
 }
 
 fn too_slow() -> Refusal {
@@ -43,22 +43,26 @@ fn too_slow() -> Refusal {
     Refusal::new(RefusalKind::TooSlow, "too-slow", "the body took more than a minute to come", help)
 }
 
-pub(crate) async fn list(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn list(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
-    ok(&PreviewList { previews: load_list(&mut reading, &repository, LISTED).await? })
+    json_ok(&PreviewList { previews: load_list(&mut reading, &repository, LISTED).await? })
 }
 
 pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
     Path((id, preview_id)): Path<(String, String)>,
-) -> Answer {
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
     let preview = load(&mut reading, &who, &preview_id).await?;
     match preview.repository_id == repository.id {
-        true => ok(&PreviewEnvelope { preview }),
+        true => json_ok(&PreviewEnvelope { preview }),
         false => Err(Refusal::not_found().into()),
     }
 }

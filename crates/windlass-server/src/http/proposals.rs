@@ -3,38 +3,38 @@
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_api::types::{ApproveBody, BatchBody, EditBody, ProposalEnvelope, ProposalList, RejectBody};
-use windlass_control::ask::proposal::approve::{self, Reviewed};
+use windlass_control::ask::proposal::approve::{self, ReviewedProposal};
 use windlass_control::ask::proposal::batch::decide_all;
 use windlass_control::ask::proposal::edit;
-use windlass_control::ask::proposal::list::{Choice, describe, filter_of, load};
-use windlass_control::ask::proposal::reject::{self, Rejection};
+use windlass_control::ask::proposal::list::{ProposalQuery, describe, filter_of, load};
+use windlass_control::ask::proposal::reject::{self, RejectRequest};
 use windlass_control::ask::proposal::wait::wait_until_applied;
 use windlass_control::caller::Identity;
 use windlass_control::control::Control;
 use windlass_control::page::{IfMatch, cut, read_id};
 
 use crate::http::page_text::PageQueryText;
-use crate::http::request::{Answer, Body, Query, ok, tagged};
+use crate::http::request::{HandlerResult, JsonBody, QueryParams, json_ok, with_etag};
 use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(crate) struct ListQuery {
+pub(crate) struct ProposalsQuery {
     #[serde(flatten)]
     page: PageQueryText,
     #[serde(flatten)]
-    choice: Choice,
+    choice: ProposalQuery,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct WaitQuery {
+pub(crate) struct ApplyWaitQuery {
     wait: Option<u64>,
 }
 
 pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<ProposalsQuery>,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let filter = filter_of(&mut reading, &who, &query.choice).await?;
     let page = query.page.read()?;
@@ -43,16 +43,20 @@ pub(crate) async fn list(
     let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
     let proposals = describe(&mut reading, &who, &found).await?;
-    ok(&ProposalList { proposals, meta })
+    json_ok(&ProposalList { proposals, meta })
 }
 
-async fn shown(server: &Control, who: &Identity, id: &str) -> Answer {
+async fn shown(server: &Control, who: &Identity, id: &str) -> HandlerResult {
     let proposal = load(server, who, id).await?;
     let version = proposal.version;
-    tagged(ok(&ProposalEnvelope { proposal }), version)
+    with_etag(json_ok(&ProposalEnvelope { proposal }), version)
 }
 
-pub(crate) async fn show(State(server): State<Server>, who: Identity, Path(id): Path<String>) -> Answer {
+pub(crate) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    Path(id): Path<String>,
+) -> HandlerResult {
     shown(&server, &who, &id).await
 }
 
@@ -60,9 +64,9 @@ pub(crate) async fn approve(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Body(body): Body<ApproveBody>,
-) -> Answer {
-    let reviewed = Reviewed { id: &id, digest: body.digest.as_deref() };
+    JsonBody(body): JsonBody<ApproveBody>,
+) -> HandlerResult {
+    let reviewed = ReviewedProposal { id: &id, digest: body.digest.as_deref() };
     approve::approve(&server, &who, reviewed, body.reason.as_deref()).await?;
     shown(&server, &who, &id).await
 }
@@ -71,9 +75,9 @@ pub(crate) async fn reject(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Body(body): Body<RejectBody>,
-) -> Answer {
-    let rejection = Rejection { reason: body.reason.as_deref(), until_change: body.until_change };
+    JsonBody(body): JsonBody<RejectBody>,
+) -> HandlerResult {
+    let rejection = RejectRequest { reason: body.reason.as_deref(), until_change: body.until_change };
     reject::reject(&server, &who, &id, rejection).await?;
     shown(&server, &who, &id).await
 }
@@ -83,8 +87,8 @@ pub(crate) async fn edit(
     who: Identity,
     Path(id): Path<String>,
     if_match: IfMatch,
-    Body(body): Body<EditBody>,
-) -> Answer {
+    JsonBody(body): JsonBody<EditBody>,
+) -> HandlerResult {
     edit::edit(&server, &who, &id, &body.payload, if_match.0).await?;
     shown(&server, &who, &id).await
 }
@@ -92,17 +96,17 @@ pub(crate) async fn edit(
 pub(crate) async fn batch(
     State(server): State<Server>,
     who: Identity,
-    Body(body): Body<BatchBody>,
-) -> Answer {
-    ok(&decide_all(&server, &who, &body).await?)
+    JsonBody(body): JsonBody<BatchBody>,
+) -> HandlerResult {
+    json_ok(&decide_all(&server, &who, &body).await?)
 }
 
 pub(crate) async fn apply(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Query(query): Query<WaitQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<ApplyWaitQuery>,
+) -> HandlerResult {
     wait_until_applied(&server, &who, &id, query.wait).await?;
     shown(&server, &who, &id).await
 }

@@ -18,7 +18,7 @@ use crate::http::error::HttpError;
 use crate::state::Server;
 
 /// What a handler returns.
-pub(crate) type Answer = Result<Response, HttpError>;
+pub(crate) type HandlerResult = Result<Response, HttpError>;
 
 /// Who is asking, as the middleware found.
 impl FromRequestParts<Server> for Identity {
@@ -30,18 +30,18 @@ impl FromRequestParts<Server> for Identity {
 }
 
 /// A JSON body; none at all is an empty object.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Server> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<Server> for JsonBody<T> {
     type Rejection = HttpError;
 
-    async fn from_request(request: Request, _: &Server) -> Result<Body<T>, HttpError> {
+    async fn from_request(request: Request, _: &Server) -> Result<JsonBody<T>, HttpError> {
         let bytes = read_whole(request.into_body()).await?;
         // Databases differ in what they make of NUL; no text that we keep has one.
         if bytes.windows(NUL.len()).any(|window| window == NUL) {
             return Err(unexpected("it contains a NUL character").into());
         }
-        Ok(Body(read_json(&bytes)?))
+        Ok(JsonBody(read_json(&bytes)?))
     }
 }
 
@@ -72,15 +72,17 @@ fn without_values(error: &serde_json::Error) -> String {
 }
 
 /// What stands behind `?`.
-pub(crate) struct Query<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {
+impl<T: DeserializeOwned> FromRequestParts<Server> for QueryParams<T> {
     type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Query<T>, HttpError> {
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<QueryParams<T>, HttpError> {
         let read = axum::extract::Query::<T>::try_from_uri(&parts.uri);
         let help = "see /api/openapi.json for what can stand behind `?`";
-        Ok(read.map(|query| Query(query.0)).map_err(|error| Refusal::bad_request(error.body_text(), help))?)
+        Ok(read
+            .map(|query| QueryParams(query.0))
+            .map_err(|error| Refusal::bad_request(error.body_text(), help))?)
     }
 }
 
@@ -101,27 +103,27 @@ impl FromRequestParts<Server> for IfMatch {
 }
 
 /// A JSON answer.
-pub(crate) fn ok(body: &impl Serialize) -> Answer {
+pub(crate) fn json_ok(body: &impl Serialize) -> HandlerResult {
     Ok(Json(body).into_response())
 }
 
 /// A JSON answer for something that was made.
-pub(crate) fn created(body: &impl Serialize) -> Answer {
+pub(crate) fn json_created(body: &impl Serialize) -> HandlerResult {
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 
 /// A JSON answer for something that was begun.
-pub(crate) fn json_accepted(body: &impl Serialize) -> Answer {
+pub(crate) fn json_accepted(body: &impl Serialize) -> HandlerResult {
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
 /// An answer without a body.
-pub(crate) fn done() -> Answer {
+pub(crate) fn no_content() -> HandlerResult {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// The same answer with its version.
-pub(crate) fn tagged(answer: Answer, version: i64) -> Answer {
+pub(crate) fn with_etag(answer: HandlerResult, version: i64) -> HandlerResult {
     let mut response = answer?;
     if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
         response.headers_mut().insert(header::ETAG, value);

@@ -6,25 +6,33 @@ use serde::Deserialize;
 use serde_json::Value;
 use windlass_api::noun::Noun;
 use windlass_control::ask::resource::change::{
-    DirectAnswer, Extent, Terms, change_resource, create_resource, remove_resource,
+    DirectAnswer, DirectChangeOptions, UpdateExtent, change_resource, create_resource, remove_resource,
 };
 use windlass_control::caller::Identity;
 use windlass_control::page::IfMatch;
 
 use crate::http::error::HttpError;
-use crate::http::request::{Answer, Body, Query, created, done, json_accepted, ok, tagged};
+use crate::http::request::{
+    HandlerResult, JsonBody, QueryParams, json_accepted, json_created, json_ok, no_content, with_etag,
+};
 use crate::state::Server;
 
-impl FromRequestParts<Server> for Terms {
+impl FromRequestParts<Server> for DirectChangeOptions {
     type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Terms, HttpError> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        server: &Server,
+    ) -> Result<DirectChangeOptions, HttpError> {
         #[derive(Deserialize)]
         struct DirectQuery {
             reason: Option<String>,
         }
-        let Query(query) = Query::<DirectQuery>::from_request_parts(parts, server).await?;
-        Ok(Terms { if_match: IfMatch::from_request_parts(parts, server).await?, reason: query.reason })
+        let QueryParams(query) = QueryParams::<DirectQuery>::from_request_parts(parts, server).await?;
+        Ok(DirectChangeOptions {
+            if_match: IfMatch::from_request_parts(parts, server).await?,
+            reason: query.reason,
+        })
     }
 }
 
@@ -32,26 +40,26 @@ pub(crate) async fn create(
     noun: Noun,
     State(server): State<Server>,
     who: Identity,
-    terms: Terms,
-    Body(body): Body<Value>,
-) -> Answer {
+    terms: DirectChangeOptions,
+    JsonBody(body): JsonBody<Value>,
+) -> HandlerResult {
     match create_resource(&server, &who, noun, &body, terms.reason.as_deref()).await? {
-        DirectAnswer::Made(body, generation) => tagged(created(&body), generation),
+        DirectAnswer::Made(body, generation) => with_etag(json_created(&body), generation),
         DirectAnswer::Waits(waiting) => json_accepted(&waiting),
     }
 }
 
 pub(crate) async fn change(
     noun: Noun,
-    extent: Extent,
+    extent: UpdateExtent,
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    terms: Terms,
-    Body(body): Body<Value>,
-) -> Answer {
+    terms: DirectChangeOptions,
+    JsonBody(body): JsonBody<Value>,
+) -> HandlerResult {
     match change_resource(&server, &who, (noun, &id, extent), &body, &terms).await? {
-        DirectAnswer::Made(body, generation) => tagged(ok(&body), generation),
+        DirectAnswer::Made(body, generation) => with_etag(json_ok(&body), generation),
         DirectAnswer::Waits(waiting) => json_accepted(&waiting),
     }
 }
@@ -61,8 +69,8 @@ pub(crate) async fn remove(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    terms: Terms,
-) -> Answer {
+    terms: DirectChangeOptions,
+) -> HandlerResult {
     let waiting = remove_resource(&server, &who, (noun, &id), &terms).await?;
-    waiting.map_or_else(done, |waiting| json_accepted(&waiting))
+    waiting.map_or_else(no_content, |waiting| json_accepted(&waiting))
 }

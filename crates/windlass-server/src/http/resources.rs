@@ -12,11 +12,11 @@ use windlass_control::refusal::Refusal;
 use windlass_core::resource::Kind;
 
 use crate::http::page_text::PageQueryText;
-use crate::http::request::{Answer, Query, ok, tagged};
+use crate::http::request::{HandlerResult, QueryParams, json_ok, with_etag};
 use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(crate) struct ListQuery {
+pub(crate) struct ResourcesQuery {
     #[serde(flatten)]
     page: PageQueryText,
     q: Option<String>,
@@ -28,7 +28,7 @@ async fn asked_page(
     server: &Control,
     who: &Identity,
     kind: Option<Kind>,
-    query: ListQuery,
+    query: ResourcesQuery,
 ) -> Result<ResourceList, Refusal> {
     let page = query.page.read()?;
     page.limit()?;
@@ -40,24 +40,24 @@ async fn asked_page(
 pub(crate) async fn list_all(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<ResourcesQuery>,
+) -> HandlerResult {
     let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
     let kind = query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?;
-    ok(&asked_page(&server, &who, kind, query).await?)
+    json_ok(&asked_page(&server, &who, kind, query).await?)
 }
 
 pub(crate) async fn list(
     noun: Noun,
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<ResourcesQuery>,
+) -> HandlerResult {
     let found = asked_page(&server, &who, Some(noun.kind()), query).await?;
     let mut body = Map::new();
     body.insert(noun.plural().to_owned(), json!(found.resources));
     body.insert("meta".to_owned(), json!(found.meta));
-    ok(&Value::Object(body))
+    json_ok(&Value::Object(body))
 }
 
 pub(crate) async fn show(
@@ -65,9 +65,9 @@ pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let resource = find(&mut reading, &who, noun.kind(), &id).await?;
     let (body, generation) = shown(&mut reading, &who, noun, &resource.key).await?;
-    tagged(ok(&body), generation)
+    with_etag(json_ok(&body), generation)
 }

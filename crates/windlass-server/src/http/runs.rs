@@ -11,16 +11,16 @@ use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 
 use crate::http::page_text::PageQueryText;
-use crate::http::request::{Answer, Body, Query, json_accepted, ok};
+use crate::http::request::{HandlerResult, JsonBody, QueryParams, json_accepted, json_ok};
 use crate::state::Server;
 
 #[derive(Deserialize)]
-pub(crate) struct WaitQuery {
+pub(crate) struct RunWaitQuery {
     wait: Option<u64>,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct ListQuery {
+pub(crate) struct RunsQuery {
     #[serde(flatten)]
     page: PageQueryText,
     repository: Option<String>,
@@ -30,9 +30,9 @@ pub(crate) async fn sync_now(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Query(query): Query<WaitQuery>,
-    Body(body): Body<SyncBody>,
-) -> Answer {
+    QueryParams(query): QueryParams<RunWaitQuery>,
+    JsonBody(body): JsonBody<SyncBody>,
+) -> HandlerResult {
     let run_id = request_sync(&server, &who, &id, &body).await?;
     let info = load(&server, &who, &run_id, query.wait.unwrap_or(0)).await?;
     json_accepted(&RunEnvelope { sync_run: info })
@@ -42,35 +42,35 @@ pub(crate) async fn list_of_repository(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Query(page): Query<PageQuery>,
-) -> Answer {
+    QueryParams(page): QueryParams<PageQuery>,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
-    ok(&load_page(&mut reading, &who, Some(&repository.id), &page).await?)
+    json_ok(&load_page(&mut reading, &who, Some(&repository.id), &page).await?)
 }
 
 pub(crate) async fn list(
     State(server): State<Server>,
     who: Identity,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<RunsQuery>,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = match &query.repository {
         Some(repository) => Some(find(&mut reading, &who, repository).await?.id),
         None => None,
     };
-    ok(&load_page(&mut reading, &who, repository.as_deref(), &query.page.read()?).await?)
+    json_ok(&load_page(&mut reading, &who, repository.as_deref(), &query.page.read()?).await?)
 }
 
 pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
     Path(id): Path<String>,
-    Query(query): Query<WaitQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<RunWaitQuery>,
+) -> HandlerResult {
     let info = load(&server, &who, &id, query.wait.unwrap_or(0)).await?;
     // By itself as the runbook prints it, and under its name as everything else.
     let mut body = json!(info);
     body["sync_run"] = json!(info);
-    ok(&body)
+    json_ok(&body)
 }

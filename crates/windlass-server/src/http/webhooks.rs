@@ -7,34 +7,35 @@ use windlass_api::types::{WebhookAnswer, WebhookStatus};
 use windlass_control::ask::webhook::{replace_secret, reveal};
 use windlass_control::caller::Identity;
 use windlass_control::outside::webhook;
-use windlass_control::outside::webhook::outcome::Outcome;
-use windlass_core::inbound::forwarded::Scheme;
+use windlass_control::outside::webhook::outcome::DeliveryOutcome;
+use windlass_core::inbound::forwarded::HttpScheme;
 
 use crate::http::body::read_whole;
-use crate::http::origin::{ClientScheme, Origin};
-use crate::http::request::{Answer, header_text, json_accepted, ok};
+use crate::http::origin::{ClientOrigin, ClientScheme};
+use crate::http::request::{HandlerResult, header_text, json_accepted, json_ok};
 use crate::state::Server;
 
 pub(crate) async fn receive(
     State(server): State<Server>,
     Path(repository): Path<String>,
-    Extension(Origin { address: from, .. }): Extension<Origin>,
+    Extension(ClientOrigin { address: from, .. }): Extension<ClientOrigin>,
     request: Request,
-) -> Answer {
+) -> HandlerResult {
     let (parts, body) = request.into_parts();
     let body = read_whole(body).await?;
     let header = |name: &str| header_text(&parts.headers, name);
-    let request = webhook::Request { repository: &repository, from: &from, header: &header, body: &body };
+    let request =
+        webhook::IncomingDelivery { repository: &repository, from: &from, header: &header, body: &body };
     let answer = |status, reason| WebhookAnswer { status, reason };
     match webhook::receive(&server, &request).await? {
-        Outcome::Accepted => json_accepted(&answer(WebhookStatus::Accepted, None)),
-        Outcome::Duplicate => ok(&answer(WebhookStatus::Duplicate, None)),
-        Outcome::Ignored(reason) => ok(&answer(WebhookStatus::Ignored, Some(reason))),
+        DeliveryOutcome::Accepted => json_accepted(&answer(WebhookStatus::Accepted, None)),
+        DeliveryOutcome::Duplicate => json_ok(&answer(WebhookStatus::Duplicate, None)),
+        DeliveryOutcome::Ignored(reason) => json_ok(&answer(WebhookStatus::Ignored, Some(reason))),
     }
 }
 
 /// Where this server is reached by whoever asks, without a slash at the end.
-pub(crate) fn reached_at(server: &Server, headers: &HeaderMap, scheme: Scheme) -> String {
+pub(crate) fn reached_at(server: &Server, headers: &HeaderMap, scheme: HttpScheme) -> String {
     let (config, scheme) = (server.config(), scheme.word());
     let is_host = |host: &&str| {
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
@@ -52,8 +53,8 @@ pub(crate) async fn show(
     headers: HeaderMap,
     ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
-) -> Answer {
-    ok(&reveal(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
+) -> HandlerResult {
+    json_ok(&reveal(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
 }
 
 pub(crate) async fn rotate(
@@ -62,6 +63,6 @@ pub(crate) async fn rotate(
     headers: HeaderMap,
     ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
-) -> Answer {
-    ok(&replace_secret(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
+) -> HandlerResult {
+    json_ok(&replace_secret(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
 }

@@ -11,11 +11,11 @@ use tower::ServiceExt as _;
 use windlass_api::endpoint::TOOLS_HEADER;
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
 use windlass_control::caller::Identity;
-use windlass_mcp::{By, Call, Caller, Refusal, Who};
+use windlass_mcp::{ApiCallSpec, ApiCaller, CallError, CallerCredential, ToolCaller};
 
-use crate::http::error::unspoken;
-use crate::http::guard::{Asked, record_refusal};
-use crate::http::origin::Origin;
+use crate::http::error::default_error;
+use crate::http::guard::{AccessRequest, record_refusal};
+use crate::http::origin::ClientOrigin;
 use crate::mcp::guard::request_id;
 use crate::state::Server;
 
@@ -23,29 +23,29 @@ use crate::state::Server;
 const MAX_ANSWER: usize = 256 * 1024 * 1024;
 
 /// Someone who uses tools over HTTP.
-pub(super) struct Inside {
+pub(super) struct RouterCaller {
     server: Server,
     router: Router,
     who: Identity,
     authorization: Option<HeaderValue>,
     request_id: String,
-    origin: Option<Origin>,
+    origin: Option<ClientOrigin>,
 }
 
-impl Inside {
+impl RouterCaller {
     /// Whoever sent a request, from where they sent it.
-    pub(super) fn of(server: Server, router: Router, who: Identity, request: &Request) -> Inside {
-        Inside {
+    pub(super) fn of(server: Server, router: Router, who: Identity, request: &Request) -> RouterCaller {
+        RouterCaller {
             server,
             router,
             who,
             authorization: request.headers().get(header::AUTHORIZATION).cloned(),
             request_id: request_id(request),
-            origin: request.extensions().get::<Origin>().cloned(),
+            origin: request.extensions().get::<ClientOrigin>().cloned(),
         }
     }
 
-    fn request(&self, call: &Call) -> Result<Request, axum::http::Error> {
+    fn request(&self, call: &ApiCallSpec) -> Result<Request, axum::http::Error> {
         let method = call.operation.endpoint().method.as_str();
         let mut request = Request::builder()
             .method(method)
@@ -63,22 +63,22 @@ impl Inside {
     }
 }
 
-impl Caller for Inside {
-    async fn who(&self) -> Result<Who, Refusal> {
-        let by = if self.who.token.is_some() { By::Token } else { By::Session };
-        Ok(Who { permissions: self.who.permissions.clone(), by })
+impl ApiCaller for RouterCaller {
+    async fn who(&self) -> Result<ToolCaller, CallError> {
+        let by = if self.who.token.is_some() { CallerCredential::Token } else { CallerCredential::Session };
+        Ok(ToolCaller { permissions: self.who.permissions.clone(), by })
     }
 
-    async fn call(&self, call: &Call) -> Result<Value, Refusal> {
-        let request = self.request(call).map_err(|_| Box::new(unspoken(StatusCode::BAD_REQUEST)))?;
+    async fn call(&self, call: &ApiCallSpec) -> Result<Value, CallError> {
+        let request = self.request(call).map_err(|_| Box::new(default_error(StatusCode::BAD_REQUEST)))?;
         match self.router.clone().oneshot(request).await {
             Ok(response) => read(response).await,
             Err(never) => match never {},
         }
     }
 
-    async fn refused(&self, call: &Call, refusal: &ErrorBody) {
-        let asked = Asked {
+    async fn refused(&self, call: &ApiCallSpec, refusal: &ErrorBody) {
+        let asked = AccessRequest {
             authorization: None,
             address: self.who.address.clone(),
             request_id: self.request_id.clone(),
@@ -94,17 +94,17 @@ impl Caller for Inside {
 }
 
 /// What an answer says: JSON, or a text, or why not.
-async fn read(response: Response) -> Result<Value, Refusal> {
+async fn read(response: Response) -> Result<Value, CallError> {
     let status = response.status();
     let is_json = response
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    let failed = || Box::new(unspoken(StatusCode::INTERNAL_SERVER_ERROR));
+    let failed = || Box::new(default_error(StatusCode::INTERNAL_SERVER_ERROR));
     let bytes = to_bytes(response.into_body(), MAX_ANSWER).await.map_err(|_| failed())?;
     if !status.is_success() {
         let told = serde_json::from_slice::<ErrorEnvelope>(&bytes);
-        return Err(Box::new(told.map_or_else(|_| unspoken(status), |envelope| envelope.error)));
+        return Err(Box::new(told.map_or_else(|_| default_error(status), |envelope| envelope.error)));
     }
     match is_json {
         true => serde_json::from_slice(&bytes).map_err(|_| failed()),

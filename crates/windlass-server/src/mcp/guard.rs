@@ -7,16 +7,16 @@ use axum::response::{IntoResponse as _, Response};
 use windlass_control::refusal::{Refusal, RefusalKind};
 
 use crate::auth::identity::identify;
-use crate::http::error::{HttpError, Told, worded};
-use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity};
-use crate::mcp::place::{self, PATH};
+use crate::http::error::{ErrorResponse, HttpError, render_error};
+use crate::http::guard::{AccessRequest, LoggedCaller, RequestId, Route, attach_identity};
+use crate::mcp::host_names::{self, PATH};
 use crate::state::Server;
-use crate::web::visit::is_from_here;
+use crate::web::browser_request::is_from_here;
 
 pub(super) async fn admit(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let mut who = String::new();
-    let asked = Asked::of(&request, &request_id(&request));
-    let checked = match check_place(&server, &request) {
+    let asked = AccessRequest::of(&request, &request_id(&request));
+    let checked = match check_host_and_origin(&server, &request) {
         Ok(()) => identify(&server, asked.authorization.as_deref(), asked.address, asked.request_id)
             .await
             .map_err(Refusal::from),
@@ -25,18 +25,18 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
     let mut response = match checked {
         Ok(identity) => {
             who.clone_from(&identity.email);
-            carry_identity(&mut request, identity);
+            attach_identity(&mut request, identity);
             next.run(request).await
         }
         Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(PATH.to_owned()));
-    response.extensions_mut().insert(Who(who));
+    response.extensions_mut().insert(LoggedCaller(who));
     response
 }
 
 /// Whether a request came by a name of ours, and from no other site.
-fn check_place(server: &Server, request: &Request) -> Result<(), Refusal> {
+fn check_host_and_origin(server: &Server, request: &Request) -> Result<(), Refusal> {
     if !is_by_our_name(server, request) {
         let help = "reach it by the name of --public-url, or start the server with --mcp-allowed-host NAME";
         return Err(Refusal::new(
@@ -62,7 +62,7 @@ fn is_by_our_name(server: &Server, request: &Request) -> bool {
         (None, _) => request.uri().authority().map(|authority| authority.as_str()),
         (Some(_), Some(_)) => None,
     };
-    host.is_some_and(|host| place::is_ours(server.config(), host))
+    host.is_some_and(|host| host_names::is_ours(server.config(), host))
 }
 
 pub(super) fn request_id(request: &Request) -> String {
@@ -70,9 +70,10 @@ pub(super) fn request_id(request: &Request) -> String {
 }
 
 /// Says why in the shape that errors have; what the protocol answers stays as it is.
-pub(super) async fn word_refusals(request: Request, next: Next) -> Response {
+pub(super) async fn render_refusals(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let response = next.run(request).await;
-    let is_ours = response.extensions().get::<Told>().is_some() || response.status().is_server_error();
-    if is_ours { worded(response, &request_id) } else { response }
+    let is_ours =
+        response.extensions().get::<ErrorResponse>().is_some() || response.status().is_server_error();
+    if is_ours { render_error(response, &request_id) } else { response }
 }

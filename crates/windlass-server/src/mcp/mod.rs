@@ -5,7 +5,7 @@
 
 pub(crate) mod caller;
 pub(crate) mod guard;
-pub(crate) mod place;
+pub(crate) mod host_names;
 
 use axum::Router;
 use axum::body::Body;
@@ -21,14 +21,14 @@ use windlass_control::caller::Identity;
 
 use crate::http::guard::panicked;
 use crate::http::patience::PATIENCE;
-use crate::mcp::caller::Inside;
-use crate::mcp::place::PATH;
+use crate::mcp::caller::RouterCaller;
+use crate::mcp::host_names::PATH;
 use crate::state::Server;
 
 /// The one route, with what surrounds it. `inside` is the API as tools call it.
 pub(crate) fn router(server: &Server, inside: Router) -> Router<Server> {
     let answer = move |State(server): State<Server>, who: Identity, request: Request| {
-        let caller = Inside::of(server, inside.clone(), who, &request);
+        let caller = RouterCaller::of(server, inside.clone(), who, &request);
         async move { answer(caller, request).await }
     };
     let patience = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, PATIENCE);
@@ -36,11 +36,11 @@ pub(crate) fn router(server: &Server, inside: Router) -> Router<Server> {
         .route(PATH, any(answer).layer(patience))
         .route_layer(from_fn_with_state(server.clone(), guard::admit))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(guard::word_refusals))
+        .layer(from_fn(guard::render_refusals))
 }
 
-async fn answer(caller: Inside, mut request: Request) -> Response {
+async fn answer(caller: RouterCaller, mut request: Request) -> Response {
     // The caller has it. Nobody else needs it, and what nobody has nobody logs.
     request.headers_mut().remove(AUTHORIZATION);
-    windlass_mcp::speak::answer(caller, request).await.map(Body::new)
+    windlass_mcp::protocol::answer(caller, request).await.map(Body::new)
 }

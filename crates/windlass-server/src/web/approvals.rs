@@ -6,28 +6,28 @@ use axum::extract::State;
 use serde::Deserialize;
 use windlass_api::types::{BatchBody, BatchDecision, BatchResult, ProposalInfo};
 use windlass_control::ask::proposal::batch::decide_all;
-use windlass_control::ask::proposal::list::{Choice, describe, filter_of};
+use windlass_control::ask::proposal::list::{ProposalQuery, describe, filter_of};
 use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
 use windlass_core::proposal::Proposal;
-use windlass_store::{PlanPlace, Reading};
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
+use windlass_store::{PlanCursor, Reading};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::approvals::{ApprovalsPage, FilterCounts, ProposalSearch, group};
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::{address, word};
-use crate::web::form::Form;
-use crate::web::visit::{Visit, local};
-use crate::web::{answer, frame};
+use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
 /// Proposals on a page unless more are asked for: enough to review, few enough to be quick.
-const ON_A_PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
 #[derive(Clone, Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct ApprovalsQuery {
     q: Option<String>,
     kind: Option<String>,
     change: Option<String>,
@@ -38,9 +38,9 @@ pub(super) struct ListQuery {
     cursor: Option<String>,
 }
 
-impl ListQuery {
-    fn search(&self) -> Search {
-        Search {
+impl ApprovalsQuery {
+    fn search(&self) -> ProposalSearch {
+        ProposalSearch {
             q: word(&self.q),
             kind: word(&self.kind),
             change: word(&self.change),
@@ -71,23 +71,23 @@ impl ListQuery {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<ApprovalsQuery>,
+) -> HandlerResult {
     let search = query.search();
-    let page = PageQuery { limit: query.limit.or(Some(ON_A_PAGE)), cursor: query.cursor.clone() };
-    let (limit, after) = (page.limit()?, page.after_as(read_turn)?);
+    let page = PageQuery { limit: query.limit.or(Some(PAGE_SIZE)), cursor: query.cursor.clone() };
+    let (limit, after) = (page.limit()?, page.after_as(decode_cursor)?);
     let mut reading = server.store().read().await?;
     let filter = filter_of(&mut reading, &who, &choice_of(&search)).await?;
     let matching = reading.proposals_matching(&who.account_id, &filter).await?;
     let mut found = reading.proposals_in_order(&who.account_id, &filter, after.as_ref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, write_turn);
+    let meta = cut(&mut found, limit, encode_cursor);
     let proposals = describe(&mut reading, &who, &found).await?;
     let runs = runs_of(&mut reading, &who, &proposals).await?;
     let choices = choices(&mut reading, &who).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Approvals).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Approvals).await?;
     drop(reading);
-    let page = Approvals {
+    let page = ApprovalsPage {
         frame,
         search,
         choices,
@@ -96,12 +96,12 @@ pub(super) async fn show(
         here: visit.here.clone(),
         runs: group(proposals, &runs),
     };
-    answer::page(&visit, &page)
+    response::page(&visit, &page)
 }
 
-fn choice_of(search: &Search) -> Choice {
+fn choice_of(search: &ProposalSearch) -> ProposalQuery {
     let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
-    Choice {
+    ProposalQuery {
         status: filled(&search.status).or_else(|| Some("pending_approval".to_owned())),
         run: filled(&search.run),
         repository: filled(&search.repository),
@@ -112,15 +112,15 @@ fn choice_of(search: &Search) -> Choice {
     }
 }
 
-fn write_turn(proposal: &Proposal) -> String {
+fn encode_cursor(proposal: &Proposal) -> String {
     format!("{} {} {}", proposal.run_id, proposal.position, proposal.id)
 }
 
-fn read_turn(text: &str) -> Option<PlanPlace> {
+fn decode_cursor(text: &str) -> Option<PlanCursor> {
     let mut words = text.split(' ');
     // Direct changes have no run.
     let run = words.next()?;
-    let turn = PlanPlace {
+    let turn = PlanCursor {
         run_id: if run.is_empty() { String::new() } else { read_id(run)? },
         position: words.next()?.parse().ok()?,
         id: read_id(words.next()?)?,
@@ -141,8 +141,8 @@ async fn runs_of(
     Ok(found)
 }
 
-async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, Refusal> {
-    let mut choices = Choices::default();
+async fn choices(reading: &mut Reading, who: &Identity) -> Result<FilterCounts, Refusal> {
+    let mut choices = FilterCounts::default();
     for tally in reading.proposals_tally(&who.account_id).await? {
         *choices.kinds.entry(tally.kind.slug().to_owned()).or_default() += tally.count;
         *choices.changes.entry(tally.change).or_default() += tally.count;
@@ -153,7 +153,12 @@ async fn choices(reading: &mut Reading, who: &Identity) -> Result<Choices, Refus
     Ok(choices)
 }
 
-pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+pub(super) async fn decide(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let back = local(form.text("back")).unwrap_or("/app/approvals");
     let decision = match form.text("decision") {
         "approve" => BatchDecision::Approve,
@@ -170,7 +175,7 @@ pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: V
         .collect();
     if picked.is_empty() {
         let notice = Notice::new(Tone::Warn, "Select at least one change");
-        return answer::go_saying(&server, &visit, back, &notice);
+        return response::redirect_with_notice(&server, &visit, back, &notice);
     }
     let body = BatchBody {
         decision,
@@ -182,7 +187,7 @@ pub(super) async fn decide(State(server): State<Server>, who: Identity, visit: V
     };
     let result = decide_all(&server, &who, &body).await?;
     let notice = notice_of(&server, &who, decision, &result).await?;
-    answer::go_saying(&server, &visit, back, &notice)
+    response::redirect_with_notice(&server, &visit, back, &notice)
 }
 
 async fn notice_of(

@@ -6,17 +6,17 @@ use windlass_api::types::AuditVerdict;
 use windlass_control::ask::audit::{VerifyQuery, load_page, load_verdict};
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::audit::Audit;
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::audit::AuditPage;
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::{address, word};
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct AuditPageQuery {
     target: Option<String>,
     cursor: Option<String>,
 }
@@ -24,26 +24,30 @@ pub(super) struct ListQuery {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<AuditPageQuery>,
+) -> HandlerResult {
     let target = word(&query.target);
     let page = PageQuery { limit: None, cursor: query.cursor };
     let mut reading = server.store().read().await?;
     let wanted = (!target.is_empty()).then_some(target.as_str());
     let found = load_page(&mut reading, &who, wanted, &page).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Audit).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Audit).await?;
     drop(reading);
     let next = found
         .meta
         .next_cursor
         .map(|cursor| address("/app/audit", &[("target", &target), ("cursor", &cursor)]));
-    answer::page(&visit, &Audit { frame, entries: found.audit, target, next })
+    response::page(&visit, &AuditPage { frame, entries: found.audit, target, next })
 }
 
-pub(super) async fn verify(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+pub(super) async fn verify(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
     let verdict = load_verdict(&server, &who, VerifyQuery::default()).await?;
-    answer::go_saying(&server, &visit, "/app/audit", &notice_of(&verdict))
+    response::redirect_with_notice(&server, &visit, "/app/audit", &notice_of(&verdict))
 }
 
 /// What the verdict means, and what to keep or to do.

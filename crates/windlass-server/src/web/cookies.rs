@@ -3,7 +3,7 @@
 //! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
 
 use axum::http::{HeaderMap, HeaderValue, header};
-use windlass_core::inbound::forwarded::Scheme;
+use windlass_core::inbound::forwarded::HttpScheme;
 
 /// What a cookie is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Cookie {
 
 impl Cookie {
     /// Its name. Behind https the browser itself sees to it that nobody but this host can set it.
-    fn name(self, scheme: Scheme) -> String {
+    fn name(self, scheme: HttpScheme) -> String {
         let word = match self {
             Cookie::Session => "windlass_session",
             Cookie::Visit => "windlass_visit",
@@ -34,13 +34,13 @@ impl Cookie {
             Cookie::Theme => return "windlass_theme".to_owned(),
         };
         match scheme {
-            Scheme::Https => format!("__Host-{word}"),
-            Scheme::Http => word.to_owned(),
+            HttpScheme::Https => format!("__Host-{word}"),
+            HttpScheme::Http => word.to_owned(),
         }
     }
 
     /// Its value in a request.
-    pub(super) fn read(self, headers: &HeaderMap, scheme: Scheme) -> Option<&str> {
+    pub(super) fn read(self, headers: &HeaderMap, scheme: HttpScheme) -> Option<&str> {
         let name = self.name(scheme);
         headers
             .get_all(header::COOKIE)
@@ -53,12 +53,12 @@ impl Cookie {
     }
 
     /// The header that sets it for so many seconds; zero takes it away.
-    pub(super) fn set(self, value: &str, seconds: u64, scheme: Scheme) -> Option<HeaderValue> {
-        let secure = if scheme == Scheme::Https { "; Secure" } else { "" };
+    pub(super) fn set(self, value: &str, seconds: u64, scheme: HttpScheme) -> Option<HeaderValue> {
+        let secure = if scheme == HttpScheme::Https { "; Secure" } else { "" };
         let name = self.name(scheme);
         let (path, site) = match self {
             // Behind https its name demands the root, and keeps neighbouring hosts from setting it.
-            Cookie::Attempt if scheme == Scheme::Https => ("/", "Lax"),
+            Cookie::Attempt if scheme == HttpScheme::Https => ("/", "Lax"),
             Cookie::Attempt => ("/app/sign-in/oidc", "Lax"),
             _ => ("/", "Strict"),
         };

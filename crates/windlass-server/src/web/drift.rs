@@ -1,35 +1,39 @@
-//! How the accepted state differs from git, over all repositories or in one, and the three things to do about it.
+//! Machines and clusters that are not as accepted; how the accepted state differs from git, over all repositories or in one,
+//! and the three things to do about it.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use windlass_api::types::{AcceptBody, AdoptBody, DriftTarget};
-use windlass_control::ask::adopt::adopt_some;
-use windlass_control::ask::drift::{accept_one, load_item, revert_one, unaccept_one};
+use windlass_control::ask::adopt::adopt_resources;
+use windlass_control::ask::drift::{accept_one, load_items, revert_one, revoke_acceptance};
 use windlass_control::ask::repository::find::find;
+use windlass_control::ask::target::{TargetState, target_states};
 use windlass_control::caller::Identity;
-use windlass_control::flow::drift::differences::{Found, differences_of};
+use windlass_control::clock::now;
+use windlass_control::flow::drift::differences::{RepositoryDifferences, differences_of};
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
-use windlass_core::drift::Origin;
+use windlass_core::drift::DifferenceOrigin;
+use windlass_core::report::{DriftKind, SyncState};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::Reading;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::adopt::{Adopt, Made};
-use windlass_web::pages::drift::{Difference, Drift, Sort};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::adopt::{AdoptOutcome, AdoptPage};
+use windlass_web::pages::drift::{DriftCard, DriftPage, DriftTab, DriftedTarget};
 use windlass_web::sentence;
 
 use crate::http::error::status_of;
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::address;
-use crate::web::form::Form;
-use crate::web::visit::{Visit, local};
-use crate::web::{answer, frame};
+use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
 /// Differences on a page: each with its fields and forms.
-const ON_A_PAGE: usize = 30;
+const PAGE_SIZE: usize = 30;
 
 #[derive(Deserialize)]
 pub(super) struct DriftQuery {
@@ -39,21 +43,21 @@ pub(super) struct DriftQuery {
 }
 
 /// Where a difference stands in the list: whose it is, and its place among that repository's.
-type Spot = (usize, usize);
+type DifferencePosition = (usize, usize);
 
 /// The differences of one repository.
-struct Compared {
+struct RepositoryDrift {
     repository: Repository,
-    found: Found,
+    found: RepositoryDifferences,
 }
 
-impl Compared {
-    fn sort_of(&self, index: usize) -> Sort {
+impl RepositoryDrift {
+    fn sort_of(&self, index: usize) -> DriftTab {
         let difference = &self.found.differences[index];
         match (self.found.acceptance(difference).is_some(), difference.origin) {
-            (true, _) => Sort::Accepted,
-            (false, Origin::ByHand) => Sort::ByHand,
-            (false, Origin::Pending) => Sort::Pending,
+            (true, _) => DriftTab::AcceptedDrift,
+            (false, DifferenceOrigin::ManualChange) => DriftTab::ManualChange,
+            (false, DifferenceOrigin::Pending) => DriftTab::Pending,
         }
     }
 
@@ -65,10 +69,10 @@ impl Compared {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<DriftQuery>,
-) -> Answer {
-    let sort = Sort::of(query.show.as_deref().unwrap_or_default());
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<DriftQuery>,
+) -> HandlerResult {
+    let sort = DriftTab::of(query.show.as_deref().unwrap_or_default());
     let mut reading = server.store().read().await?;
     let repositories = reading.repositories(&who.account_id).await?;
     let names: Vec<(String, String)> =
@@ -83,29 +87,83 @@ pub(super) async fn show(
     let mut compared = Vec::with_capacity(chosen.len());
     for repository in chosen {
         let found = differences_of(&mut reading, &who.account_id, &repository.id).await?;
-        compared.push(Compared { repository, found });
+        compared.push(RepositoryDrift { repository, found });
     }
-    let page = PageQuery { limit: Some(ON_A_PAGE), cursor: query.cursor };
-    let after = page.after_as(read_spot)?;
-    let (counts, mut spots) = chosen_spots(&compared, sort, after.as_ref());
-    spots.truncate(ON_A_PAGE + 1);
-    let meta = cut(&mut spots, ON_A_PAGE, |spot| write_spot(&compared, *spot));
+    let page = PageQuery { limit: Some(PAGE_SIZE), cursor: query.cursor };
+    let mut targets = drifted_targets(&mut reading, &who).await?;
+    let mut counts = [0; DriftTab::ALL.len()];
+    counts[place(DriftTab::Drifted)] = targets.len();
+    let mut spots = Vec::new();
+    let meta = match sort {
+        DriftTab::Drifted => {
+            let after = page.after_as(read_key)?;
+            targets.retain(|(key, _)| after.as_ref().is_none_or(|after| key > after));
+            cut(&mut targets, PAGE_SIZE, |(key, _)| write_key(key))
+        }
+        _ => {
+            targets.clear();
+            let after = page.after_as(read_spot)?;
+            spots = chosen_spots(&compared, sort, after.as_ref());
+            cut(&mut spots, PAGE_SIZE, |spot| write_spot(&compared, *spot))
+        }
+    };
+    count(&compared, &mut counts);
     let differences = load(&mut reading, &who, &compared, &spots).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Drift).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Drift).await?;
     drop(reading);
     let next = meta.next_cursor.map(|cursor| here(sort, &repository, &cursor));
     let here = visit.here.clone();
-    let page = Drift { frame, sort, counts, repositories: names, repository, differences, next, here };
-    answer::page(&visit, &page)
+    let targets = targets.into_iter().map(|(_, shown)| shown).collect();
+    let page =
+        DriftPage { frame, sort, counts, repositories: names, repository, targets, differences, next, here };
+    response::page(&visit, &page)
 }
 
-/// How many differences of each sort there are, and where those of one sort are, after a spot.
+/// The place of a sort among all.
+fn place(sort: DriftTab) -> usize {
+    DriftTab::ALL.iter().position(|one| *one == sort).unwrap_or_default()
+}
+
+/// Machines and clusters that are not as accepted, in key order.
+async fn drifted_targets(
+    reading: &mut Reading,
+    who: &Identity,
+) -> Result<Vec<(ResourceKey, DriftedTarget)>, Refusal> {
+    let states = target_states(reading, &who.account_id, now()).await?;
+    Ok(states.into_iter().filter_map(|state| drifted(&state).map(|shown| (state.target, shown))).collect())
+}
+
+fn drifted(state: &TargetState) -> Option<DriftedTarget> {
+    let SyncState::Drifted { kind, since } = &state.report.last_known else { return None };
+    let seen = match kind {
+        DriftKind::Changed => "not as accepted",
+        DriftKind::Missing => "missing",
+        DriftKind::Unexpected => "should not be there",
+    };
+    Some(DriftedTarget {
+        kind: state.target.kind.slug().to_owned(),
+        name: state.target.name.clone(),
+        seen: seen.to_owned(),
+        since: since.to_string(),
+        summary: state.report.summary(),
+    })
+}
+
+/// Counts differences from git by sort.
+fn count(compared: &[RepositoryDrift], counts: &mut [usize]) {
+    for one in compared {
+        for index in 0..one.found.differences.len() {
+            counts[place(one.sort_of(index))] += 1;
+        }
+    }
+}
+
+/// Where the differences of one sort are, after a spot.
 fn chosen_spots(
-    compared: &[Compared],
-    sort: Sort,
+    compared: &[RepositoryDrift],
+    sort: DriftTab,
     after: Option<&(String, ResourceKey)>,
-) -> ([usize; 3], Vec<Spot>) {
-    let mut counts = [0; 3];
+) -> Vec<DifferencePosition> {
     let mut spots = Vec::new();
     let begin = after.and_then(|(id, key)| {
         let at = compared.iter().position(|one| one.repository.id == *id)?;
@@ -113,29 +171,34 @@ fn chosen_spots(
     });
     for (which, one) in compared.iter().enumerate() {
         for index in 0..one.found.differences.len() {
-            let of = one.sort_of(index);
-            counts[Sort::ALL.iter().position(|sort| *sort == of).unwrap_or_default()] += 1;
             let is_before = begin.is_some_and(|(at, key)| (which, one.key(index)) <= (at, key));
-            if of == sort && !is_before {
+            if one.sort_of(index) == sort && !is_before {
                 spots.push((which, index));
             }
         }
     }
-    (counts, spots)
+    spots
 }
 
-fn write_spot(compared: &[Compared], (which, index): Spot) -> String {
-    let key = compared[which].key(index);
-    format!("{} {}/{}", compared[which].repository.id, key.kind, key.name)
+fn write_key(key: &ResourceKey) -> String {
+    format!("{}/{}", key.kind, key.name)
+}
+
+fn read_key(text: &str) -> Option<ResourceKey> {
+    let (kind, name) = text.split_once('/')?;
+    Some(ResourceKey::new(Kind::from_word(kind)?, name))
+}
+
+fn write_spot(compared: &[RepositoryDrift], (which, index): DifferencePosition) -> String {
+    format!("{} {}", compared[which].repository.id, write_key(compared[which].key(index)))
 }
 
 fn read_spot(text: &str) -> Option<(String, ResourceKey)> {
     let (id, key) = text.split_once(' ')?;
-    let (kind, name) = key.split_once('/')?;
-    Some((read_id(id)?, ResourceKey::new(Kind::from_word(kind)?, name)))
+    Some((read_id(id)?, read_key(key)?))
 }
 
-fn here(sort: Sort, repository: &str, cursor: &str) -> String {
+fn here(sort: DriftTab, repository: &str, cursor: &str) -> String {
     address("/app/drift", &[("show", sort.slug()), ("repository", repository), ("cursor", cursor)])
 }
 
@@ -143,29 +206,36 @@ fn here(sort: Sort, repository: &str, cursor: &str) -> String {
 async fn load(
     reading: &mut Reading,
     who: &Identity,
-    compared: &[Compared],
-    spots: &[Spot],
-) -> Result<Vec<Difference>, Refusal> {
+    compared: &[RepositoryDrift],
+    spots: &[DifferencePosition],
+) -> Result<Vec<DriftCard>, Refusal> {
     let keys: Vec<ResourceKey> =
         spots.iter().map(|(which, index)| compared[*which].key(*index).clone()).collect();
     let open = reading.proposals_about(&who.account_id, &keys).await?;
     let mut differences = Vec::with_capacity(spots.len());
-    for (which, index) in spots {
-        let Compared { repository, found } = &compared[*which];
-        let difference = &found.differences[*index];
-        let mut item = load_item(reading, who, repository, found, difference).await?;
-        item.proposal_id = open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.clone());
-        differences.push(Difference {
-            repository_id: repository.id.clone(),
-            repository_name: repository.name.clone(),
-            item,
-        });
+    for spots in spots.chunk_by(|(one, _), (next, _)| one == next) {
+        let RepositoryDrift { repository, found } = &compared[spots[0].0];
+        let shown: Vec<_> = spots.iter().map(|(_, index)| &found.differences[*index]).collect();
+        let items = load_items(reading, who, repository, found, &shown).await?;
+        for (difference, mut item) in shown.into_iter().zip(items) {
+            item.proposal_id = open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.clone());
+            differences.push(DriftCard {
+                repository_id: repository.id.clone(),
+                repository_name: repository.name.clone(),
+                item,
+            });
+        }
     }
     Ok(differences)
 }
 
 /// Back to where the form was, with what came of it. What is not there at all is an error of its own.
-fn told(server: &Server, visit: &Visit, form: &Form, done: Result<String, Refusal>) -> Answer {
+fn redirect_with_result(
+    server: &Server,
+    visit: &BrowserRequest,
+    form: &FormFields,
+    done: Result<String, Refusal>,
+) -> HandlerResult {
     let notice = match done {
         Ok(message) => Notice::new(Tone::Good, message),
         Err(error) if is_of_its_own(&error) => return Err(error.into()),
@@ -175,7 +245,7 @@ fn told(server: &Server, visit: &Visit, form: &Form, done: Result<String, Refusa
             Notice { tone: Tone::Bad, message: body.message, lines }
         }
     };
-    answer::go_saying(server, visit, local(form.text("back")).unwrap_or("/app/drift"), &notice)
+    response::redirect_with_notice(server, visit, local(form.text("back")).unwrap_or("/app/drift"), &notice)
 }
 
 /// What is not there, or a fault of ours, is told as it is everywhere.
@@ -183,28 +253,28 @@ fn is_of_its_own(error: &Refusal) -> bool {
     status_of(error) == StatusCode::NOT_FOUND || status_of(error).is_server_error()
 }
 
-fn target(form: &Form) -> DriftTarget {
+fn target(form: &FormFields) -> DriftTarget {
     DriftTarget { kind: form.text("kind").to_owned(), name: form.text("name").to_owned() }
 }
 
 pub(super) async fn revert(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let done = revert_one(&server, &who, &id, &target(&form)).await;
-    told(&server, &visit, &form, done.map(|reverted| sentence(&reverted.message)))
+    redirect_with_result(&server, &visit, &form, done.map(|reverted| sentence(&reverted.message)))
 }
 
 pub(super) async fn accept(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let DriftTarget { kind, name } = target(&form);
     // A day is meant as a whole.
     let until = form.filled("until").map(|day| match day.len() {
@@ -213,48 +283,53 @@ pub(super) async fn accept(
     });
     let body = AcceptBody { kind, name, until, reason: form.text("reason").to_owned() };
     let done = accept_one(&server, &who, &id, &body).await;
-    told(&server, &visit, &form, done.map(|_| format!("Accepted the drift of {} {}", body.kind, body.name)))
+    redirect_with_result(
+        &server,
+        &visit,
+        &form,
+        done.map(|_| format!("Accepted the drift of {} {}", body.kind, body.name)),
+    )
 }
 
 pub(super) async fn unaccept(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
-    let done = unaccept_one(&server, &who, &id, &target(&form)).await;
-    told(&server, &visit, &form, done.map(|_| "Drift no longer accepted".to_owned()))
+    form: FormFields,
+) -> HandlerResult {
+    let done = revoke_acceptance(&server, &who, &id, &target(&form)).await;
+    redirect_with_result(&server, &visit, &form, done.map(|_| "Drift no longer accepted".to_owned()))
 }
 
 pub(super) async fn adopt(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let target = target(&form);
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Drift).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Drift).await?;
     drop(reading);
     let branch = form.filled("branch").map(str::to_owned);
     let resources = if target.kind.is_empty() { Vec::new() } else { vec![target.clone()] };
-    let made = adopt_some(&server, &who, &id, &AdoptBody { resources, branch: branch.clone() }).await;
+    let made = adopt_resources(&server, &who, &id, &AdoptBody { resources, branch: branch.clone() }).await;
     if let (Ok(adopted), Some(branch)) = (&made, &branch) {
         let commit: String = adopted.commit_sha.iter().flat_map(|sha| sha.chars().take(10)).collect();
         let notice =
             Notice::new(Tone::Good, format!("Pushed {branch} at {commit}; open a pull request from it"));
         let back = format!("/app/drift?repository={}", repository.id);
-        return answer::go_saying(&server, &visit, &back, &notice);
+        return response::redirect_with_notice(&server, &visit, &back, &notice);
     }
     let made = match made {
-        Ok(adopted) => Made::Patch(adopted.patch),
+        Ok(adopted) => AdoptOutcome::Patch(adopted.patch),
         Err(error) if is_of_its_own(&error) => return Err(error.into()),
-        Err(error) => Made::Failed(error.into_body()),
+        Err(error) => AdoptOutcome::Failed(error.into_body()),
     };
-    let page = Adopt {
+    let page = AdoptPage {
         frame,
         repository_id: repository.id,
         repository_name: repository.name,
@@ -263,7 +338,7 @@ pub(super) async fn adopt(
         name: target.name,
         made,
     };
-    answer::page(&visit, &page)
+    response::page(&visit, &page)
 }
 
 /// A branch for a resource: its name in letters that branches may have.

@@ -13,18 +13,18 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::resource::{Kind, Spec};
 use windlass_core::shape::Defaults;
 use windlass_core::yaml;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::edit::Edit;
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::edit::EditPage;
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
 /// What is wrong with an edit.
 #[derive(Default)]
-struct Wrong {
+struct EditProblems {
     problems: Vec<Problem>,
     error: Option<ErrorBody>,
 }
@@ -32,12 +32,12 @@ struct Wrong {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;
     let text = text_of(&proposal);
-    form(&server, &who, &visit, proposal, text, Wrong::default()).await
+    form(&server, &who, &visit, proposal, text, EditProblems::default()).await
 }
 
 /// The spec that would be applied, without its name: that cannot be edited.
@@ -51,10 +51,10 @@ fn text_of(proposal: &ProposalInfo) -> String {
 pub(super) async fn save(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    fields: Form,
-) -> Answer {
+    fields: FormFields,
+) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;
     let text = fields.text("text").to_owned();
     let version = fields.text("version").parse().ok();
@@ -62,20 +62,20 @@ pub(super) async fn save(
         true => proposal::edit::edit(&server, &who, &id, &Value::Null, version).await,
         false => match read(&proposal, &text) {
             Ok(payload) => proposal::edit::edit(&server, &who, &id, &payload, version).await,
-            Err(diagnostics) => Err(DecisionError::Unsound(diagnostics)),
+            Err(diagnostics) => Err(DecisionError::InvalidEdit(diagnostics)),
         },
     };
     let wrong = match saved {
         Ok(()) => {
             let notice =
                 Notice::new(Tone::Good, if fields.is_ticked("undo") { "Edit discarded" } else { "Edited" });
-            return answer::go_saying(&server, &visit, &format!("/app/proposals/{id}"), &notice);
+            return response::redirect_with_notice(&server, &visit, &format!("/app/proposals/{id}"), &notice);
         }
-        Err(DecisionError::Unsound(diagnostics)) => {
-            Wrong { problems: diagnostics.iter().map(problem).collect(), error: None }
+        Err(DecisionError::InvalidEdit(diagnostics)) => {
+            EditProblems { problems: diagnostics.iter().map(problem).collect(), error: None }
         }
         Err(error @ (DecisionError::NotFound | DecisionError::Store(_))) => return Err(error.into()),
-        Err(error) => Wrong { problems: Vec::new(), error: Some(Refusal::from(error).into_body()) },
+        Err(error) => EditProblems { problems: Vec::new(), error: Some(Refusal::from(error).into_body()) },
     };
     form(&server, &who, &visit, proposal, text, wrong).await
 }
@@ -90,7 +90,7 @@ fn read(proposal: &ProposalInfo, text: &str) -> Result<Value, Vec<Diagnostic>> {
 /// A problem as pages show it.
 pub(super) fn problem(diagnostic: &Diagnostic) -> Problem {
     Problem {
-        severity: diagnostic.severity.to_string(),
+        severity: diagnostic.severity,
         code: diagnostic.code.slug().to_owned(),
         path: diagnostic.path.clone(),
         file: String::new(),
@@ -104,18 +104,18 @@ pub(super) fn problem(diagnostic: &Diagnostic) -> Problem {
 async fn form(
     server: &Server,
     who: &Identity,
-    visit: &Visit,
+    visit: &BrowserRequest,
     proposal: ProposalInfo,
     text: String,
-    wrong: Wrong,
-) -> Answer {
+    wrong: EditProblems,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Approvals).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Approvals).await?;
     drop(reading);
     let is_wrong = !wrong.problems.is_empty() || wrong.error.is_some();
-    let page = Edit { frame, proposal, text, problems: wrong.problems, error: wrong.error };
+    let page = EditPage { frame, proposal, text, problems: wrong.problems, error: wrong.error };
     match is_wrong {
-        true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
-        false => answer::page(visit, &page),
+        true => Ok(response::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
+        false => response::page(visit, &page),
     }
 }

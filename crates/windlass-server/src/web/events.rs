@@ -2,27 +2,27 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use windlass_control::ask::event::{EventChoice, load_page};
+use windlass_control::ask::event::{EventFilterQuery, load_page};
 use windlass_control::ask::repository::find;
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
-use windlass_web::frame::Place;
-use windlass_web::pages::events::{EventSearch, Events, Named, Part};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::events::{EventSearch, EventsPage, EventsPart, RepositoryChoice};
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::{address, word};
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct EventsPageQuery {
     #[serde(flatten)]
-    choice: EventChoice,
+    choice: EventFilterQuery,
     cursor: Option<String>,
 }
 
-fn search_of(choice: &EventChoice) -> EventSearch {
+fn search_of(choice: &EventFilterQuery) -> EventSearch {
     EventSearch {
         q: word(&choice.q),
         kind: word(&choice.kind),
@@ -34,9 +34,9 @@ fn search_of(choice: &EventChoice) -> EventSearch {
 }
 
 /// A field that was left empty asks for nothing.
-fn choice_of(search: &EventSearch) -> EventChoice {
+fn choice_of(search: &EventSearch) -> EventFilterQuery {
     let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
-    EventChoice {
+    EventFilterQuery {
         q: filled(&search.q),
         kind: filled(&search.kind),
         severity: filled(&search.severity),
@@ -62,25 +62,28 @@ fn here(search: &EventSearch, cursor: &str) -> String {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<EventsPageQuery>,
+) -> HandlerResult {
     let search = search_of(&query.choice);
-    let part = if query.cursor.is_some() { Part::Older } else { Part::Newest };
+    let part = if query.cursor.is_some() { EventsPart::Older } else { EventsPart::Newest };
     let page = PageQuery { limit: None, cursor: query.cursor };
     let mut reading = server.store().read().await?;
     let found = load_page(&mut reading, &who, choice_of(&search), None, &page).await?;
     let known = find::load_all(&mut reading, &who).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Events).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Events).await?;
     drop(reading);
-    let page = Events {
+    let page = EventsPage {
         frame,
-        repositories: known.into_iter().map(|known| Named { id: known.id, name: known.name }).collect(),
+        repositories: known
+            .into_iter()
+            .map(|known| RepositoryChoice { id: known.id, name: known.name })
+            .collect(),
         events: found.fleet_events,
         part,
         newest: here(&search, ""),
         next: found.meta.next_cursor.map(|cursor| here(&search, &cursor)),
         search,
     };
-    answer::page(&visit, &page)
+    response::page(&visit, &page)
 }

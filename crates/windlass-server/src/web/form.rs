@@ -9,13 +9,13 @@ use crate::state::Server;
 
 /// The fields, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Form {
+pub(super) struct FormFields {
     fields: Vec<(String, String)>,
 }
 
-impl Form {
+impl FormFields {
     /// Reads `application/x-www-form-urlencoded`. Browsers write line ends as CR LF; here they are LF.
-    pub(super) fn read(bytes: &[u8]) -> Result<Form, Refusal> {
+    pub(super) fn read(bytes: &[u8]) -> Result<FormFields, Refusal> {
         let fields: Vec<(String, String)> = url::form_urlencoded::parse(bytes)
             .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
             .collect();
@@ -23,7 +23,7 @@ impl Form {
         if fields.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
             return Err(Refusal::bad_request("the form contains a NUL character", "leave it out"));
         }
-        Ok(Form { fields })
+        Ok(FormFields { fields })
     }
 
     /// A field's text; empty if there is none.
@@ -47,12 +47,12 @@ impl Form {
     }
 }
 
-impl FromRequestParts<Server> for Form {
+impl FromRequestParts<Server> for FormFields {
     type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Form, HttpError> {
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<FormFields, HttpError> {
         // The guard reads it before any handler is asked.
-        Ok(parts.extensions.get::<Form>().cloned().unwrap_or_default())
+        Ok(parts.extensions.get::<FormFields>().cloned().unwrap_or_default())
     }
 }
 
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn fields_are_read_as_browsers_send_them() {
-        let form = Form::read(b"pick=1&pick=2&reason=a+b%0D%0Ac&empty=+").expect("a form");
+        let form = FormFields::read(b"pick=1&pick=2&reason=a+b%0D%0Ac&empty=+").expect("a form");
         assert_eq!(form.all("pick").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!((form.text("reason"), form.filled("empty"), form.text("none")), ("a b\nc", None, ""));
-        assert!(Form::read(b"a=%00").is_err());
+        assert!(FormFields::read(b"a=%00").is_err());
     }
 }

@@ -6,19 +6,19 @@ use windlass_control::clock::now;
 use windlass_control::refusal::Refusal;
 use windlass_core::proposal::Status;
 use windlass_store::Reading;
-use windlass_web::frame::{Frame, Place};
+use windlass_web::frame::{Frame, NavEntry};
 
 use crate::http::auth::me_of;
 use crate::state::Server;
-use crate::web::visit::Visit;
+use crate::web::browser_request::BrowserRequest;
 
 /// What surrounds a page of this person.
 pub(super) async fn load(
     server: &Server,
     reading: &mut Reading,
     who: &Identity,
-    visit: &Visit,
-    place: Place,
+    visit: &BrowserRequest,
+    place: NavEntry,
 ) -> Result<Frame, Refusal> {
     let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let counts = reading.proposals_count(&who.account_id).await?;

@@ -10,32 +10,36 @@ use axum::response::{IntoResponse as _, Response};
 use windlass_api::endpoint::Access;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::{Refusal, RefusalKind};
-use windlass_core::inbound::forwarded::Scheme;
-use windlass_web::pages::entrance::Bounce;
-use windlass_web::table::{Entry, Page, pages};
+use windlass_core::inbound::forwarded::HttpScheme;
+use windlass_web::pages::sign_in::RedirectPage;
+use windlass_web::table::{Page, PageEntry, pages};
 
 use crate::auth::identity::{AuthError, identify};
 use crate::http::body::read_whole;
 use crate::http::error::{HttpError, status_of};
-use crate::http::guard::{Asked, RequestId, Route, Who, carry_identity, has_nul, record_refusal, refusal_of};
+use crate::http::guard::{
+    AccessRequest, LoggedCaller, RequestId, Route, attach_identity, has_nul, record_refusal, refusal_of,
+};
 use crate::http::origin::scheme_of;
 use crate::state::Server;
 use crate::web::address::address;
-use crate::web::answer::{Look, go, html, set_cookie};
+use crate::web::browser_request::{
+    BrowserRequest, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of,
+};
 use crate::web::cookies::Cookie;
-use crate::web::form::Form;
-use crate::web::visit::{Visit, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of};
+use crate::web::form::FormFields;
+use crate::web::response::{ErrorTheme, html, redirect, set_cookie};
 
-static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), Entry>> =
+static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), PageEntry>> =
     LazyLock::new(|| pages().into_iter().map(|entry| ((entry.method.as_str(), entry.path), entry)).collect());
 
 /// What someone with a one-time password may still see and do.
 const BEFORE_OWN_PASSWORD: [Page; 3] = [Page::PasswordForm, Page::Password, Page::SignOut];
 
 /// What came of asking whether a request is allowed.
-enum Checked {
+enum AccessDecision {
     /// It is; as someone, if the page is not public.
-    Allowed(Option<Identity>, Box<Visit>),
+    Allowed(Option<Identity>, Box<BrowserRequest>),
     /// Something else is answered.
     Otherwise(Response),
 }
@@ -57,39 +61,39 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
             HttpError(refusal).into_response()
         }
         Some(entry) => {
-            let asking = Asking::of(scheme, &request);
+            let asking = PageRequest::of(scheme, &request);
             match check(&server, entry, asking).await {
-                Ok(Checked::Allowed(identity, visit)) => {
+                Ok(AccessDecision::Allowed(identity, visit)) => {
                     who = identity.as_ref().map(|identity| identity.email.clone()).unwrap_or_default();
-                    let passed = let_through(&server, request, next, identity, *visit).await;
+                    let passed = admit(&server, request, next, identity, *visit).await;
                     passed.unwrap_or_else(|error| HttpError(error).into_response())
                 }
-                Ok(Checked::Otherwise(response)) => response,
+                Ok(AccessDecision::Otherwise(response)) => response,
                 Err(error) => HttpError(error).into_response(),
             }
         }
     };
     response.extensions_mut().insert(Route(route));
-    response.extensions_mut().insert(Who(who));
-    response.extensions_mut().insert(Look(theme));
+    response.extensions_mut().insert(LoggedCaller(who));
+    response.extensions_mut().insert(ErrorTheme(theme));
     response
 }
 
 /// What of a request decides.
-struct Asking {
-    asked: Asked,
-    visit: Visit,
+struct PageRequest {
+    asked: AccessRequest,
+    visit: BrowserRequest,
     headers: HeaderMap,
 }
 
-impl Asking {
-    fn of(scheme: Scheme, request: &Request) -> Asking {
+impl PageRequest {
+    fn of(scheme: HttpScheme, request: &Request) -> PageRequest {
         let headers = request.headers();
         let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
-        let mut asked = Asked::of(request, &request_id);
+        let mut asked = AccessRequest::of(request, &request_id);
         // Pages are for people: a token in a header opens none.
         asked.authorization = Cookie::Session.read(headers, scheme).map(|token| format!("Bearer {token}"));
-        let visit = Visit {
+        let visit = BrowserRequest {
             theme: theme_of(headers, scheme),
             binding: Cookie::Visit.read(headers, scheme).unwrap_or_default().to_owned(),
             notice: None,
@@ -101,26 +105,26 @@ impl Asking {
             address: asked.address.clone(),
             request_id,
         };
-        Asking { asked, visit, headers: headers.clone() }
+        PageRequest { asked, visit, headers: headers.clone() }
     }
 }
 
-async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked, Refusal> {
-    let Asking { asked, mut visit, headers } = asking;
+async fn check(server: &Server, entry: &PageEntry, asking: PageRequest) -> Result<AccessDecision, Refusal> {
+    let PageRequest { asked, mut visit, headers } = asking;
     if entry.access == Access::Public {
-        return Ok(Checked::Allowed(None, Box::new(visit)));
+        return Ok(AccessDecision::Allowed(None, Box::new(visit)));
     }
     let found =
         identify(server, asked.authorization.as_deref(), asked.address.clone(), asked.request_id.clone());
     let identity = match found.await {
         Ok(identity) if identity.session_id.is_some() => identity,
         Ok(_) | Err(AuthError::Missing | AuthError::Invalid) => {
-            return Ok(Checked::Otherwise(to_the_entrance(entry, &headers, &visit)));
+            return Ok(AccessDecision::Otherwise(redirect_to_sign_in(entry, &headers, &visit)));
         }
         Err(error) => return Err(error.into()),
     };
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&entry.page) {
-        return Ok(Checked::Otherwise(go("/app/password")));
+        return Ok(AccessDecision::Otherwise(redirect("/app/password")));
     }
     if let Some(error) = refusal_of(&identity, entry.access) {
         if asked.changes_something() {
@@ -133,40 +137,40 @@ async fn check(server: &Server, entry: &Entry, asking: Asking) -> Result<Checked
     visit.notice = Cookie::Notice
         .read(&headers, visit.scheme)
         .and_then(|value| read_notice(server, &visit.binding, value));
-    Ok(Checked::Allowed(Some(identity), Box::new(visit)))
+    Ok(AccessDecision::Allowed(Some(identity), Box::new(visit)))
 }
 
 /// Where someone goes who is not signed in, as far as the browser says.
-fn to_the_entrance(entry: &Entry, headers: &HeaderMap, visit: &Visit) -> Response {
+fn redirect_to_sign_in(entry: &PageEntry, headers: &HeaderMap, visit: &BrowserRequest) -> Response {
     let is_form = entry.method != windlass_api::endpoint::Method::Get;
     if entry.page == Page::Live {
         return HttpError::from(AuthError::Missing).into_response();
     }
     if !is_form && visit.authorization.is_none() && is_from_elsewhere(headers) {
-        return html(StatusCode::OK, &Bounce { to: visit.here.clone() });
+        return html(StatusCode::OK, &RedirectPage { to: visit.here.clone() });
     }
     let next = if is_form { "/app" } else { visit.here.as_str() };
-    let mut response = go(&address("/app/sign-in", &[("next", next)]));
+    let mut response = redirect(&address("/app/sign-in", &[("next", next)]));
     if visit.authorization.is_some() {
         set_cookie(&mut response, Cookie::Session.set("", 0, visit.scheme));
     }
     response
 }
 
-async fn let_through(
+async fn admit(
     server: &Server,
     mut request: Request,
     next: Next,
     identity: Option<Identity>,
-    visit: Visit,
+    visit: BrowserRequest,
 ) -> Result<Response, Refusal> {
     if request.method() == Method::POST {
-        let asked = Asked::of(&request, &visit.request_id);
+        let asked = AccessRequest::of(&request, &visit.request_id);
         let is_from_here = is_from_here(request.headers(), server);
         let (parts, body) = request.into_parts();
-        let form = Form::read(&read_whole(body).await?)?;
+        let form = FormFields::read(&read_whole(body).await?)?;
         if !is_from_here || visit.binding.is_empty() || !is_bound(server, &visit.binding, form.text("csrf")) {
-            let error = foreign_form();
+            let error = forged_form();
             if let Some(identity) = &identity {
                 record_refusal(server, identity, &asked, (status_of(&error), error.code())).await?;
             }
@@ -176,13 +180,13 @@ async fn let_through(
         request.extensions_mut().insert(form);
     }
     if let Some(identity) = identity {
-        carry_identity(&mut request, identity);
+        attach_identity(&mut request, identity);
     }
     request.extensions_mut().insert(visit);
     Ok(next.run(request).await)
 }
 
-fn foreign_form() -> Refusal {
+fn forged_form() -> Refusal {
     let help = "nothing was changed. Go back, reload the page and send the form again; if cookies are off, allow them \
                 for this site";
     Refusal::new(RefusalKind::Forbidden, "foreign-form", "invalid or expired form", help)

@@ -8,22 +8,22 @@ use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, Spec};
 use windlass_store::{DeliveryFilter, Reading, ResourceFilter};
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::notifications::{Notifications, Provider};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::notifications::{NotificationsPage, ProviderRow};
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::{address, word};
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
-const HERE: &str = "/app/settings/notifications";
+const PAGE_URL: &str = "/app/settings/notifications";
 
 /// More than fit a page; the list of resources shows the rest.
 const SHOWN: usize = 50;
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct NotificationsPageQuery {
     provider: Option<String>,
     state: Option<String>,
     cursor: Option<String>,
@@ -32,9 +32,9 @@ pub(super) struct ListQuery {
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<NotificationsPageQuery>,
+) -> HandlerResult {
     let (provider, state) = (word(&query.provider), word(&query.state));
     let filter = DeliveryFilter {
         provider: (!provider.is_empty()).then(|| provider.clone()),
@@ -46,18 +46,18 @@ pub(super) async fn show(
     let providers = load_providers(&mut reading, &who).await?;
     let counts = reading.resources_count(&who.account_id).await?;
     let alerts = counts.iter().find(|(kind, _)| *kind == Kind::Alert).map_or(0, |(_, count)| *count);
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Settings).await?;
     drop(reading);
     let next = found
         .meta
         .next_cursor
-        .map(|cursor| address(HERE, &[("provider", &provider), ("state", &state), ("cursor", &cursor)]));
+        .map(|cursor| address(PAGE_URL, &[("provider", &provider), ("state", &state), ("cursor", &cursor)]));
     let deliveries = found.notification_deliveries;
-    let page = Notifications { frame, providers, alerts, deliveries, provider, state, next };
-    answer::page(&visit, &page)
+    let page = NotificationsPage { frame, providers, alerts, deliveries, provider, state, next };
+    response::page(&visit, &page)
 }
 
-async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Provider>, Refusal> {
+async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<ProviderRow>, Refusal> {
     let filter = ResourceFilter { kind: Some(Kind::NotificationProvider), ..ResourceFilter::default() };
     let mut providers = Vec::new();
     for resource in reading.resources_page(&who.account_id, &filter, None, SHOWN).await? {
@@ -65,7 +65,7 @@ async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Pro
         let filter = DeliveryFilter { provider: Some(resource.key.name.clone()), state: None };
         let one = PageQuery { limit: Some(1), cursor: None };
         let last = load_page(reading, who, &filter, &one).await?.notification_deliveries.pop();
-        providers.push(Provider {
+        providers.push(ProviderRow {
             name: resource.key.name.clone(),
             speaks: spec.provider_type.word().to_owned(),
             address: spec.address.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -78,9 +78,9 @@ async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Pro
 pub(super) async fn test(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let tested = send_test(&server, &who, &id).await?;
     let notice = match tested.ok {
         true => Notice::new(Tone::Good, "Test message delivered"),
@@ -88,15 +88,15 @@ pub(super) async fn test(
             Notice { tone: Tone::Bad, message: "Test message failed".to_owned(), lines: vec![tested.message] }
         }
     };
-    answer::go_saying(&server, &visit, HERE, &notice)
+    response::redirect_with_notice(&server, &visit, PAGE_URL, &notice)
 }
 
 pub(super) async fn retry(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     send_again(&server, &who, &id).await?;
-    answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, "Retrying"))
+    response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, "Retrying"))
 }

@@ -13,13 +13,13 @@ use windlass_control::refusal::Refusal;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
 use windlass_store::{ProposalFilter, Reading};
-use windlass_web::frame::Place;
-use windlass_web::pages::overview::{KindHealth, Overview};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::overview::{KindHealth, OverviewPage};
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 /// Runs shown.
 const RUNS: usize = 8;
@@ -27,10 +27,14 @@ const RUNS: usize = 8;
 /// Proposals shown.
 const WAITING: usize = 6;
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
     let status = account::load_status(&server, &who).await?;
     let mut reading = server.store().read().await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Overview).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Overview).await?;
     let repositories = find::load_all(&mut reading, &who).await?;
     let ids: Vec<&str> = repositories.iter().map(|repository| repository.id.as_str()).collect();
     let kinds = health(&mut reading, &who, &ids).await?;
@@ -40,7 +44,7 @@ pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Vis
     let found = reading.proposals_in_order(&who.account_id, &pending, None, WAITING).await?;
     let waiting = list::describe(&mut reading, &who, &found).await?;
     drop(reading);
-    answer::page(&visit, &Overview { frame, status, kinds, repositories, runs, waiting })
+    response::page(&visit, &OverviewPage { frame, status, kinds, repositories, runs, waiting })
 }
 
 /// How the resources of each kind are. Kinds of which there is nothing are left out.

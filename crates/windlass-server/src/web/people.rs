@@ -8,24 +8,33 @@ use windlass_control::ask::{invitation, user};
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
 use windlass_core::redacted::Redacted;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::settings::{Once, People};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::settings::{OneTimeSecret, PeoplePage};
 
 use crate::http::error::status_of;
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::came::{self, Came};
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::form_outcome::{self, FormOutcome};
+use crate::web::{frame, response};
 
-const HERE: &str = "/app/settings/people";
+const PAGE_URL: &str = "/app/settings/people";
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    page(&server, &who, &visit, &Form::default(), Came::Nothing).await
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
+    page(&server, &who, &visit, &FormFields::default(), FormOutcome::Nothing).await
 }
 
-pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+pub(super) async fn add(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let added = match role_of(&form) {
         Ok(role) => {
             let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
@@ -41,19 +50,19 @@ pub(super) async fn add(State(server): State<Server>, who: Identity, visit: Visi
         Ok(added) => {
             let email = added.invitation.map(|invitation| invitation.email).unwrap_or_default();
             let told = format!("Invited {email}; they accept under Settings, Invitations");
-            answer::go_saying(&server, &visit, HERE, &Notice::new(Tone::Good, told))
+            response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, told))
         }
-        Err(error) => page(&server, &who, &visit, &form, Came::Error(error)).await,
+        Err(error) => page(&server, &who, &visit, &form, FormOutcome::Error(error)).await,
     }
 }
 
 pub(super) async fn change(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let patch = match form.text("do") {
         "role" => role_of(&form).map(|role| UserPatch { role: Some(role), ..UserPatch::default() }),
         "disable" => Ok(UserPatch { disabled: Some(true), ..UserPatch::default() }),
@@ -65,7 +74,7 @@ pub(super) async fn change(
         _ => Err(Refusal::bad_request("no action selected", "press one of the buttons")),
     };
     let changed = match patch {
-        Ok(patch) => user::alter(&server, &who, &id, &patch).await,
+        Ok(patch) => user::change_user(&server, &who, &id, &patch).await,
         Err(error) => Err(error),
     };
     match changed {
@@ -73,61 +82,74 @@ pub(super) async fn change(
             let told = format!("{} was changed", made.user.email);
             finish(&server, &who, &visit, made, told).await
         }
-        Err(error) => page(&server, &who, &visit, &Form::default(), Came::Error(error)).await,
+        Err(error) => page(&server, &who, &visit, &FormFields::default(), FormOutcome::Error(error)).await,
     }
 }
 
 pub(super) async fn remove(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
-    match user::expel(&server, &who, &id).await {
+) -> HandlerResult {
+    match user::remove_user(&server, &who, &id).await {
         Ok(()) => {
             let notice = Notice::new(Tone::Good, "User removed");
-            answer::go_saying(&server, &visit, HERE, &notice)
+            response::redirect_with_notice(&server, &visit, PAGE_URL, &notice)
         }
-        Err(error) => page(&server, &who, &visit, &Form::default(), Came::Error(error)).await,
+        Err(error) => page(&server, &who, &visit, &FormFields::default(), FormOutcome::Error(error)).await,
     }
 }
 
 pub(super) async fn revoke_invitation(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
-    invitation::take_back(&server, &who, &id).await?;
+) -> HandlerResult {
+    invitation::revoke_invitation(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Invitation revoked");
-    answer::go_saying(&server, &visit, HERE, &notice)
+    response::redirect_with_notice(&server, &visit, PAGE_URL, &notice)
 }
 
-fn role_of(form: &Form) -> Result<Role, Refusal> {
+fn role_of(form: &FormFields) -> Result<Role, Refusal> {
     let unknown = || Refusal::bad_request("there is no such role", "choose one of the list");
     Role::from_slug(form.text("role")).ok_or_else(unknown)
 }
 
 /// A password is shown by the very answer that made it and kept nowhere; without one the list is shown anew.
-async fn finish(server: &Server, who: &Identity, visit: &Visit, made: UserCreated, told: String) -> Answer {
+async fn finish(
+    server: &Server,
+    who: &Identity,
+    visit: &BrowserRequest,
+    made: UserCreated,
+    told: String,
+) -> HandlerResult {
     match made.one_time_password {
         Some(password) => {
-            let once = Once { of: made.user.email, secret: Redacted::new(password) };
-            page(server, who, visit, &Form::default(), Came::Shown(once)).await
+            let once = OneTimeSecret { of: made.user.email, secret: Redacted::new(password) };
+            page(server, who, visit, &FormFields::default(), FormOutcome::Shown(once)).await
         }
-        None => answer::go_saying(server, visit, HERE, &Notice::new(Tone::Good, told)),
+        None => response::redirect_with_notice(server, visit, PAGE_URL, &Notice::new(Tone::Good, told)),
     }
 }
 
-async fn page(server: &Server, who: &Identity, visit: &Visit, form: &Form, came: Came<Once>) -> Answer {
-    let (once, error) = came.parted()?;
+async fn page(
+    server: &Server,
+    who: &Identity,
+    visit: &BrowserRequest,
+    form: &FormFields,
+    came: FormOutcome<OneTimeSecret>,
+) -> HandlerResult {
+    let (once, error) = came.split()?;
     let mut reading = server.store().read().await?;
     let people = user::load_all(&mut reading, who).await?;
     let invitations = invitation::load_all(&mut reading, who).await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Settings).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, status_of);
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
-    let page = People { frame, people, invitations, email, name, error: error.map(Refusal::into_body), once };
-    came::page(visit, status, &page)
+    let page =
+        PeoplePage { frame, people, invitations, email, name, error: error.map(Refusal::into_body), once };
+    form_outcome::page(visit, status, &page)
 }

@@ -10,11 +10,11 @@ use windlass_web::frame::{Notice, Tone};
 
 use crate::http::error::status_of;
 use crate::http::plan_sets::approve_set;
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::answer;
-use crate::web::form::Form;
-use crate::web::visit::{Visit, local};
+use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::form::FormFields;
+use crate::web::response;
 
 /// What the button of a list adds to a set's digest where its label said how many destroys there are.
 const WITH_DESTROYS: &str = " destroys";
@@ -26,10 +26,10 @@ const REFUSALS: [StatusCode; 3] =
 pub(super) async fn approve(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let page = format!("/app/runs/{id}");
     let back = local(form.text("back")).unwrap_or(&page);
     // Without the set that was looked at, nothing says what is approved.
@@ -42,7 +42,7 @@ pub(super) async fn approve(
         reason: form.filled("reason").map(str::to_owned),
     };
     let notice = notice_of(approve_set(&server, &who, &id, &body).await)?;
-    answer::go_saying(&server, &visit, back, &notice)
+    response::redirect_with_notice(&server, &visit, back, &notice)
 }
 
 fn notice_of(approved: Result<ApprovedSet, Refusal>) -> Result<Notice, Refusal> {
@@ -67,11 +67,11 @@ fn notice_of(approved: Result<ApprovedSet, Refusal>) -> Result<Notice, Refusal> 
 pub(super) async fn confirm_failure(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     confirm_failure::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
     let notice = Notice::new(Tone::Good, "Applying resumed despite the failed sync");
-    answer::go_saying(&server, &visit, &format!("/app/runs/{id}"), &notice)
+    response::redirect_with_notice(&server, &visit, &format!("/app/runs/{id}"), &notice)
 }

@@ -8,16 +8,16 @@ use windlass_control::ask;
 use windlass_control::caller::Identity;
 use windlass_control::page::IfMatch;
 use windlass_core::yaml;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::settings::Policy;
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::settings::PolicyPage;
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::came::is_mendable;
+use crate::web::browser_request::BrowserRequest;
 use crate::web::edit::problem;
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::form::FormFields;
+use crate::web::form_outcome::is_user_error;
+use crate::web::{frame, response};
 
 /// An account without rules: what an editor begins with.
 const NO_RULES: &str = "rules: []\n";
@@ -25,13 +25,17 @@ const NO_RULES: &str = "rules: []\n";
 /// What of a rule is written first.
 const FIRST: [&str; 3] = ["name", "match", "action"];
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let stored = ask::policy::load(&mut reading, &who).await?;
     drop(reading);
     let has_rules = stored.policy.get("rules").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     let text = if has_rules { written(stored.policy) } else { NO_RULES.to_owned() };
-    page(&server, &who, &visit, text, stored.version, Wrong::default()).await
+    page(&server, &who, &visit, text, stored.version, PolicyProblems::default()).await
 }
 
 /// A policy as people write it: of each rule its name, then what it is about, then what it asks for.
@@ -53,28 +57,33 @@ fn written_rule(rule: &Value) -> String {
     indented.map(|(at, line)| format!("{}{line}\n", if at == 0 { "  - " } else { "    " })).collect()
 }
 
-pub(super) async fn save(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+pub(super) async fn save(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let text = form.text("text").to_owned();
     let known: Option<i64> = form.text("version").parse().ok();
     let wrong = match ask::policy::read(&text) {
-        Ok(read) => match ask::policy::put(&server, &who, &IfMatch(known), &read).await {
+        Ok(read) => match ask::policy::replace_policy(&server, &who, &IfMatch(known), &read).await {
             Ok(_) => {
                 let notice = Notice::new(Tone::Good, "Policy saved");
-                return answer::go_saying(&server, &visit, "/app/settings/policy", &notice);
+                return response::redirect_with_notice(&server, &visit, "/app/settings/policy", &notice);
             }
-            Err(error) if is_mendable(&error) => {
-                Wrong { problems: Vec::new(), error: Some(error.into_body()) }
+            Err(error) if is_user_error(&error) => {
+                PolicyProblems { problems: Vec::new(), error: Some(error.into_body()) }
             }
             Err(error) => return Err(error.into()),
         },
-        Err(problems) => Wrong { problems: problems.iter().map(problem).collect(), error: None },
+        Err(problems) => PolicyProblems { problems: problems.iter().map(problem).collect(), error: None },
     };
     page(&server, &who, &visit, text, known.unwrap_or_default(), wrong).await
 }
 
 /// What is wrong with a policy.
 #[derive(Default)]
-struct Wrong {
+struct PolicyProblems {
     problems: Vec<Problem>,
     error: Option<ErrorBody>,
 }
@@ -82,20 +91,20 @@ struct Wrong {
 async fn page(
     server: &Server,
     who: &Identity,
-    visit: &Visit,
+    visit: &BrowserRequest,
     text: String,
     version: i64,
-    wrong: Wrong,
-) -> Answer {
+    wrong: PolicyProblems,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Settings).await?;
     let unknown = ask::policy::load(&mut reading, who).await?.unknown_repositories;
     drop(reading);
     let is_wrong = !wrong.problems.is_empty() || wrong.error.is_some();
-    let page = Policy { frame, text, version, unknown, problems: wrong.problems, error: wrong.error };
+    let page = PolicyPage { frame, text, version, unknown, problems: wrong.problems, error: wrong.error };
     match is_wrong {
-        true => Ok(answer::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
-        false => answer::page(visit, &page),
+        true => Ok(response::html(StatusCode::UNPROCESSABLE_ENTITY, &page)),
+        false => response::page(visit, &page),
     }
 }
 

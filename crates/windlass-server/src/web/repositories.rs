@@ -5,34 +5,38 @@ use windlass_api::types::SyncBody;
 use windlass_control::ask::repository::find;
 use windlass_control::ask::run::request;
 use windlass_control::caller::Identity;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::repositories::Repositories;
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::repositories::RepositoriesPage;
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::form::Form;
-use crate::web::visit::{Visit, local};
-use crate::web::{answer, frame};
+use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repositories = find::load_all(&mut reading, &who).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Repositories).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Repositories).await?;
     drop(reading);
-    answer::page(&visit, &Repositories { frame, repositories })
+    response::page(&visit, &RepositoriesPage { frame, repositories })
 }
 
 pub(super) async fn sync(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let commit = Some(form.text("commit").to_owned()).filter(|commit| !commit.is_empty());
     let body = SyncBody { confirm_mass_destroy: form.is_ticked("confirm_mass_destroy"), commit };
     let run = request::request_sync(&server, &who, &id, &body).await?;
     let notice = Notice::new(Tone::Good, "Sync started");
     let run = format!("/app/runs/{run}");
-    answer::go_saying(&server, &visit, local(form.text("back")).unwrap_or(&run), &notice)
+    response::redirect_with_notice(&server, &visit, local(form.text("back")).unwrap_or(&run), &notice)
 }

@@ -11,15 +11,15 @@ use windlass_control::page::{IfMatch, PageQuery};
 use windlass_core::proposal::Status;
 use windlass_core::redacted::Redacted;
 use windlass_store::ProposalFilter;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::repository::{Aside, HookSecret, Repository};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::repository::{HookSecret, OneTimePanel, RepositoryPage};
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::http::webhooks;
 use crate::state::Server;
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
 /// Runs shown.
 const RUNS: usize = 10;
@@ -30,32 +30,32 @@ const PREVIEWS: usize = 10;
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Answer {
-    page(&server, &who, (&visit, &headers), &id, Aside::Nothing).await
+) -> HandlerResult {
+    page(&server, &who, (&visit, &headers), &id, OneTimePanel::Nothing).await
 }
 
 pub(super) async fn test(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Answer {
-    let test = test::examine_registered(&server, &who, &id).await?;
-    page(&server, &who, (&visit, &headers), &id, Aside::Test(test)).await
+) -> HandlerResult {
+    let test = test::test_registered(&server, &who, &id).await?;
+    page(&server, &who, (&visit, &headers), &id, OneTimePanel::Test(test)).await
 }
 
 /// The secret is shown by the very answer to the form, and by no page that can be asked for.
 pub(super) async fn show_webhook(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let base = webhooks::reached_at(&server, &headers, visit.scheme);
     let shown = webhook::reveal(&server, &who, &base, &id).await?;
     let secret = HookSecret {
@@ -63,29 +63,29 @@ pub(super) async fn show_webhook(
         signing_token: Redacted::new(shown.signing_token),
         setup: shown.setup,
     };
-    page(&server, &who, (&visit, &headers), &id, Aside::Secret(secret)).await
+    page(&server, &who, (&visit, &headers), &id, OneTimePanel::Secret(secret)).await
 }
 
 pub(super) async fn rotate_webhook(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let base = webhooks::reached_at(&server, &headers, visit.scheme);
     webhook::replace_secret(&server, &who, &base, &id).await?;
     let notice = Notice::new(Tone::Good, "Webhook secret replaced; copy the new secret to the forge");
-    answer::go_saying(&server, &visit, &address(&id), &notice)
+    response::redirect_with_notice(&server, &visit, &address(&id), &notice)
 }
 
 async fn page(
     server: &Server,
     who: &Identity,
-    (visit, headers): (&Visit, &HeaderMap),
+    (visit, headers): (&BrowserRequest, &HeaderMap),
     id: &str,
-    aside: Aside,
-) -> Answer {
+    aside: OneTimePanel,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find::load(&mut reading, who, id).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
@@ -102,63 +102,63 @@ async fn page(
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
     let base = webhooks::reached_at(server, headers, visit.scheme);
     let webhook = webhook::load(&mut reading, &base, &repository.id).await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let open = pending + approved;
-    let page = Repository { frame, repository, runs, previews, owned, open, pending, webhook, aside };
-    answer::page(visit, &page)
+    let page = RepositoryPage { frame, repository, runs, previews, owned, open, pending, webhook, aside };
+    response::page(visit, &page)
 }
 
 pub(super) async fn schedule(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let enabled = form.text("enabled") == "yes";
     let fields = RepositoryFields { enabled: Some(enabled), ..RepositoryFields::default() };
     let repository = register::configure(&server, &who, &id, &IfMatch(None), fields).await?;
     let word = if enabled { "scheduled sync enabled" } else { "scheduled sync disabled" };
     let notice = Notice::new(Tone::Good, format!("{}: {word}", repository.name));
-    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+    response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
 }
 
 pub(super) async fn forget_host_keys(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let repository = register::forget(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Pinned host keys removed; the next sync pins new ones");
-    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+    response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
 }
 
 pub(super) async fn release(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let repository = release::release_all(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Released; Windlass retries it");
-    answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+    response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
 }
 
 pub(super) async fn remove(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find::load(&mut reading, &who, &id).await?;
     drop(reading);
     if form.text("name").trim() != repository.name {
         let message = format!("Nothing was removed: type {} to remove it", repository.name);
-        return answer::go_saying(
+        return response::redirect_with_notice(
             &server,
             &visit,
             &address(&repository.id),
@@ -167,7 +167,7 @@ pub(super) async fn remove(
     }
     register::unregister(&server, &who, &repository.id).await?;
     let notice = Notice::new(Tone::Good, format!("Removed {}; its resources stay", repository.name));
-    answer::go_saying(&server, &visit, "/app/repositories", &notice)
+    response::redirect_with_notice(&server, &visit, "/app/repositories", &notice)
 }
 
 /// Where a repository's page is.

@@ -8,29 +8,33 @@ use windlass_control::caller::Identity;
 use windlass_control::page::IfMatch;
 use windlass_control::refusal::Refusal;
 use windlass_core::secret::is_private_key;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::repository_form::{ForgeFormFields, RepositoryForm, RepositoryFormFields};
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::came::{self, Came};
-use crate::web::form::Form;
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::form_outcome::{self, FormOutcome};
 use crate::web::repository::address;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::{frame, response};
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    again(&server, &who, &visit, None, Filled::default(), Came::Nothing).await
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
+    again(&server, &who, &visit, None, RepositoryFormFields::default(), FormOutcome::Nothing).await
 }
 
 pub(super) async fn register(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    form: Form,
-) -> Answer {
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let filled = read(&form);
-    let registered = match fields_of(&filled, Use::New) {
+    let registered = match fields_of(&filled, FormUse::New) {
         Ok(fields) => register::register(&server, &who, fields).await,
         Err(error) => Err(error),
     };
@@ -38,30 +42,35 @@ pub(super) async fn register(
         Ok(repository) => {
             let word = if repository.enabled { ": its first sync is under way" } else { "" };
             let notice = Notice::new(Tone::Good, format!("{} is registered{word}", repository.name));
-            answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+            response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
-        Err(error) => again(&server, &who, &visit, None, filled, Came::Error(error)).await,
+        Err(error) => again(&server, &who, &visit, None, filled, FormOutcome::Error(error)).await,
     }
 }
 
-pub(super) async fn probe(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+pub(super) async fn probe(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let filled = read(&form);
-    let tested = match fields_of(&filled, Use::New) {
-        Ok(fields) => test::examine_new(&server, &who, fields).await,
+    let tested = match fields_of(&filled, FormUse::New) {
+        Ok(fields) => test::test_unregistered(&server, &who, fields).await,
         Err(error) => Err(error),
     };
-    let came = tested.map_or_else(Came::Error, Came::Shown);
+    let came = tested.map_or_else(FormOutcome::Error, FormOutcome::Shown);
     again(&server, &who, &visit, None, filled, came).await
 }
 
 pub(super) async fn edit(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let existing = existing(&server, &who, &id).await?;
-    let filled = Filled {
+    let filled = RepositoryFormFields {
         name: existing.name.clone(),
         repo_url: existing.repo_url.clone(),
         branch: existing.branch.clone(),
@@ -71,33 +80,33 @@ pub(super) async fn edit(
         enabled: existing.enabled,
         auto_apply: existing.auto_apply,
         forge: existing.forge.as_ref().map(shown_forge).unwrap_or_default(),
-        ..Filled::default()
+        ..RepositoryFormFields::default()
     };
-    again(&server, &who, &visit, Some(existing), filled, Came::Nothing).await
+    again(&server, &who, &visit, Some(existing), filled, FormOutcome::Nothing).await
 }
 
 pub(super) async fn configure(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-    form: Form,
-) -> Answer {
+    form: FormFields,
+) -> HandlerResult {
     let mut existing = existing(&server, &who, &id).await?;
     let filled = read(&form);
     // The version that was looked at, not the one that is there by now.
     let version = form.text("version").parse().ok();
     existing.version = version.unwrap_or(existing.version);
-    let changed = match fields_of(&filled, Use::Existing) {
+    let changed = match fields_of(&filled, FormUse::Existing) {
         Ok(fields) => register::configure(&server, &who, &existing.id, &IfMatch(version), fields).await,
         Err(error) => Err(error),
     };
     match changed {
         Ok(repository) => {
             let notice = Notice::new(Tone::Good, format!("{} was changed", repository.name));
-            answer::go_saying(&server, &visit, &address(&repository.id), &notice)
+            response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
-        Err(error) => again(&server, &who, &visit, Some(existing), filled, Came::Error(error)).await,
+        Err(error) => again(&server, &who, &visit, Some(existing), filled, FormOutcome::Error(error)).await,
     }
 }
 
@@ -106,10 +115,10 @@ async fn existing(server: &Server, who: &Identity, id: &str) -> Result<Repositor
     find::load(&mut reading, who, id).await
 }
 
-fn shown_forge(forge: &ForgeInfo) -> FilledForge {
+fn shown_forge(forge: &ForgeInfo) -> ForgeFormFields {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    FilledForge {
-        kind: forge.kind.clone(),
+    ForgeFormFields {
+        kind: forge.kind.slug().to_owned(),
         api_url: text(&forge.api_url),
         project: text(&forge.project),
         credential_path: text(&forge.credential_path),
@@ -119,9 +128,9 @@ fn shown_forge(forge: &ForgeInfo) -> FilledForge {
     }
 }
 
-fn read(form: &Form) -> Filled {
+fn read(form: &FormFields) -> RepositoryFormFields {
     let text = |name: &str| form.text(name).trim().to_owned();
-    Filled {
+    RepositoryFormFields {
         name: text("name"),
         repo_url: text("repo_url"),
         branch: text("branch"),
@@ -134,7 +143,7 @@ fn read(form: &Form) -> Filled {
         allowed_signers: text("allowed_signers"),
         drops_ca: form.is_ticked("drops_ca"),
         drops_signers: form.is_ticked("drops_signers"),
-        forge: FilledForge {
+        forge: ForgeFormFields {
             kind: text("forge_kind"),
             api_url: text("forge_api_url"),
             project: text("forge_project"),
@@ -148,16 +157,16 @@ fn read(form: &Form) -> Filled {
 
 /// What a form is used for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum FormUse {
     New,
     Existing,
 }
 
 /// The form as a request of the API: what was left empty is left out, or taken away where that is meant.
-fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, Refusal> {
+fn fields_of(filled: &RepositoryFormFields, used: FormUse) -> Result<RepositoryFields, Refusal> {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     // On an existing one an empty field says that there shall be none.
-    let optional = |text: &str| if used == Use::Existing { Some(text.to_owned()) } else { some(text) };
+    let optional = |text: &str| if used == FormUse::Existing { Some(text.to_owned()) } else { some(text) };
     let interval = match filled.interval.as_str() {
         "" => None,
         text => Some(text.parse().map_err(|_| {
@@ -182,11 +191,11 @@ fn fields_of(filled: &Filled, used: Use) -> Result<RepositoryFields, Refusal> {
 }
 
 /// What the form says about the forge; nothing where it says nothing.
-fn forge_of(filled: &FilledForge, used: Use) -> Option<ForgeFields> {
+fn forge_of(filled: &ForgeFormFields, used: FormUse) -> Option<ForgeFields> {
     let kind = Some(filled.kind.clone());
     match (filled.kind.as_str(), used) {
-        ("", _) | ("none", Use::New) => None,
-        ("none", Use::Existing) => Some(ForgeFields { kind, ..ForgeFields::default() }),
+        ("", _) | ("none", FormUse::New) => None,
+        ("none", FormUse::Existing) => Some(ForgeFields { kind, ..ForgeFields::default() }),
         _ => Some(ForgeFields {
             kind,
             api_url: Some(filled.api_url.clone()),
@@ -200,7 +209,7 @@ fn forge_of(filled: &FilledForge, used: Use) -> Option<ForgeFields> {
 }
 
 /// What was typed stands in the form again, but no secret that was typed in the wrong place.
-fn leave_out_secrets(filled: &mut Filled) {
+fn leave_out_secrets(filled: &mut RepositoryFormFields) {
     leave_out_password(&mut filled.repo_url);
     leave_out_password(&mut filled.forge.api_url);
     let path = &mut filled.forge.credential_path;
@@ -222,17 +231,17 @@ fn leave_out_password(url: &mut String) {
 async fn again(
     server: &Server,
     who: &Identity,
-    visit: &Visit,
+    visit: &BrowserRequest,
     existing: Option<RepositoryInfo>,
-    mut filled: Filled,
-    came: Came<RepositoryTest>,
-) -> Answer {
+    mut filled: RepositoryFormFields,
+    came: FormOutcome<RepositoryTest>,
+) -> HandlerResult {
     leave_out_secrets(&mut filled);
-    let (test, error) = came.parted()?;
+    let (test, error) = came.split()?;
     let mut reading = server.store().read().await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Repositories).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
     let page = RepositoryForm { frame, existing, filled, error: error.map(Refusal::into_body), test };
-    came::page(visit, status, &page)
+    form_outcome::page(visit, status, &page)
 }

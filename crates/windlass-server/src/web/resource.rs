@@ -8,14 +8,14 @@ use windlass_control::flow::drift::differences::difference_at;
 use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{EventFilter, EventOrder, ProposalFilter, Reading, Resource};
-use windlass_web::frame::Place;
-use windlass_web::pages::resource::{Declared, Resource as Page};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::resource::{DeclaredAt, ResourcePage as Page};
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::reach::{open, reach_of};
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::blast_radius::{blast_radius_of, open};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 /// Entries of a history, from the audit log and from the events each.
 const HISTORY: usize = 40;
@@ -26,9 +26,9 @@ const PROPOSALS: usize = 10;
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path((kind, name)): Path<(String, String)>,
-) -> Answer {
+) -> HandlerResult {
     let kind = Kind::from_word(&kind).ok_or_else(Refusal::not_found)?;
     let mut reading = server.store().read().await?;
     let (info, resource) = resource::list::load(&mut reading, &who, kind, &name).await?;
@@ -36,14 +36,14 @@ pub(super) async fn show(
     let about = ProposalFilter { kind: Some(kind), name: Some(key.name.clone()), ..open() };
     let found = reading.proposals(&who.account_id, &about, None, PROPOSALS).await?;
     let open = proposal::list::describe(&mut reading, &who, &found).await?;
-    let reach = reach_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
+    let reach = blast_radius_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
     let declared = declared(&mut reading, &who, &resource).await?;
     let drift = drift_of(&mut reading, &who, &resource).await?;
     let entries = reading.audit(&who.account_id, Some((kind.slug(), &key.name)), i64::MAX, HISTORY).await?;
     let filter = EventFilter { resource: Some(key.clone()), ..EventFilter::default() };
     let order = EventOrder::NewestBefore(i64::MAX);
     let happened = reading.events(&who.account_id, &filter, order, HISTORY).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Resources).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Resources).await?;
     drop(reading);
     let page = Page {
         frame,
@@ -55,7 +55,7 @@ pub(super) async fn show(
         audit: entries.into_iter().map(audit::info).collect(),
         events: happened.into_iter().map(event::info).collect(),
     };
-    answer::page(&visit, &page)
+    response::page(&visit, &page)
 }
 
 /// Where git declares a resource. Only proposals know the line, as it was in their commit.
@@ -63,9 +63,9 @@ async fn declared(
     reading: &mut Reading,
     who: &Identity,
     resource: &Resource,
-) -> Result<Option<Declared>, Refusal> {
+) -> Result<Option<DeclaredAt>, Refusal> {
     let Some(owner) = &resource.owner_id else { return Ok(None) };
-    let Some(file) = reading.wanted_file(owner, &resource.key).await? else { return Ok(None) };
+    let Some(file) = reading.desired_file(owner, &resource.key).await? else { return Ok(None) };
     let ResourceKey { kind, name } = &resource.key;
     let about = ProposalFilter {
         kind: Some(*kind),
@@ -78,7 +78,7 @@ async fn declared(
         let (told, line) = last.declared_at?;
         (told == file).then_some((line, last.commit_sha))
     });
-    Ok(Some(Declared { file, line }))
+    Ok(Some(DeclaredAt { file, line }))
 }
 
 /// How a resource differs from what its repository says.
@@ -91,5 +91,5 @@ async fn drift_of(
     let Some(repository) = reading.repository(&who.account_id, owner).await? else { return Ok(None) };
     let found = difference_at(reading, &who.account_id, owner, &resource.key).await?;
     let Some(difference) = found.differences.first() else { return Ok(None) };
-    Ok(Some(drift::load_item(reading, who, &repository, &found, difference).await?))
+    Ok(drift::load_items(reading, who, &repository, &found, &[difference]).await?.pop())
 }

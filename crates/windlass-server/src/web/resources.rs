@@ -5,52 +5,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_api::types::ResourceInfo;
+use windlass_control::account_state::names::repository_names;
 use windlass_control::ask::resource::list::{filter_of, load_page};
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
-use windlass_control::world::names::repository_names;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, ResourceFilter};
-use windlass_web::frame::Place;
-use windlass_web::pages::resources::{Listed, Resources, Search};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::resources::{ResourceRow, ResourceSearch, ResourcesPage};
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::address;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct ResourcesPageQuery {
     q: Option<String>,
     repository: Option<String>,
     cursor: Option<String>,
 }
 
-impl ListQuery {
-    fn search(&self) -> Search {
+impl ResourcesPageQuery {
+    fn search(&self) -> ResourceSearch {
         let text = |field: &Option<String>| field.as_deref().unwrap_or_default().trim().to_owned();
-        Search { q: text(&self.q), repository: text(&self.repository) }
+        ResourceSearch { q: text(&self.q), repository: text(&self.repository) }
     }
 }
 
 pub(super) async fn all(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<ResourcesPageQuery>,
+) -> HandlerResult {
     show(&server, &who, &visit, None, query).await
 }
 
 pub(super) async fn of_kind(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(kind): Path<String>,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    QueryParams(query): QueryParams<ResourcesPageQuery>,
+) -> HandlerResult {
     let kind = Kind::from_word(&kind).ok_or_else(Refusal::not_found)?;
     show(&server, &who, &visit, Some(kind), query).await
 }
@@ -58,10 +58,10 @@ pub(super) async fn of_kind(
 async fn show(
     server: &Server,
     who: &Identity,
-    visit: &Visit,
+    visit: &BrowserRequest,
     kind: Option<Kind>,
-    query: ListQuery,
-) -> Answer {
+    query: ResourcesPageQuery,
+) -> HandlerResult {
     let search = query.search();
     let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
     let mut reading = server.store().read().await?;
@@ -73,11 +73,11 @@ async fn show(
     let counts = counts(&mut reading, who, &filter).await?;
     let resources = listed(&mut reading, who, found.resources).await?;
     let repositories = repository_names(&mut reading, &who.account_id).await?.into_values().collect();
-    let frame = frame::load(server, &mut reading, who, visit, Place::Resources).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Resources).await?;
     drop(reading);
     let next = found.meta.next_cursor.map(|cursor| here(kind, &search, &cursor));
-    let page = Resources { frame, kind, search, counts, repositories, resources, next };
-    answer::page(visit, &page)
+    let page = ResourcesPage { frame, kind, search, counts, repositories, resources, next };
+    response::page(visit, &page)
 }
 
 /// How many of each kind are found, in the order of kinds.
@@ -92,7 +92,7 @@ async fn counts(
 }
 
 /// The address of this list from a cursor on.
-fn here(kind: Option<Kind>, search: &Search, cursor: &str) -> String {
+fn here(kind: Option<Kind>, search: &ResourceSearch, cursor: &str) -> String {
     let path =
         kind.map_or_else(|| "/app/resources".to_owned(), |kind| format!("/app/resources/{}", kind.plural()));
     address(&path, &[("q", &search.q), ("repository", &search.repository), ("cursor", cursor)])
@@ -103,7 +103,7 @@ async fn listed(
     reading: &mut Reading,
     who: &Identity,
     resources: Vec<ResourceInfo>,
-) -> Result<Vec<Listed>, Refusal> {
+) -> Result<Vec<ResourceRow>, Refusal> {
     let key_of = |resource: &ResourceInfo| {
         Some(ResourceKey::new(Kind::from_word(&resource.kind)?, resource.name.as_str()))
     };
@@ -116,7 +116,7 @@ async fn listed(
     let drifted: BTreeSet<ResourceKey> = reading.drifted_among(&owned).await?.into_iter().collect();
     let mut open: BTreeMap<ResourceKey, String> =
         reading.proposals_about(&who.account_id, &keys).await?.into_iter().collect();
-    let rows = resources.into_iter().zip(keys).map(|(resource, key)| Listed {
+    let rows = resources.into_iter().zip(keys).map(|(resource, key)| ResourceRow {
         is_drifted: drifted.contains(&key),
         proposal_id: open.remove(&key),
         resource,

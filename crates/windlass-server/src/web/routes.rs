@@ -9,9 +9,9 @@ use windlass_web::table::{Page, pages};
 use crate::http::guard::panicked;
 use crate::state::Server;
 use crate::web::{
-    answer, approvals, audit, drift, edit, entrance, events, guard, invitations, live, notifications,
-    overview, people, plan_sets, policy, preview, proposal, repositories, repository, repository_form,
-    resource, resources, runs, settings, sso, tokens, topology,
+    approvals, audit, drift, edit, events, guard, invitations, notifications, overview, page_stream, people,
+    plan_sets, policy, preview, proposal, repositories, repository, repository_form, resource, resources,
+    response, runs, settings, sign_in, sso, tokens, topology,
 };
 
 /// Every page, with what surrounds it.
@@ -22,23 +22,23 @@ pub(crate) fn router(server: &Server) -> Router<Server> {
     }
     router
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
-        .method_not_allowed_fallback(entrance::wrong_method)
+        .method_not_allowed_fallback(sign_in::wrong_method)
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(answer::word_trouble))
+        .layer(from_fn(response::render_error_page))
 }
 
 fn handler(page: Page) -> MethodRouter<Server> {
     match page {
-        Page::Root => get(entrance::root),
-        Page::Asset => get(entrance::asset),
-        Page::SignInForm => get(entrance::sign_in_form),
-        Page::SignIn => post(entrance::sign_in),
+        Page::Root => get(sign_in::root),
+        Page::Asset => get(sign_in::asset),
+        Page::SignInForm => get(sign_in::sign_in_form),
+        Page::SignIn => post(sign_in::sign_in),
         Page::SsoBegin => get(sso::begin),
         Page::SsoEnd => get(sso::end),
-        Page::SignOut => post(entrance::sign_out),
-        Page::PasswordForm => get(entrance::password_form),
-        Page::Password => post(entrance::password),
-        Page::Live => get(live::stream),
+        Page::SignOut => post(sign_in::sign_out),
+        Page::PasswordForm => get(sign_in::password_form),
+        Page::Password => post(sign_in::password),
+        Page::Live => get(page_stream::stream),
         Page::Overview => get(overview::show),
         Page::Approvals => get(approvals::show),
         Page::Decide => post(approvals::decide),
@@ -99,6 +99,6 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Events => get(events::show),
         Page::Audit => get(audit::show),
         Page::AuditVerify => post(audit::verify),
-        Page::Lost => get(entrance::lost),
+        Page::Lost => get(sign_in::not_found),
     }
 }

@@ -4,34 +4,57 @@ use axum::extract::State;
 use windlass_control::ask::account;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::settings::Settings;
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::settings::SettingsPage;
 
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::{frame, response};
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Settings).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Settings).await?;
     drop(reading);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    answer::page(&visit, &Settings { frame, account: account::info(&account), version })
+    response::page(&visit, &SettingsPage { frame, account: account::info(&account), version })
 }
 
-pub(super) async fn halt(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
+pub(super) async fn halt(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
     let Some(reason) = form.filled("reason") else {
         let notice = Notice::new(Tone::Warn, "Enter a reason to halt applying");
-        return answer::go_saying(&server, &visit, "/app/settings", &notice);
+        return response::redirect_with_notice(&server, &visit, "/app/settings", &notice);
     };
-    account::pull_switch(&server, &who, reason).await?;
-    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying is halted"))
+    account::halt_account(&server, &who, reason).await?;
+    response::redirect_with_notice(
+        &server,
+        &visit,
+        "/app/settings",
+        &Notice::new(Tone::Good, "Applying is halted"),
+    )
 }
 
-pub(super) async fn resume(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    account::release_switch(&server, &who).await?;
-    answer::go_saying(&server, &visit, "/app/settings", &Notice::new(Tone::Good, "Applying resumed"))
+pub(super) async fn resume(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
+    account::resume_account(&server, &who).await?;
+    response::redirect_with_notice(
+        &server,
+        &visit,
+        "/app/settings",
+        &Notice::new(Tone::Good, "Applying resumed"),
+    )
 }

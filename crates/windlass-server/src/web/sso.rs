@@ -10,21 +10,21 @@ use serde::Deserialize;
 use windlass_control::clock::now;
 use windlass_control::refusal::Refusal;
 use windlass_oidc::Oidc;
-use windlass_oidc::attempt::{ATTEMPT_SECONDS, Attempt};
-use windlass_oidc::claims::Stranger;
+use windlass_oidc::attempt::{ATTEMPT_SECONDS, SignInAttempt};
+use windlass_oidc::claims::ProviderIdentity;
 use windlass_oidc::error::OidcError;
-use windlass_web::pages::entrance::Bounce;
+use windlass_web::pages::sign_in::RedirectPage;
 
 use crate::auth::login::SignedIn;
-use crate::auth::sso::{Entry, record_refusal, sign_in_stranger};
+use crate::auth::sso::{SsoRequest, record_refusal, sign_in_with_provider};
 use crate::auth::throttle::count_provider_answer;
 use crate::http::error::{refusal_of_provider, status_of};
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
-use crate::web::answer::{go, html, set_cookie};
+use crate::web::browser_request::{BrowserRequest, local};
 use crate::web::cookies::Cookie;
-use crate::web::entrance::{Shown, begin as begin_session, sign_in_page};
-use crate::web::visit::{Visit, local};
+use crate::web::response::{html, redirect, set_cookie};
+use crate::web::sign_in::{SignInState, begin as begin_session, sign_in_page};
 
 /// A longer address to come back to would not fit into a cookie.
 const MAX_NEXT: usize = 1000;
@@ -40,15 +40,15 @@ pub(super) struct BeginQuery {
 
 pub(super) async fn begin(
     State(server): State<Server>,
-    visit: Visit,
-    Query(query): Query<BeginQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<BeginQuery>,
+) -> HandlerResult {
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
     let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
     match oidc.begin(server.keys().signing(), next, account, now()).await {
         Ok((url, cookie)) => {
-            let mut response = go(url.as_str());
+            let mut response = redirect(url.as_str());
             set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, visit.scheme));
             Ok(response)
         }
@@ -61,19 +61,19 @@ pub(super) async fn begin(
 
 pub(super) async fn end(
     State(server): State<Server>,
-    visit: Visit,
+    visit: BrowserRequest,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> HandlerResult {
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let scheme = visit.scheme;
     let cookie = Cookie::Attempt.read(&headers, scheme);
     let attempt = oidc.under_way(cookie, server.keys().accepted(now()));
     let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
-    let came = come_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
+    let came = complete_sign_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
     let mut response = match came {
         Ok(signed_in) => {
-            let mut response = html(StatusCode::OK, &Bounce { to: next });
+            let mut response = html(StatusCode::OK, &RedirectPage { to: next });
             begin_session(&mut response, &signed_in, scheme);
             response
         }
@@ -83,20 +83,21 @@ pub(super) async fn end(
     Ok(response)
 }
 
-async fn come_in(
+async fn complete_sign_in(
     server: &Server,
     oidc: &Oidc,
-    visit: &Visit,
-    attempt: Result<Attempt, OidcError>,
+    visit: &BrowserRequest,
+    attempt: Result<SignInAttempt, OidcError>,
     query: &str,
 ) -> Result<SignedIn, Refusal> {
     let counted = count_provider_answer(server, &visit.address).await?;
     let account = attempt.as_ref().ok().and_then(|attempt| attempt.account.clone());
-    let entry = Entry { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
+    let entry =
+        SsoRequest { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
     let mut who = None;
     let came = match identify(oidc, attempt, query).await {
         Ok(stranger) => {
-            let came = sign_in_stranger(server, oidc, &stranger, &entry, &counted).await;
+            let came = sign_in_with_provider(server, oidc, &stranger, &entry, &counted).await;
             who = Some(stranger);
             came.map_err(Refusal::from)
         }
@@ -113,16 +114,21 @@ async fn come_in(
 
 async fn identify(
     oidc: &Oidc,
-    attempt: Result<Attempt, OidcError>,
+    attempt: Result<SignInAttempt, OidcError>,
     query: &str,
-) -> Result<Stranger, OidcError> {
+) -> Result<ProviderIdentity, OidcError> {
     let attempt = attempt?;
-    let answer = windlass_oidc::Answer::read(query).ok_or(OidcError::State)?;
+    let answer = windlass_oidc::CallbackQuery::read(query).ok_or(OidcError::State)?;
     oidc.finish(&attempt, &answer).await
 }
 
 /// The sign-in page, with why it did not work.
-fn refused(server: &Server, visit: Visit, next: &str, error: Refusal) -> Response {
+fn refused(server: &Server, visit: BrowserRequest, next: &str, error: Refusal) -> Response {
     let status = status_of(&error);
-    sign_in_page(server, visit, status, Shown { next, problem: Some(error.into_body()), ..Shown::default() })
+    sign_in_page(
+        server,
+        visit,
+        status,
+        SignInState { next, problem: Some(error.into_body()), ..SignInState::default() },
+    )
 }

@@ -8,56 +8,65 @@ use windlass_control::ask::token;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
 use windlass_core::redacted::Redacted;
-use windlass_web::frame::{Notice, Place, Tone};
-use windlass_web::pages::settings::{Once, Tokens};
+use windlass_web::frame::{NavEntry, Notice, Tone};
+use windlass_web::pages::settings::{OneTimeSecret, TokensPage};
 
 use crate::http::error::status_of;
-use crate::http::request::Answer;
+use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::came::{self, Came};
-use crate::web::form::Form;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
+use crate::web::form_outcome::{self, FormOutcome};
+use crate::web::{frame, response};
 
 /// What stands in the form.
-struct Filled {
+struct TokenFormFields {
     name: String,
     days: String,
     ticked: Vec<Permission>,
 }
 
-impl Default for Filled {
-    fn default() -> Filled {
+impl Default for TokenFormFields {
+    fn default() -> TokenFormFields {
         let ticked = vec![Permission::GitopsRead, Permission::FleetRead];
-        Filled { name: String::new(), days: "90".to_owned(), ticked }
+        TokenFormFields { name: String::new(), days: "90".to_owned(), ticked }
     }
 }
 
-pub(super) async fn show(State(server): State<Server>, who: Identity, visit: Visit) -> Answer {
-    page(&server, &who, &visit, Filled::default(), Came::Nothing).await
+pub(super) async fn show(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+) -> HandlerResult {
+    page(&server, &who, &visit, TokenFormFields::default(), FormOutcome::Nothing).await
 }
 
-pub(super) async fn make(State(server): State<Server>, who: Identity, visit: Visit, form: Form) -> Answer {
-    let filled = Filled {
+pub(super) async fn make(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    form: FormFields,
+) -> HandlerResult {
+    let filled = TokenFormFields {
         name: form.text("name").trim().to_owned(),
         days: form.text("days").trim().to_owned(),
         ticked: form.all("permission").filter_map(Permission::from_slug).collect(),
     };
     let made = match read(&filled) {
-        Ok(body) => token::make(&server, &who, body).await,
+        Ok(body) => token::create_token(&server, &who, body).await,
         Err(error) => Err(error),
     };
     match made {
         // The secret is shown by the very answer that made it and kept nowhere.
         Ok(made) => {
-            let once = Once { of: made.token.name, secret: Redacted::new(made.secret) };
-            page(&server, &who, &visit, Filled::default(), Came::Shown(once)).await
+            let once = OneTimeSecret { of: made.token.name, secret: Redacted::new(made.secret) };
+            page(&server, &who, &visit, TokenFormFields::default(), FormOutcome::Shown(once)).await
         }
-        Err(error) => page(&server, &who, &visit, filled, Came::Error(error)).await,
+        Err(error) => page(&server, &who, &visit, filled, FormOutcome::Error(error)).await,
     }
 }
 
-fn read(filled: &Filled) -> Result<TokenBody, Refusal> {
+fn read(filled: &TokenFormFields) -> Result<TokenBody, Refusal> {
     if filled.ticked.is_empty() {
         let help = "select at least one permission";
         return Err(Refusal::unprocessable("missing-key", "a token needs at least one permission", help));
@@ -76,23 +85,29 @@ fn read(filled: &Filled) -> Result<TokenBody, Refusal> {
 pub(super) async fn revoke(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(id): Path<String>,
-) -> Answer {
-    token::take_back(&server, &who, &id).await?;
+) -> HandlerResult {
+    token::revoke_token(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "The token was revoked");
-    answer::go_saying(&server, &visit, "/app/settings/tokens", &notice)
+    response::redirect_with_notice(&server, &visit, "/app/settings/tokens", &notice)
 }
 
-async fn page(server: &Server, who: &Identity, visit: &Visit, filled: Filled, came: Came<Once>) -> Answer {
-    let (once, error) = came.parted()?;
+async fn page(
+    server: &Server,
+    who: &Identity,
+    visit: &BrowserRequest,
+    filled: TokenFormFields,
+    came: FormOutcome<OneTimeSecret>,
+) -> HandlerResult {
+    let (once, error) = came.split()?;
     let mut reading = server.store().read().await?;
     let tokens = token::load_all(&mut reading, who).await?;
-    let frame = frame::load(server, &mut reading, who, visit, Place::Settings).await?;
+    let frame = frame::load(server, &mut reading, who, visit, NavEntry::Settings).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, status_of);
-    let Filled { name, days, ticked } = filled;
+    let TokenFormFields { name, days, ticked } = filled;
     let error = error.map(Refusal::into_body);
-    let page = Tokens { frame, tokens, name, days, ticked, error, once };
-    came::page(visit, status, &page)
+    let page = TokensPage { frame, tokens, name, days, ticked, error, once };
+    form_outcome::page(visit, status, &page)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
-use windlass_control::ask::resource::list::{Addresses, load_allocation, load_page};
+use windlass_control::ask::resource::list::{AddressedNetworks, load_allocation, load_page};
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
@@ -14,31 +14,31 @@ use windlass_core::diff::Action;
 use windlass_core::proposal::Proposal;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::{ProposalFilter, Reading, Resource, ResourceFilter};
-use windlass_web::frame::Place;
-use windlass_web::pages::networks::{Counted, Networks};
-use windlass_web::pages::topology::{Network, Topology, VirtualIp};
-use windlass_web::topology::{Held, Peer, Role, Standing, Turn};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::networks::{NetworkSummary, NetworksPage};
+use windlass_web::pages::topology::{NetworkFacts, TopologyPage, VirtualIp};
+use windlass_web::topology::{HeldVirtualIp, HolderRank, Peer, Role, TopologyStatus};
 
-use crate::http::request::{Answer, Query};
+use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
-use crate::web::reach::open;
-use crate::web::visit::Visit;
-use crate::web::{answer, frame};
+use crate::web::blast_radius::open;
+use crate::web::browser_request::BrowserRequest;
+use crate::web::{frame, response};
 
 /// Proposals about members of one network that are looked at.
 const MAX_PROPOSALS: usize = 2_000;
 
 #[derive(Deserialize)]
-pub(super) struct ListQuery {
+pub(super) struct NetworksPageQuery {
     cursor: Option<String>,
 }
 
 pub(super) async fn list(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
-    Query(query): Query<ListQuery>,
-) -> Answer {
+    visit: BrowserRequest,
+    QueryParams(query): QueryParams<NetworksPageQuery>,
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
     let page = PageQuery { limit: None, cursor: query.cursor };
@@ -52,7 +52,7 @@ pub(super) async fn list(
         .map(|(network, kind, count)| ((network.name, kind), count))
         .collect();
     let count = |name: &str, kind| counts.get(&(name.to_owned(), kind)).copied().unwrap_or_default();
-    let networks = found.resources.into_iter().map(|network| Counted {
+    let networks = found.resources.into_iter().map(|network| NetworkSummary {
         peers: count(&network.name, Kind::Peer),
         virtual_ips: count(&network.name, Kind::VirtualIp),
         network,
@@ -61,10 +61,10 @@ pub(super) async fn list(
     let proposed = proposals(&mut reading, &who, Kind::Network, None).await?;
     let proposed = proposed.into_iter().filter(|proposal| proposal.change.action() == Action::Create);
     let proposed = proposed.map(|proposal| (proposal.change.key.name, proposal.id)).collect();
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Topology).await?;
     drop(reading);
     let next = found.meta.next_cursor.map(|cursor| format!("/app/topology?cursor={cursor}"));
-    answer::page(&visit, &Networks { frame, networks, proposed, next })
+    response::page(&visit, &NetworksPage { frame, networks, proposed, next })
 }
 
 /// Open proposals about a kind; about members of one network if one is named.
@@ -87,9 +87,9 @@ async fn proposals(
 pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
-    visit: Visit,
+    visit: BrowserRequest,
     Path(name): Path<String>,
-) -> Answer {
+) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let key = ResourceKey::new(Kind::Network, name.as_str());
     let about = ProposalFilter { kind: Some(Kind::Network), name: Some(name.clone()), ..open() };
@@ -98,29 +98,29 @@ pub(super) async fn show(
     if accepted.is_none() && proposal.is_none() {
         return Err(Refusal::not_found().into());
     }
-    let allocation = load_allocation(&mut reading, &who, &Addresses::of_network(&name)).await?;
-    let standings = Standings::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
+    let allocation = load_allocation(&mut reading, &who, &AddressedNetworks::of_network(&name)).await?;
+    let standings = SyncStates::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
     let network = network_of(&key, accepted.as_ref(), proposal.as_ref(), &standings, &allocation);
     let virtual_ips = load_virtual_ips(&mut reading, &who, &name, &allocation).await?;
     let peers = load_peers(&mut reading, &who, &name, &allocation, &virtual_ips).await?;
-    let frame = frame::load(&server, &mut reading, &who, &visit, Place::Topology).await?;
+    let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Topology).await?;
     drop(reading);
-    answer::page(&visit, &Topology::new(frame, network, peers, virtual_ips))
+    response::page(&visit, &TopologyPage::new(frame, network, peers, virtual_ips))
 }
 
 fn network_of(
     key: &ResourceKey,
     accepted: Option<&Resource>,
     proposal: Option<&Proposal>,
-    standings: &Standings,
+    standings: &SyncStates,
     allocation: &Allocation,
-) -> Network {
+) -> NetworkFacts {
     let spec = accepted.map(|accepted| &accepted.spec).or_else(|| proposal?.effective());
     let (description, routing_mode) = match spec.map(AsRef::as_ref) {
         Some(Spec::Network(spec)) => (spec.description.clone(), spec.routing_mode.word()),
         _ => (String::new(), ""),
     };
-    Network {
+    NetworkFacts {
         name: key.name.clone(),
         description,
         routing_mode: routing_mode.to_owned(),
@@ -130,17 +130,17 @@ fn network_of(
 }
 
 /// How resources stand to git.
-struct Standings {
+struct SyncStates {
     drifted: BTreeSet<ResourceKey>,
     proposed: BTreeMap<ResourceKey, (String, String)>,
 }
 
-impl Standings {
+impl SyncStates {
     async fn load(
         reading: &mut Reading,
         accepted: &[Resource],
         proposals: &[Proposal],
-    ) -> Result<Standings, Refusal> {
+    ) -> Result<SyncStates, Refusal> {
         let owned: Vec<(&str, &ResourceKey)> = accepted
             .iter()
             .filter_map(|accepted| Some((accepted.owner_id.as_deref()?, &accepted.key)))
@@ -150,16 +150,16 @@ impl Standings {
             let change = proposal.change.action().to_string();
             (proposal.change.key.clone(), (change, proposal.id.clone()))
         });
-        Ok(Standings { drifted, proposed: proposed.collect() })
+        Ok(SyncStates { drifted, proposed: proposed.collect() })
     }
 
-    fn of(&self, key: &ResourceKey) -> Standing {
+    fn of(&self, key: &ResourceKey) -> TopologyStatus {
         match (self.drifted.contains(key), self.proposed.get(key)) {
-            (true, _) => Standing::Drifted,
+            (true, _) => TopologyStatus::Drifted,
             (false, Some((change, id))) => {
-                Standing::Proposed { change: change.clone(), proposal_id: id.clone() }
+                TopologyStatus::Proposed { change: change.clone(), proposal_id: id.clone() }
             }
-            (false, None) => Standing::InSync,
+            (false, None) => TopologyStatus::InSync,
         }
     }
 }
@@ -167,7 +167,7 @@ impl Standings {
 /// The members of a network of one kind: what each is, or would be once its proposal is applied.
 struct Members {
     specs: BTreeMap<ResourceKey, Arc<Spec>>,
-    standings: Standings,
+    standings: SyncStates,
 }
 
 impl Members {
@@ -179,7 +179,7 @@ impl Members {
     ) -> Result<Members, Refusal> {
         let accepted = reading.resources_in(&who.account_id, kind, network).await?;
         let proposals = proposals(reading, who, kind, Some(network)).await?;
-        let standings = Standings::load(reading, &accepted, &proposals).await?;
+        let standings = SyncStates::load(reading, &accepted, &proposals).await?;
         let proposed = proposals
             .iter()
             .filter_map(|proposal| Some((proposal.change.key.clone(), Arc::clone(proposal.effective()?))));
@@ -260,12 +260,13 @@ async fn load_regions(
 }
 
 /// The virtual IPs at each of their holders.
-fn held_by(virtual_ips: &[VirtualIp]) -> BTreeMap<&str, Vec<Held>> {
-    let mut held: BTreeMap<&str, Vec<Held>> = BTreeMap::new();
+fn held_by(virtual_ips: &[VirtualIp]) -> BTreeMap<&str, Vec<HeldVirtualIp>> {
+    let mut held: BTreeMap<&str, Vec<HeldVirtualIp>> = BTreeMap::new();
     for ip in virtual_ips {
-        let turns = ip.failover.iter().enumerate().map(|(index, host)| (host, Turn::Failover(index + 1)));
-        for (host, turn) in std::iter::once((&ip.holder, Turn::Primary)).chain(turns) {
-            let here = Held { name: ip.name.clone(), turn, standing: ip.standing.clone() };
+        let turns =
+            ip.failover.iter().enumerate().map(|(index, host)| (host, HolderRank::Failover(index + 1)));
+        for (host, turn) in std::iter::once((&ip.holder, HolderRank::Primary)).chain(turns) {
+            let here = HeldVirtualIp { name: ip.name.clone(), turn, standing: ip.standing.clone() };
             held.entry(host.as_str()).or_default().push(here);
         }
     }

@@ -21,20 +21,20 @@ const MAX_ENTRIES: usize = 400_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// What is left.
-pub(super) struct Budget {
+pub(super) struct DifferenceBudget {
     bytes: Cell<u64>,
     entries: Cell<usize>,
     ends: Instant,
 }
 
-impl Budget {
+impl DifferenceBudget {
     /// The whole budget.
-    pub(super) fn start() -> Budget {
-        Budget::of(MAX_DECODED_BYTES, MAX_ENTRIES, MAX_TIME)
+    pub(super) fn start() -> DifferenceBudget {
+        DifferenceBudget::of(MAX_DECODED_BYTES, MAX_ENTRIES, MAX_TIME)
     }
 
-    pub(super) fn of(bytes: u64, entries: usize, time: Duration) -> Budget {
-        Budget { bytes: Cell::new(bytes), entries: Cell::new(entries), ends: Instant::now() + time }
+    pub(super) fn of(bytes: u64, entries: usize, time: Duration) -> DifferenceBudget {
+        DifferenceBudget { bytes: Cell::new(bytes), entries: Cell::new(entries), ends: Instant::now() + time }
     }
 
     /// Whether nothing more may be looked at. Asked before each object.

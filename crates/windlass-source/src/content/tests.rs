@@ -87,7 +87,7 @@ fn names_paths_and_depth_are_bounded_before_paths_are_made() {
 
 #[test]
 fn what_takes_too_long_is_cut_off_and_says_so() {
-    let late = Budget::of(u64::MAX, usize::MAX, Duration::ZERO);
+    let late = DifferenceBudget::of(u64::MAX, usize::MAX, Duration::ZERO);
     let found = differences_within(&late, &Endless::new(2, 1, 1), changes(1));
     assert!(found[0].note.as_deref().unwrap().contains("not looked into"));
 }

@@ -6,9 +6,9 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::walk::TooMuch;
+use crate::walk::WalkLimitExceeded;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A commit larger than this is not read: people do not write such messages.
 pub(super) const MAX_COMMIT_BYTES: u64 = 1024 * 1024;
@@ -32,24 +32,29 @@ impl ObjectBudget {
     }
 
     /// Refused when the time is over. Asked before each object.
-    pub(super) fn check(&self) -> Result<(), TooMuch> {
+    pub(super) fn check(&self) -> Result<(), WalkLimitExceeded> {
         match Instant::now() < self.ends {
             true => Ok(()),
-            false => Err(TooMuch(format!("reading it took more than {} s", MAX_TIME.as_secs()))),
+            false => Err(WalkLimitExceeded(format!("reading it took more than {} s", MAX_TIME.as_secs()))),
         }
     }
 
     /// Takes a directory of so many bytes from what is left.
-    fn take_tree(&self, bytes: u64) -> Result<(), TooMuch> {
+    fn take_tree(&self, bytes: u64) -> Result<(), WalkLimitExceeded> {
         self.check()?;
         if bytes > MAX_TREE_BYTES {
             let limit = MAX_TREE_BYTES >> 20;
-            return Err(TooMuch(format!("a directory of it has {bytes} bytes, more than {limit} MiB")));
+            return Err(WalkLimitExceeded(format!(
+                "a directory of it has {bytes} bytes, more than {limit} MiB"
+            )));
         }
         let decoded = self.decoded.get().saturating_add(bytes);
         self.decoded.set(decoded);
         match decoded > MAX_DECODED_BYTES {
-            true => Err(TooMuch(format!("its directories have more than {} MiB", MAX_DECODED_BYTES >> 20))),
+            true => Err(WalkLimitExceeded(format!(
+                "its directories have more than {} MiB",
+                MAX_DECODED_BYTES >> 20
+            ))),
             false => Ok(()),
         }
     }
@@ -60,7 +65,7 @@ pub(super) fn sized_tree<'repo>(
     repository: &'repo gix::Repository,
     id: gix::ObjectId,
     budget: &ObjectBudget,
-) -> Result<gix::Tree<'repo>, Cause> {
+) -> Result<gix::Tree<'repo>, BoxedError> {
     budget.take_tree(repository.find_header(id)?.size())?;
     Ok(repository.find_tree(id)?)
 }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use windlass_core::manifest::FLEET_FILE;
 
-use super::error::Problem;
+use super::error::RemoteProblem;
 use super::fetch_options::FetchOptions;
 use super::mirror::Mirror;
 use crate::entry::{EntryKind, ReadError};
-use crate::remote::{PathPrefix, RemoteUrl, Scheme};
-use crate::tree::Tree as _;
+use crate::remote::{PathPrefix, RemoteScheme, RemoteUrl};
+use crate::tree::FileTree as _;
 
 /// A host none of whose addresses accepts a connection within this is down.
 pub const TEST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ pub enum CheckResult {
 
 /// One step on the way to a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct ConnectionCheck {
     /// Which: `dns`, `connect`, `tls`, `host-key`, `auth`, `repository`, `branch`, `download`, `prefix` or
     /// `fleet.yaml`.
     pub name: &'static str,
@@ -48,10 +48,14 @@ pub struct Check {
 ///
 /// A host that cannot be reached is told `unreached_after` connecting began and no sooner. Given [`TEST_CONNECT_WITHIN`],
 /// the time does not tell whoever asks whether a port is closed or a firewall keeps silent.
-pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix, unreached_after: Duration) -> Vec<Check> {
+pub fn test_remote(
+    options: &FetchOptions<'_>,
+    prefix: &PathPrefix,
+    unreached_after: Duration,
+) -> Vec<ConnectionCheck> {
     let mut walk =
-        Walk { steps: steps(options.url), done: Vec::new(), connecting_since: None, connected: None };
-    let outcome = reach(options, prefix, &mut walk);
+        CheckWalk { steps: steps(options.url), done: Vec::new(), connecting_since: None, connected: None };
+    let outcome = fetch_test(options, prefix, &mut walk);
     if let Err(failure) = outcome {
         if let Some(since) = walk.connecting_since.filter(|_| failure.step == CONNECT) {
             std::thread::sleep(unreached_after.saturating_sub(since.elapsed()));
@@ -65,16 +69,16 @@ pub fn test_remote(options: &FetchOptions<'_>, prefix: &PathPrefix, unreached_af
 const CONNECT: &str = "connect";
 
 /// The step that failed, and how.
-struct Failure {
+struct CheckFailure {
     step: &'static str,
     reason: String,
     help: String,
     detail: Option<String>,
 }
 
-impl Failure {
-    fn of(problem: &Problem) -> Failure {
-        Failure {
+impl CheckFailure {
+    fn of(problem: &RemoteProblem) -> CheckFailure {
+        CheckFailure {
             step: step_of(problem),
             reason: problem.to_string(),
             help: problem.help().to_owned(),
@@ -82,24 +86,24 @@ impl Failure {
         }
     }
 
-    fn at(step: &'static str, reason: String, help: impl Into<String>) -> Failure {
-        Failure { step, reason, help: help.into(), detail: None }
+    fn at(step: &'static str, reason: String, help: impl Into<String>) -> CheckFailure {
+        CheckFailure { step, reason, help: help.into(), detail: None }
     }
 }
 
-struct Walk {
+struct CheckWalk {
     steps: Vec<&'static str>,
-    done: Vec<Check>,
+    done: Vec<ConnectionCheck>,
     connecting_since: Option<Instant>,
     /// Where a connection was accepted. It is told only once somebody spoke TLS, ssh or git there.
     connected: Option<SocketAddr>,
 }
 
-impl Walk {
+impl CheckWalk {
     /// Everything up to and including a step works.
     fn pass(&mut self, step: &'static str, detail: impl Into<String>) {
         self.pass_before(step);
-        self.done.push(Check { name: step, result: CheckResult::Passed(detail.into()) });
+        self.done.push(ConnectionCheck { name: step, result: CheckResult::Passed(detail.into()) });
     }
 
     /// What lies before a step that was reached must have worked.
@@ -109,19 +113,19 @@ impl Walk {
                 (CONNECT, Some(address)) => address.to_string(),
                 _ => String::new(),
             };
-            self.done.push(Check { name: next, result: CheckResult::Passed(found) });
+            self.done.push(ConnectionCheck { name: next, result: CheckResult::Passed(found) });
         }
     }
 
-    fn fail(&mut self, failure: Failure) {
-        let Failure { step, reason, help, detail } = failure;
+    fn fail(&mut self, failure: CheckFailure) {
+        let CheckFailure { step, reason, help, detail } = failure;
         self.pass_before(step);
-        self.done.push(Check { name: step, result: CheckResult::Failed { reason, help, detail } });
+        self.done.push(ConnectionCheck { name: step, result: CheckResult::Failed { reason, help, detail } });
     }
 
-    fn finish(mut self) -> Vec<Check> {
+    fn finish(mut self) -> Vec<ConnectionCheck> {
         for step in self.steps.iter().skip(self.done.len()) {
-            self.done.push(Check { name: step, result: CheckResult::NotReached });
+            self.done.push(ConnectionCheck { name: step, result: CheckResult::NotReached });
         }
         self.done
     }
@@ -129,42 +133,52 @@ impl Walk {
 
 fn steps(url: &RemoteUrl) -> Vec<&'static str> {
     let way: &[&str] = match url.scheme() {
-        Scheme::Https => &["dns", CONNECT, "tls", "auth"],
-        Scheme::Ssh => &["dns", CONNECT, "host-key", "auth"],
-        Scheme::Http => &["dns", CONNECT, "auth"],
-        Scheme::File => &[],
+        RemoteScheme::Https => &["dns", CONNECT, "tls", "auth"],
+        RemoteScheme::Ssh => &["dns", CONNECT, "host-key", "auth"],
+        RemoteScheme::Http => &["dns", CONNECT, "auth"],
+        RemoteScheme::File => &[],
     };
     let rest = ["repository", "branch", "download", "prefix", FLEET_FILE];
     way.iter().chain(&rest).copied().collect()
 }
 
 /// The step at which a problem shows.
-fn step_of(problem: &Problem) -> &'static str {
+fn step_of(problem: &RemoteProblem) -> &'static str {
     match problem {
-        Problem::Dns { .. } | Problem::AddressRefused(_) => "dns",
-        Problem::Connect { .. } => CONNECT,
-        Problem::Tls { .. } => "tls",
-        Problem::HostKeyMismatch { .. } | Problem::SshMissing => "host-key",
-        Problem::Auth { .. } => "auth",
-        Problem::RepositoryMissing | Problem::ObjectFormat | Problem::Protocol { .. } => "repository",
-        Problem::BranchMissing { .. } | Problem::CommitMissing { .. } => "branch",
-        Problem::TooLarge { .. }
-        | Problem::ServerMemory
-        | Problem::Timeout { .. }
-        | Problem::Interrupted
-        | Problem::DiskFull
-        | Problem::Local { .. } => "download",
+        RemoteProblem::Dns { .. } | RemoteProblem::AddressRefused(_) => "dns",
+        RemoteProblem::Connect { .. } => CONNECT,
+        RemoteProblem::Tls { .. } => "tls",
+        RemoteProblem::HostKeyMismatch { .. } | RemoteProblem::SshMissing => "host-key",
+        RemoteProblem::Auth { .. } => "auth",
+        RemoteProblem::RepositoryMissing | RemoteProblem::ObjectFormat | RemoteProblem::Protocol { .. } => {
+            "repository"
+        }
+        RemoteProblem::BranchMissing { .. } | RemoteProblem::CommitMissing { .. } => "branch",
+        RemoteProblem::TooLarge { .. }
+        | RemoteProblem::ServerMemory
+        | RemoteProblem::Timeout { .. }
+        | RemoteProblem::Interrupted
+        | RemoteProblem::DiskFull
+        | RemoteProblem::Local { .. } => "download",
     }
 }
 
-fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
-    let local = |error: &dyn std::error::Error| Failure::of(&Problem::Local { reason: error.to_string() });
-    knock(options, walk).map_err(|problem| Failure::of(&problem))?;
-    let directory = super::private::private_directory().map_err(|error| local(&error))?;
+fn fetch_test(
+    options: &FetchOptions<'_>,
+    prefix: &PathPrefix,
+    walk: &mut CheckWalk,
+) -> Result<(), CheckFailure> {
+    let local =
+        |error: &dyn std::error::Error| CheckFailure::of(&RemoteProblem::Local { reason: error.to_string() });
+    resolve_and_connect(options, walk).map_err(|problem| CheckFailure::of(&problem))?;
+    let directory = super::private_files::private_directory().map_err(|error| local(&error))?;
     let mirror = Mirror::open_or_create(&directory.path().join("mirror")).map_err(|error| local(&error))?;
-    let fetched = mirror.fetch(options).map_err(|error| Failure::of(&error.problem))?;
-    if let Some(keys) =
-        fetched.new_host_keys.as_ref().or(options.host_keys).filter(|_| options.url.scheme() == Scheme::Ssh)
+    let fetched = mirror.fetch(options).map_err(|error| CheckFailure::of(&error.problem))?;
+    if let Some(keys) = fetched
+        .new_host_keys
+        .as_ref()
+        .or(options.host_keys)
+        .filter(|_| options.url.scheme() == RemoteScheme::Ssh)
     {
         walk.pass("host-key", keys.fingerprint());
     }
@@ -176,13 +190,13 @@ fn reach(options: &FetchOptions<'_>, prefix: &PathPrefix, walk: &mut Walk) -> Re
 }
 
 /// Resolves, so that this is told apart from what comes after, and connects, so that a host that is down is told soon.
-fn knock(options: &FetchOptions<'_>, walk: &mut Walk) -> Result<(), Problem> {
+fn resolve_and_connect(options: &FetchOptions<'_>, walk: &mut CheckWalk) -> Result<(), RemoteProblem> {
     let url = options.url;
-    let is_proxied = url.scheme() == Scheme::Https
+    let is_proxied = url.scheme() == RemoteScheme::Https
         && ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
             .iter()
             .any(|name| std::env::var_os(name).is_some());
-    if url.scheme() == Scheme::File || is_proxied {
+    if url.scheme() == RemoteScheme::File || is_proxied {
         return Ok(());
     }
     let found = options.guard.resolve(url.host(), url.effective_port())?;
@@ -203,11 +217,11 @@ fn knock(options: &FetchOptions<'_>, walk: &mut Walk) -> Result<(), Problem> {
             Err(error) => detail = error.to_string(),
         }
     }
-    Err(Problem::Connect { host: url.host().to_owned(), detail })
+    Err(RemoteProblem::Connect { host: url.host().to_owned(), detail })
 }
 
-fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> Result<(), Failure> {
-    let broken = |step, error: ReadError| Failure::at(step, error.source.to_string(), "try again");
+fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut CheckWalk) -> Result<(), CheckFailure> {
+    let broken = |step, error: ReadError| CheckFailure::at(step, error.source.to_string(), "try again");
     match tree.entry("").map_err(|error| broken("prefix", error))? {
         Some(EntryKind::Directory) if prefix.as_str().is_empty() => {
             walk.pass("prefix", "the repository's root");
@@ -218,19 +232,19 @@ fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut Walk) -> R
                 None => format!("the branch has no directory `{prefix}`"),
                 Some(_) => format!("`{prefix}` is not a directory"),
             };
-            return Err(Failure::at("prefix", reason, "check the path prefix of the repository"));
+            return Err(CheckFailure::at("prefix", reason, "check the path prefix of the repository"));
         }
     }
     match tree.entry(FLEET_FILE).map_err(|error| broken(FLEET_FILE, error))? {
         Some(EntryKind::File(bytes)) => walk.pass(FLEET_FILE, format!("{bytes} bytes")),
         Some(_) => {
             let reason = format!("{FLEET_FILE} is not a regular file");
-            return Err(Failure::at(FLEET_FILE, reason, "put the content itself into the repository"));
+            return Err(CheckFailure::at(FLEET_FILE, reason, "put the content itself into the repository"));
         }
         None => {
             let reason = format!("there is no {FLEET_FILE}");
             let help = format!("add a {FLEET_FILE}, or set the path prefix to the directory that has one");
-            return Err(Failure::at(FLEET_FILE, reason, help));
+            return Err(CheckFailure::at(FLEET_FILE, reason, help));
         }
     }
     Ok(())

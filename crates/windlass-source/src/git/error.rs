@@ -21,7 +21,7 @@ const TOO_LARGE: &str = "too large to fit in memory";
 
 /// What stood in the way of talking to a remote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum RemoteProblem {
     /// The host's name has no address.
     #[error("the host name `{host}` could not be resolved")]
     Dns {
@@ -116,109 +116,109 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl RemoteProblem {
     /// A word for it that never changes.
     pub fn code(&self) -> &'static str {
         match self {
-            Problem::Dns { .. } => "dns",
-            Problem::AddressRefused(refusal) => refusal.code(),
-            Problem::Connect { .. } => "connect",
-            Problem::Tls { .. } => "tls",
-            Problem::Auth { .. } => "auth",
-            Problem::HostKeyMismatch { .. } => "host-key-mismatch",
-            Problem::BranchMissing { .. } => "branch-missing",
-            Problem::CommitMissing { .. } => "commit-missing",
-            Problem::RepositoryMissing => "repository-missing",
-            Problem::ObjectFormat => "object-format",
-            Problem::TooLarge { .. } => "too-large",
-            Problem::ServerMemory => "server-memory",
-            Problem::Timeout { .. } => "timeout",
-            Problem::Interrupted => "interrupted",
-            Problem::DiskFull => "disk-full",
-            Problem::SshMissing => "ssh-missing",
-            Problem::Protocol { .. } => "protocol",
-            Problem::Local { .. } => "local",
+            RemoteProblem::Dns { .. } => "dns",
+            RemoteProblem::AddressRefused(refusal) => refusal.code(),
+            RemoteProblem::Connect { .. } => "connect",
+            RemoteProblem::Tls { .. } => "tls",
+            RemoteProblem::Auth { .. } => "auth",
+            RemoteProblem::HostKeyMismatch { .. } => "host-key-mismatch",
+            RemoteProblem::BranchMissing { .. } => "branch-missing",
+            RemoteProblem::CommitMissing { .. } => "commit-missing",
+            RemoteProblem::RepositoryMissing => "repository-missing",
+            RemoteProblem::ObjectFormat => "object-format",
+            RemoteProblem::TooLarge { .. } => "too-large",
+            RemoteProblem::ServerMemory => "server-memory",
+            RemoteProblem::Timeout { .. } => "timeout",
+            RemoteProblem::Interrupted => "interrupted",
+            RemoteProblem::DiskFull => "disk-full",
+            RemoteProblem::SshMissing => "ssh-missing",
+            RemoteProblem::Protocol { .. } => "protocol",
+            RemoteProblem::Local { .. } => "local",
         }
     }
 
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Problem::Dns { .. } => {
+            RemoteProblem::Dns { .. } => {
                 "check the host in the repository URL, and that this server's DNS knows it"
             }
-            Problem::AddressRefused(refusal) => refusal.help(),
-            Problem::Connect { .. } => {
+            RemoteProblem::AddressRefused(refusal) => refusal.help(),
+            RemoteProblem::Connect { .. } => {
                 "check scheme, host and port in the repository URL, and that a firewall lets this server through; the \
                  server's log has the cause"
             }
-            Problem::Tls { .. } => {
+            RemoteProblem::Tls { .. } => {
                 "check that the certificate is valid for this host; add the CA of a private git server"
             }
-            Problem::Auth { .. } => {
+            RemoteProblem::Auth { .. } => {
                 "check the repository's credential: that it exists, has not expired and may read the repository"
             }
-            Problem::HostKeyMismatch { .. } => {
+            RemoteProblem::HostKeyMismatch { .. } => {
                 "ask the host's operator whether the key was replaced; if it was, forget the pinned key, otherwise \
                  somebody stands between"
             }
-            Problem::BranchMissing { .. } => "check the branch's name, or push the branch",
-            Problem::CommitMissing { .. } => {
+            RemoteProblem::BranchMissing { .. } => "check the branch's name, or push the branch",
+            RemoteProblem::CommitMissing { .. } => {
                 "push the commit; if the git server sends only what references lead to, name the reference instead"
             }
-            Problem::RepositoryMissing => {
+            RemoteProblem::RepositoryMissing => {
                 "check the path in the repository URL, and that the credential may read the repository"
             }
-            Problem::ObjectFormat => {
+            RemoteProblem::ObjectFormat => {
                 "keep the fleet in a repository with SHA-1 object names, as `git init --object-format=sha1` makes it"
             }
-            Problem::TooLarge { .. } => {
+            RemoteProblem::TooLarge { .. } => {
                 "keep fleets in a repository of their own, without binaries, or raise the limits"
             }
-            Problem::Timeout { .. } => {
+            RemoteProblem::Timeout { .. } => {
                 "try again; if it stays, look at the git server and the network between"
             }
-            Problem::ServerMemory => {
+            RemoteProblem::ServerMemory => {
                 "nothing to do: it is tried again soon; if it stays, give the server more memory"
             }
-            Problem::Interrupted => "nothing to do: the next sync starts again",
-            Problem::DiskFull => "free space in the server's data directory",
-            Problem::SshMissing => "install the OpenSSH client beside the server, or use https",
-            Problem::Protocol { .. } => "check that the repository URL leads to a git server",
-            Problem::Local { .. } => "check the server's data directory and its permissions",
+            RemoteProblem::Interrupted => "nothing to do: the next sync starts again",
+            RemoteProblem::DiskFull => "free space in the server's data directory",
+            RemoteProblem::SshMissing => "install the OpenSSH client beside the server, or use https",
+            RemoteProblem::Protocol { .. } => "check that the repository URL leads to a git server",
+            RemoteProblem::Local { .. } => "check the server's data directory and its permissions",
         }
     }
 }
 
-impl From<ResolveError> for Problem {
-    fn from(error: ResolveError) -> Problem {
+impl From<ResolveError> for RemoteProblem {
+    fn from(error: ResolveError) -> RemoteProblem {
         match error {
-            ResolveError::NotFound { host } => Problem::Dns { host },
-            refused @ ResolveError::Refused { .. } => Problem::AddressRefused(refused),
+            ResolveError::NotFound { host } => RemoteProblem::Dns { host },
+            refused @ ResolveError::Refused { .. } => RemoteProblem::AddressRefused(refused),
         }
     }
 }
 
-impl Problem {
+impl RemoteProblem {
     /// What is in the way in more words than everyone may read: for the server's log and for admins.
     pub fn detail(&self) -> Option<&str> {
         match self {
-            Problem::Connect { detail, .. } => Some(detail),
+            RemoteProblem::Connect { detail, .. } => Some(detail),
             _ => None,
         }
     }
 
     /// Whether it passes by itself and says nothing about the remote.
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Problem::ServerMemory)
+    pub fn is_transient(&self) -> bool {
+        matches!(self, RemoteProblem::ServerMemory)
     }
 
     /// A host that never sent a byte is told like one that cannot be connected to.
-    pub(super) fn of_silence(self, host: &str, received: u64) -> Problem {
+    pub(super) fn no_bytes_received(self, host: &str, received: u64) -> RemoteProblem {
         match self {
-            Problem::Timeout { after } if received == 0 => {
+            RemoteProblem::Timeout { after } if received == 0 => {
                 let detail = format!("it accepts connections and says nothing within {} s", after.as_secs());
-                Problem::Connect { host: host.to_owned(), detail }
+                RemoteProblem::Connect { host: host.to_owned(), detail }
             }
             other => other,
         }
@@ -231,7 +231,7 @@ pub struct FetchError {
     /// The address, without its user.
     pub remote: String,
     /// What was in the way.
-    pub problem: Problem,
+    pub problem: RemoteProblem,
 }
 
 impl FetchError {
@@ -256,14 +256,14 @@ impl fmt::Display for FetchError {
 impl Error for FetchError {}
 
 /// A foreign text on one line, without control characters, cut short.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_remote_text(text: &str) -> String {
     let plain: String =
         text.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_QUOTED_CHARS).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// All an error and its causes say, joined.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut said = vec![error.to_string()];
     let mut next = error.source();
     while let Some(cause) = next {
@@ -273,35 +273,35 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
         }
         next = cause.source();
     }
-    quoted(&said.join(": "))
+    quote_remote_text(&said.join(": "))
 }
 
 /// What a failure of gix means when no transport said why: a full disk, or an answer that makes no sense.
-pub(super) fn of_gix(error: &gix::Error) -> Problem {
+pub(super) fn classify_gix_error(error: &gix::Error) -> RemoteProblem {
     let is_full = |error: &(dyn Error + 'static)| {
         error
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == std::io::ErrorKind::StorageFull)
     };
     if error.iter_errors().any(is_full) {
-        return Problem::DiskFull;
+        return RemoteProblem::DiskFull;
     }
     let said: Vec<String> = error.iter_errors().map(ToString::to_string).collect();
     if said.iter().any(|text| text.contains(SHA256_NAME)) {
-        return Problem::ObjectFormat;
+        return RemoteProblem::ObjectFormat;
     }
     if said.iter().any(|text| text.contains(TOO_LARGE)) {
         let reason = format!("an object of it has more than {} MiB", MAX_OBJECT_BYTES >> 20);
-        return Problem::TooLarge { reason };
+        return RemoteProblem::TooLarge { reason };
     }
-    Problem::Protocol { reason: quoted(&said.join(": ")) }
+    RemoteProblem::Protocol { reason: quote_remote_text(&said.join(": ")) }
 }
 
 /// What a failure of this machine's files means.
-pub(super) fn of_io(doing: &str, error: &std::io::Error) -> Problem {
+pub(super) fn classify_io_error(doing: &str, error: &std::io::Error) -> RemoteProblem {
     match error.kind() {
-        std::io::ErrorKind::StorageFull => Problem::DiskFull,
-        _ => Problem::Local { reason: format!("{doing}: {error}") },
+        std::io::ErrorKind::StorageFull => RemoteProblem::DiskFull,
+        _ => RemoteProblem::Local { reason: format!("{doing}: {error}") },
     }
 }
 
@@ -311,14 +311,16 @@ mod tests {
 
     #[test]
     fn errors_begin_with_the_words_operators_search_for() {
-        let error =
-            FetchError { remote: "https://example.com/fleet".into(), problem: Problem::RepositoryMissing };
+        let error = FetchError {
+            remote: "https://example.com/fleet".into(),
+            problem: RemoteProblem::RepositoryMissing,
+        };
         assert!(error.to_string().starts_with("Failed to clone https://example.com/fleet: "));
     }
 
     #[test]
     fn what_a_server_says_is_one_short_line() {
-        assert_eq!(quoted("a\u{1b}[31m\n  b\r\n"), "a [31m b");
-        assert_eq!(quoted(&"x".repeat(1000)).len(), MAX_QUOTED_CHARS);
+        assert_eq!(quote_remote_text("a\u{1b}[31m\n  b\r\n"), "a [31m b");
+        assert_eq!(quote_remote_text(&"x".repeat(1000)).len(), MAX_QUOTED_CHARS);
     }
 }

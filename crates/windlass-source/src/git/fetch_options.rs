@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use windlass_outbound::Guard;
+use windlass_outbound::AddressGuard;
 
 use super::commit_id::CommitId;
-use super::limits::Limits;
+use super::limits::FetchLimits;
 use super::revision::Revision;
 use crate::remote::{Credential, HostKeys, RemoteUrl};
 
@@ -23,11 +23,11 @@ pub struct FetchOptions<'a> {
     /// Certificates in PEM that are trusted in addition to the system's.
     pub extra_ca_pem: Option<&'a str>,
     /// Resolves the host, and refuses addresses that may not be connected to.
-    pub guard: &'a Guard,
+    pub guard: &'a AddressGuard,
     /// The commit of this remote and revision that was last made use of, to tell how the tip moved since.
     pub since: Option<&'a CommitId>,
     /// What it may cost.
-    pub limits: Limits,
+    pub limits: FetchLimits,
     /// Set by the caller to stop early.
     pub interrupt: &'a AtomicBool,
 }

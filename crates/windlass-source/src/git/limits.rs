@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::Problem;
+use super::error::RemoteProblem;
 
 /// How often the watchdog looks. Well below what anybody waits for, well above what costs anything.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const WATCHDOG_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a list of references may have: some hundred thousand of them. It is kept in memory, unlike a pack.
 const MAX_LIST_BYTES: u64 = 32 << 20;
 
 /// What one conversation with a remote may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct FetchLimits {
     /// How long it may take, altogether.
     pub time: Duration,
     /// How many bytes the remote may send.
@@ -37,10 +37,10 @@ pub struct Limits {
     pub memory: u64,
 }
 
-impl Default for Limits {
+impl Default for FetchLimits {
     /// Far more than a fleet needs, and little enough that nobody notices one that is refused.
-    fn default() -> Limits {
-        Limits {
+    fn default() -> FetchLimits {
+        FetchLimits {
             time: Duration::from_secs(60),
             bytes: 256 << 20,
             objects: 200_000,
@@ -51,8 +51,8 @@ impl Default for Limits {
 }
 
 /// The limits of a conversation that is going on.
-pub(super) struct Bounds {
-    limits: Limits,
+pub(super) struct FetchGuard {
+    limits: FetchLimits,
     deadline: Instant,
     stop: AtomicBool,
     received: AtomicU64,
@@ -64,13 +64,13 @@ pub(super) struct Bounds {
     before_pack: AtomicU64,
     /// The memory of the process when the conversation began, where that can be told.
     resident: Option<u64>,
-    why: Mutex<Option<Problem>>,
+    stop_reason: Mutex<Option<RemoteProblem>>,
     child: Mutex<Option<Child>>,
 }
 
-impl Bounds {
-    pub(super) fn start(limits: Limits) -> Arc<Bounds> {
-        Arc::new(Bounds {
+impl FetchGuard {
+    pub(super) fn start(limits: FetchLimits) -> Arc<FetchGuard> {
+        Arc::new(FetchGuard {
             limits,
             deadline: Instant::now() + limits.time,
             stop: AtomicBool::new(false),
@@ -79,14 +79,14 @@ impl Bounds {
             resolved: Arc::default(),
             before_pack: AtomicU64::new(MAX_LIST_BYTES),
             resident: resident_bytes(),
-            why: Mutex::new(None),
+            stop_reason: Mutex::new(None),
             child: Mutex::new(None),
         })
     }
 
     /// Ends the conversation. The first reason is the one that is told.
-    pub(super) fn fail(&self, problem: Problem) {
-        lock(&self.why).get_or_insert(problem);
+    pub(super) fn fail(&self, problem: RemoteProblem) {
+        lock(&self.stop_reason).get_or_insert(problem);
         self.stop.store(true, Ordering::SeqCst);
         if let Some(child) = lock(&self.child).as_mut() {
             // It may have ended by itself already.
@@ -95,8 +95,8 @@ impl Bounds {
     }
 
     /// Why the conversation was ended, if it was.
-    pub(super) fn why(&self) -> Option<Problem> {
-        lock(&self.why).clone()
+    pub(super) fn stop_reason(&self) -> Option<RemoteProblem> {
+        lock(&self.stop_reason).clone()
     }
 
     /// The flag that gix looks at.
@@ -124,10 +124,10 @@ impl Bounds {
         let total = self.received.fetch_add(bytes, Ordering::SeqCst) + bytes;
         if total > self.limits.bytes {
             let reason = format!("it sends more than {} MiB", self.limits.bytes >> 20);
-            self.fail(Problem::TooLarge { reason });
+            self.fail(RemoteProblem::TooLarge { reason });
         } else if total > self.before_pack.load(Ordering::SeqCst) {
             let reason = format!("its list of branches has more than {} MiB", MAX_LIST_BYTES >> 20);
-            self.fail(Problem::TooLarge { reason });
+            self.fail(RemoteProblem::TooLarge { reason });
         }
     }
 
@@ -135,7 +135,7 @@ impl Bounds {
     pub(super) fn expect_objects(&self, objects: u64) {
         if objects > self.limits.objects {
             let reason = format!("it sends {objects} objects, more than {}", self.limits.objects);
-            self.fail(Problem::TooLarge { reason });
+            self.fail(RemoteProblem::TooLarge { reason });
         }
     }
 
@@ -157,7 +157,7 @@ impl Bounds {
     fn check_unpacked(&self) {
         if self.unpacked() > self.limits.unpacked {
             let reason = format!("it unpacks to more than {} MiB", self.limits.unpacked >> 20);
-            self.fail(Problem::TooLarge { reason });
+            self.fail(RemoteProblem::TooLarge { reason });
         }
     }
 
@@ -169,9 +169,11 @@ impl Bounds {
         self.fail(match self.unpacked() > self.limits.memory / 2 {
             true => {
                 let limit = self.limits.memory >> 20;
-                Problem::TooLarge { reason: format!("unpacking it takes more than {limit} MiB of memory") }
+                RemoteProblem::TooLarge {
+                    reason: format!("unpacking it takes more than {limit} MiB of memory"),
+                }
             }
-            false => Problem::ServerMemory,
+            false => RemoteProblem::ServerMemory,
         });
     }
 
@@ -182,10 +184,17 @@ impl Bounds {
 
     /// Hands over a program to be ended when the conversation is.
     pub(super) fn adopt(&self, mut child: Child) {
+        let mut held = lock(&self.child);
+        // Asked while the lock is held: who ends the conversation from here on finds the program.
         if self.is_stopped() {
             let _ = child.kill();
         }
-        *lock(&self.child) = Some(child);
+        *held = Some(child);
+    }
+
+    /// The number of the program that is held.
+    pub(super) fn program(&self) -> Option<u32> {
+        lock(&self.child).as_ref().map(Child::id)
     }
 
     /// Takes the program back.
@@ -195,9 +204,9 @@ impl Bounds {
 
     fn look(&self, interrupt: &AtomicBool) {
         if interrupt.load(Ordering::SeqCst) {
-            self.fail(Problem::Interrupted);
+            self.fail(RemoteProblem::Interrupted);
         } else if Instant::now() >= self.deadline {
-            self.fail(Problem::Timeout { after: self.limits.time });
+            self.fail(RemoteProblem::Timeout { after: self.limits.time });
         } else {
             self.check_unpacked();
             if let (Some(before), Some(now)) = (self.resident, resident_bytes()) {
@@ -216,12 +225,16 @@ fn resident_bytes() -> Option<u64> {
 }
 
 /// Does something while a watchdog looks after its bounds.
-pub(super) fn watched<T>(bounds: &Bounds, interrupt: &AtomicBool, work: impl FnOnce() -> T) -> T {
+pub(super) fn run_with_watchdog<T>(
+    bounds: &FetchGuard,
+    interrupt: &AtomicBool,
+    work: impl FnOnce() -> T,
+) -> T {
     bounds.look(interrupt);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            while is_done.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+            while is_done.recv_timeout(WATCHDOG_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
                 bounds.look(interrupt);
             }
         });
@@ -240,75 +253,75 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn limits() -> Limits {
-        Limits { bytes: 10, objects: 10, ..Limits::default() }
+    fn limits() -> FetchLimits {
+        FetchLimits { bytes: 10, objects: 10, ..FetchLimits::default() }
     }
 
     #[test]
     fn the_first_limit_that_is_crossed_is_the_one_told() {
-        let bounds = Bounds::start(limits());
+        let bounds = FetchGuard::start(limits());
         bounds.count_bytes(10);
         bounds.expect_objects(10);
-        assert_eq!((bounds.why(), bounds.is_stopped()), (None, false));
+        assert_eq!((bounds.stop_reason(), bounds.is_stopped()), (None, false));
         bounds.count_bytes(1);
-        bounds.fail(Problem::Interrupted);
-        assert_eq!(bounds.why().map(|problem| problem.code()), Some("too-large"));
+        bounds.fail(RemoteProblem::Interrupted);
+        assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn the_watchdog_sees_memory_that_grows() {
-        let bounds = Bounds::start(Limits { memory: 8 << 20, ..Limits::default() });
-        watched(&bounds, &AtomicBool::new(false), || {
+        let bounds = FetchGuard::start(FetchLimits { memory: 8 << 20, ..FetchLimits::default() });
+        run_with_watchdog(&bounds, &AtomicBool::new(false), || {
             let grown = vec![1_u8; 64 << 20];
             while !bounds.is_stopped() {
                 thread::yield_now();
             }
             assert_eq!(grown.last(), Some(&1));
         });
-        assert_eq!(bounds.why(), Some(Problem::ServerMemory), "nothing was unpacked for it");
+        assert_eq!(bounds.stop_reason(), Some(RemoteProblem::ServerMemory), "nothing was unpacked for it");
     }
 
     #[test]
     fn a_conversation_is_charged_for_what_it_unpacks_and_not_for_what_others_do() {
-        let limits = Limits { memory: 1 << 20, unpacked: 4 << 20, ..Limits::default() };
-        let others = Bounds::start(limits);
+        let limits = FetchLimits { memory: 1 << 20, unpacked: 4 << 20, ..FetchLimits::default() };
+        let others = FetchGuard::start(limits);
         others.count_inflated(1000);
         others.check_memory(2 << 20);
-        assert_eq!(others.why().map(|problem| problem.code()), Some("server-memory"));
-        let own = Bounds::start(limits);
+        assert_eq!(others.stop_reason().map(|problem| problem.code()), Some("server-memory"));
+        let own = FetchGuard::start(limits);
         own.resolved_counter().fetch_add(1 << 20, Ordering::SeqCst);
         own.check_memory(1 << 20);
-        assert_eq!(own.why(), None, "within its bounds");
+        assert_eq!(own.stop_reason(), None, "within its bounds");
         own.check_memory(2 << 20);
-        assert_eq!(own.why().map(|problem| problem.code()), Some("too-large"));
-        let much = Bounds::start(limits);
+        assert_eq!(own.stop_reason().map(|problem| problem.code()), Some("too-large"));
+        let much = FetchGuard::start(limits);
         much.count_inflated(3 << 20);
-        assert_eq!(much.why(), None);
+        assert_eq!(much.stop_reason(), None);
         much.resolved_counter().fetch_add(2 << 20, Ordering::SeqCst);
-        watched(&much, &AtomicBool::new(false), || {});
-        assert_eq!(much.why().map(|problem| problem.code()), Some("too-large"));
+        run_with_watchdog(&much, &AtomicBool::new(false), || {});
+        assert_eq!(much.stop_reason().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]
     fn a_list_of_branches_may_have_less_than_a_pack() {
-        let bounds = Bounds::start(Limits::default());
+        let bounds = FetchGuard::start(FetchLimits::default());
         bounds.count_bytes(usize::try_from(MAX_LIST_BYTES).unwrap_or_default());
-        assert_eq!(bounds.why(), None);
+        assert_eq!(bounds.stop_reason(), None);
         bounds.expect_pack();
         bounds.count_bytes(1);
-        assert_eq!(bounds.why(), None);
-        let bounds = Bounds::start(Limits::default());
+        assert_eq!(bounds.stop_reason(), None);
+        let bounds = FetchGuard::start(FetchLimits::default());
         bounds.count_bytes(usize::try_from(MAX_LIST_BYTES + 1).unwrap_or_default());
-        assert_eq!(bounds.why().map(|problem| problem.code()), Some("too-large"));
+        assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]
     fn the_watchdog_sees_the_callers_wish_and_the_clock() {
         for (time, wish, code) in [(60, true, "interrupted"), (0, false, "timeout")] {
-            let bounds = Bounds::start(Limits { time: Duration::from_secs(time), ..limits() });
-            watched(&bounds, &AtomicBool::new(wish), || {});
-            assert_eq!(bounds.why().map(|problem| problem.code()), Some(code));
+            let bounds = FetchGuard::start(FetchLimits { time: Duration::from_secs(time), ..limits() });
+            run_with_watchdog(&bounds, &AtomicBool::new(wish), || {});
+            assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some(code));
         }
     }
 }

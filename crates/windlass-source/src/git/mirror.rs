@@ -66,7 +66,7 @@ pub struct Mirror {
 
 /// What a mirror holds.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldTip {
     pub(super) commit: CommitId,
     /// Remote and branch as they were written down, to notice when they change.
     pub(super) origin: String,
@@ -137,14 +137,14 @@ impl Mirror {
     }
 
     /// What the mirror holds, if it is whole: the tip's commit and tree can be read.
-    pub(super) fn held(&self) -> Option<Held> {
+    pub(super) fn held(&self) -> Option<HeldTip> {
         let repository = self.open().ok()?;
         let id = repository.find_reference(TIP).ok()?.try_id()?.detach();
         let commit = CommitId::of(&id);
         let tree = self.find_commit(&repository, &commit).ok()?.tree_id().ok()?.detach();
         sized_tree(&repository, tree, &ObjectBudget::start()).ok()?;
         let origin = fs::read_to_string(self.directory.join(ORIGIN_FILE)).unwrap_or_default();
-        Some(Held { commit, origin })
+        Some(HeldTip { commit, origin })
     }
 
     pub(super) fn write_origin(&self, origin: &str) -> io::Result<()> {
@@ -156,7 +156,7 @@ impl Mirror {
     }
 }
 
-pub(super) fn absent_is_fine(error: io::Error) -> io::Result<()> {
+pub(super) fn ignore_not_found(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 

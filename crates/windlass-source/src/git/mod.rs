@@ -4,22 +4,22 @@
 //! no submodules, no alternates. Mirrors are opened without the user's and the system's git configuration and without
 //! any `GIT_` variable.
 
-mod between;
 mod budget;
 mod check;
 mod commit;
 mod commit_id;
+mod commit_range;
 mod connect;
 mod contributors;
 mod error;
 mod fetch;
 mod fetch_options;
 mod http;
-mod kept;
+mod kept_content;
 mod limits;
 mod mirror;
 mod objects;
-mod private;
+mod private_files;
 mod process;
 mod progress;
 mod prune;
@@ -29,17 +29,17 @@ mod signature;
 mod ssh;
 mod tree;
 
-pub use check::{Check, CheckResult, TEST_CONNECT_WITHIN, test_remote};
+pub use check::{CheckResult, ConnectionCheck, TEST_CONNECT_WITHIN, test_remote};
 pub use commit::CommitInfo;
 pub use commit_id::CommitId;
-pub use error::{FetchError, Problem};
-pub use fetch::{Fetched, Movement};
+pub use error::{FetchError, RemoteProblem};
+pub use fetch::{FetchResult, Movement};
 pub use fetch_options::FetchOptions;
-pub use limits::Limits;
+pub use limits::FetchLimits;
 pub use mirror::{Mirror, MirrorError};
 pub use objects::GitObjects;
 pub(crate) use objects::IdHasher;
-pub use push::{Author, NewFile, Push, PushError};
+pub use push::{CommitAuthor, NewFile, Push, PushError};
 pub use revision::Revision;
 pub use signature::{SignatureProblem, SignedBy, Signers, SignersError};
 pub use tree::{GitError, GitTree};

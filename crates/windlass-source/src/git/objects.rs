@@ -9,7 +9,7 @@ use super::tree::GitTree;
 use crate::content::{DirectoryLimits, ObjectEntry, ObjectKind, Objects, SeenDirectory};
 use crate::entry::ReadError;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The object database of a repository.
 pub struct GitObjects {
@@ -65,7 +65,7 @@ fn find_directory(
     repository: &gix::Repository,
     id: &[u8; 20],
     limits: DirectoryLimits,
-) -> Result<Option<SeenDirectory>, Cause> {
+) -> Result<Option<SeenDirectory>, BoxedError> {
     let id = gix::ObjectId::from(*id);
     let Some(header) = repository.try_find_header(id)? else { return Ok(None) };
     if header.kind() != gix::objs::Kind::Tree {
@@ -85,13 +85,19 @@ fn find_directory(
     }
 }
 
-fn entry_of<E: Into<Cause>>(entry: Result<gix::objs::tree::EntryRef<'_>, E>) -> Result<ObjectEntry, Cause> {
+fn entry_of<E: Into<BoxedError>>(
+    entry: Result<gix::objs::tree::EntryRef<'_>, E>,
+) -> Result<ObjectEntry, BoxedError> {
     let entry = entry.map_err(Into::into)?;
     let id: [u8; 20] = entry.oid.as_bytes().try_into()?;
     Ok(ObjectEntry { name: entry.filename.to_vec(), kind: kind_of(entry.mode), id })
 }
 
-fn find_file(repository: &gix::Repository, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, Cause> {
+fn find_file(
+    repository: &gix::Repository,
+    id: &[u8; 20],
+    limit: u64,
+) -> Result<Option<FileSide>, BoxedError> {
     let id = gix::ObjectId::from(*id);
     let Some(header) = repository.try_find_header(id)? else { return Ok(None) };
     if header.kind() != gix::objs::Kind::Blob {
@@ -103,7 +109,7 @@ fn find_file(repository: &gix::Repository, id: &[u8; 20], limit: u64) -> Result<
     Ok(Some(FileSide::Bytes(repository.find_blob(id)?.take_data())))
 }
 
-fn unreadable(id: &[u8; 20], source: Cause) -> ReadError {
+fn unreadable(id: &[u8; 20], source: BoxedError) -> ReadError {
     ReadError { path: format!("object {}", gix::ObjectId::from(*id)), source }
 }
 
@@ -146,12 +152,12 @@ impl IdHasher {
         self.hasher.update(bytes);
     }
 
-    pub(crate) fn id(self) -> Result<[u8; 20], Cause> {
+    pub(crate) fn id(self) -> Result<[u8; 20], BoxedError> {
         Ok(self.hasher.try_finalize()?.as_bytes().try_into()?)
     }
 
     /// The id of bytes that are at hand.
-    pub(crate) fn of(kind: &str, bytes: &[u8]) -> Result<[u8; 20], Cause> {
+    pub(crate) fn of(kind: &str, bytes: &[u8]) -> Result<[u8; 20], BoxedError> {
         let mut hasher = IdHasher::new(kind, bytes.len() as u64);
         hasher.update(bytes);
         hasher.id()

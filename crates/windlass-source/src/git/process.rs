@@ -8,16 +8,18 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::limits::Bounds;
+use nix::errno::Errno;
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+
+use super::limits::FetchGuard;
 
 /// As much as programs say when they fail.
-const MAX_SAID_BYTES: u64 = 8 * 1024;
+const MAX_STDERR_BYTES: u64 = 8 * 1024;
 /// A program that has closed its output is about to end; it is not waited for longer than this.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How often an ending program is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A program with nothing of our environment but where programs are found, and English messages.
 pub(super) fn program(name: impl AsRef<OsStr>) -> Command {
@@ -44,36 +46,36 @@ pub(super) fn git() -> Command {
 }
 
 /// A running program whose standard error is collected.
-pub(super) struct Talk {
-    bounds: Arc<Bounds>,
+pub(super) struct GitProcess {
+    bounds: Arc<FetchGuard>,
     said: Receiver<String>,
 }
 
 /// What a program left behind.
-pub(super) struct Ended {
+pub(super) struct ProcessResult {
     /// Its standard error, cut short.
     pub(super) said: String,
     /// Whether it ended by itself and was content.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ProcessOutcome,
 }
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ProcessOutcome {
     /// With exit status 0.
-    Content,
+    Success,
     /// In any other way.
     Failed,
 }
 
-impl Talk {
+impl GitProcess {
     /// Starts a program in both directions.
     pub(super) fn start(
         mut command: Command,
-        bounds: &Arc<Bounds>,
-    ) -> io::Result<(Talk, ChildStdin, Counted<ChildStdout>)> {
+        bounds: &Arc<FetchGuard>,
+    ) -> io::Result<(GitProcess, ChildStdin, CountingReader<ChildStdout>)> {
         command.stdin(Stdio::piped());
-        let (talk, mut child, output) = Talk::spawn(command, bounds)?;
+        let (talk, mut child, output) = GitProcess::spawn(command, bounds)?;
         let input =
             child.stdin.take().ok_or_else(|| io::Error::other("the program has no standard input"))?;
         bounds.adopt(child);
@@ -81,9 +83,9 @@ impl Talk {
     }
 
     /// Runs a program to its end and returns what it printed.
-    pub(super) fn run(mut command: Command, bounds: &Arc<Bounds>) -> io::Result<(String, Ended)> {
+    pub(super) fn run(mut command: Command, bounds: &Arc<FetchGuard>) -> io::Result<(String, ProcessResult)> {
         command.stdin(Stdio::null());
-        let (talk, child, mut output) = Talk::spawn(command, bounds)?;
+        let (talk, child, mut output) = GitProcess::spawn(command, bounds)?;
         bounds.adopt(child);
         let mut printed = Vec::new();
         let _ = output.read_to_end(&mut printed);
@@ -91,7 +93,10 @@ impl Talk {
         Ok((String::from_utf8_lossy(&printed).into_owned(), ended))
     }
 
-    fn spawn(mut command: Command, bounds: &Arc<Bounds>) -> io::Result<(Talk, Child, Counted<ChildStdout>)> {
+    fn spawn(
+        mut command: Command,
+        bounds: &Arc<FetchGuard>,
+    ) -> io::Result<(GitProcess, Child, CountingReader<ChildStdout>)> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let missing = || io::Error::other("the program has no standard output");
         let output = child.stdout.take().ok_or_else(missing)?;
@@ -100,44 +105,59 @@ impl Talk {
         thread::spawn(move || {
             let mut text = Vec::new();
             let mut errors = errors;
-            let _ = errors.by_ref().take(MAX_SAID_BYTES).read_to_end(&mut text);
+            let _ = errors.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut text);
             let _ = tell.send(String::from_utf8_lossy(&text).into_owned());
             // What comes after is read and forgotten, so that the program does not wait for a reader.
             let _ = io::copy(&mut errors, &mut io::sink());
         });
-        let output = Counted { inner: output, bounds: Arc::clone(bounds) };
-        Ok((Talk { bounds: Arc::clone(bounds), said }, child, output))
+        let output = CountingReader { inner: output, bounds: Arc::clone(bounds) };
+        Ok((GitProcess { bounds: Arc::clone(bounds), said }, child, output))
     }
 
     /// Waits until the program is gone, and ends it if it does not go.
-    pub(super) fn end(self) -> Ended {
-        let outcome = self.bounds.release().map_or(Outcome::Failed, wait);
-        let said = self.said.recv_timeout(PATIENCE).unwrap_or_default();
-        Ended { said, outcome }
+    pub(super) fn end(self) -> ProcessResult {
+        let outcome = wait(&self.bounds, EXIT_TIMEOUT);
+        let said = self.said.recv_timeout(EXIT_TIMEOUT).unwrap_or_default();
+        ProcessResult { said, outcome }
     }
 }
 
-fn wait(mut child: Child) -> Outcome {
-    let started = Instant::now();
-    while started.elapsed() < PATIENCE {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Outcome::Content,
-            Ok(Some(_)) | Err(_) => return Outcome::Failed,
-            Ok(None) => thread::sleep(LOOK_EVERY),
-        }
+/// Waits until the program of these bounds has ended. They hold it meanwhile, so that whatever ends the conversation ends
+/// the program at once.
+fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
+    let Some(number) = bounds.program() else { return ProcessOutcome::Failed };
+    let (tell, has_ended) = mpsc::channel();
+    thread::spawn(move || {
+        see_end(number);
+        let _ = tell.send(());
+    });
+    let is_gone = has_ended.recv_timeout(patience).is_ok();
+    let Some(mut child) = bounds.release() else { return ProcessOutcome::Failed };
+    if !is_gone {
+        // It may have ended by itself at this very moment.
+        let _ = child.kill();
     }
-    let _ = child.kill();
-    let _ = child.wait();
-    Outcome::Failed
+    match child.wait() {
+        Ok(status) if status.success() => ProcessOutcome::Success,
+        Ok(_) | Err(_) => ProcessOutcome::Failed,
+    }
+}
+
+/// Returns once a program of ours has ended. It is left to be waited for: until then its number is its own, and whoever
+/// ends it ends no other.
+fn see_end(number: u32) {
+    let Ok(number) = i32::try_from(number) else { return };
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while waitid(Id::Pid(Pid::from_raw(number)), flags) == Err(Errno::EINTR) {}
 }
 
 /// A reader that counts against the bounds.
-pub(super) struct Counted<R> {
+pub(super) struct CountingReader<R> {
     inner: R,
-    bounds: Arc<Bounds>,
+    bounds: Arc<FetchGuard>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bounds.count_bytes(read);
@@ -145,5 +165,62 @@ impl<R: Read> Read for Counted<R> {
             return Err(io::Error::other("stopped"));
         }
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::super::error::RemoteProblem;
+    use super::super::limits::FetchLimits;
+    use super::*;
+
+    /// A shell that does this, and nobody reads what it says.
+    fn shell(script: &str) -> Command {
+        let mut command = program("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    /// One that says nothing any more and does not end by itself.
+    const SILENT: &str = "exec >&- 2>&-; exec sleep 600";
+
+    #[test]
+    fn a_program_is_waited_for_and_tells_how_it_ended() {
+        for (script, printed, outcome) in [
+            ("echo said; echo why >&2", "said\n", ProcessOutcome::Success),
+            ("echo said; echo why >&2; exit 3", "said\n", ProcessOutcome::Failed),
+        ] {
+            let (output, ended) =
+                GitProcess::run(shell(script), &FetchGuard::start(FetchLimits::default())).unwrap();
+            assert_eq!((output.as_str(), ended.said.as_str(), ended.outcome), (printed, "why\n", outcome));
+        }
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_ended_at_once_when_the_conversation_is() {
+        let bounds = FetchGuard::start(FetchLimits::default());
+        let begun = Instant::now();
+        let (talk, _input, _output) = GitProcess::start(shell(SILENT), &bounds).unwrap();
+        let failing = Arc::clone(&bounds);
+        let ended = thread::scope(|scope| {
+            scope.spawn(move || failing.fail(RemoteProblem::Interrupted));
+            talk.end()
+        });
+        assert_eq!(ended.outcome, ProcessOutcome::Failed);
+        assert!(begun.elapsed() < EXIT_TIMEOUT, "it took {:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_not_waited_for_longer_than_that() {
+        let bounds = FetchGuard::start(FetchLimits::default());
+        let (_talk, _input, _output) = GitProcess::start(shell(SILENT), &bounds).unwrap();
+        assert_eq!(wait(&bounds, Duration::ZERO), ProcessOutcome::Failed);
+        assert_eq!(
+            wait(&bounds, Duration::ZERO),
+            ProcessOutcome::Failed,
+            "it is gone, and nobody waits for it twice"
+        );
     }
 }

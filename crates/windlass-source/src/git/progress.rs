@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use gix::progress::{Id, MessageLevel, Step, StepShared, UNKNOWN, Unit};
 use gix::{Count, NestedProgress, Progress};
 
-use super::limits::Bounds;
+use super::limits::FetchGuard;
 
 /// The step in which gix knows the pack's header and has read nothing else of it yet.
 const INDEXING: &str = "indexing";
@@ -19,12 +19,12 @@ const RESOLVING: &str = "Decoding";
 
 /// Tells the bounds what a pack costs and forgets everything else.
 pub(super) struct ObjectCount {
-    bounds: Arc<Bounds>,
+    bounds: Arc<FetchGuard>,
     name: String,
 }
 
 impl ObjectCount {
-    pub(super) fn new(bounds: &Arc<Bounds>) -> ObjectCount {
+    pub(super) fn new(bounds: &Arc<FetchGuard>) -> ObjectCount {
         ObjectCount { bounds: Arc::clone(bounds), name: String::new() }
     }
 }

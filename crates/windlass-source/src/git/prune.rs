@@ -14,12 +14,12 @@ use gix::refs::transaction::PreviousValue;
 
 use super::budget::{ObjectBudget, sized_tree};
 use super::commit_id::CommitId;
-use super::error::{Problem, of_io};
+use super::error::{RemoteProblem, classify_io_error};
 use super::fetch_options::FetchOptions;
-use super::mirror::{Held, Mirror, PUSHED, TIP, absent_is_fine};
-use crate::walk::TooMuch;
+use super::mirror::{HeldTip, Mirror, PUSHED, TIP, ignore_not_found};
+use crate::walk::WalkLimitExceeded;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Looking for an object goes through every pack.
 const MAX_PACKS: usize = 32;
@@ -31,11 +31,11 @@ const LOCKS: [&str; 5] =
 
 impl Mirror {
     /// Removes what a fetch that was killed left behind, and ways out of the mirror that are not ours.
-    pub(super) fn sweep(&self) -> io::Result<()> {
+    pub(super) fn remove_leftovers(&self) -> io::Result<()> {
         let objects = self.directory().join("objects");
-        fs::remove_file(objects.join("info/alternates")).or_else(absent_is_fine)?;
+        fs::remove_file(objects.join("info/alternates")).or_else(ignore_not_found)?;
         for lock in LOCKS {
-            fs::remove_file(self.directory().join(lock)).or_else(absent_is_fine)?;
+            fs::remove_file(self.directory().join(lock)).or_else(ignore_not_found)?;
         }
         for path in files_in(&objects.join("pack"))? {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -44,7 +44,7 @@ impl Mirror {
             let is_whole =
                 is_ours && path.with_extension("idx").exists() && path.with_extension("pack").exists();
             if !is_whole {
-                fs::remove_file(&path).or_else(absent_is_fine)?;
+                fs::remove_file(&path).or_else(ignore_not_found)?;
             }
         }
         Ok(())
@@ -72,27 +72,31 @@ impl Mirror {
 
     /// Reduces the mirror to one commit if it has grown too far. Returns what it holds then; nothing where that commit
     /// costs more than it may, and the mirror is better fetched anew.
-    pub(super) fn prune(&self, held: Held, options: &FetchOptions<'_>) -> Result<Option<Held>, Problem> {
-        let local = |error: io::Error| of_io("pruning the mirror", &error);
+    pub(super) fn prune(
+        &self,
+        held: HeldTip,
+        options: &FetchOptions<'_>,
+    ) -> Result<Option<HeldTip>, RemoteProblem> {
+        let local = |error: io::Error| classify_io_error("pruning the mirror", &error);
         let packs = files_in(&self.directory().join("objects/pack")).map_err(local)?;
         let bytes: u64 = packs.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
         if packs.len() <= MAX_PACKS * 2 && bytes <= options.limits.bytes.saturating_mul(2) {
             return Ok(Some(held));
         }
         let used = options.since.filter(|since| self.commit(since).is_ok());
-        let kept = Held { commit: used.unwrap_or(&held.commit).clone(), ..held };
+        let kept = HeldTip { commit: used.unwrap_or(&held.commit).clone(), ..held };
         match self.keep_only(&kept.commit) {
             Ok(()) => Ok(Some(kept)),
-            Err(error) if error.is::<TooMuch>() => {
-                self.recreate().map_err(|error| Problem::Local { reason: error.to_string() })?;
+            Err(error) if error.is::<WalkLimitExceeded>() => {
+                self.recreate().map_err(|error| RemoteProblem::Local { reason: error.to_string() })?;
                 Ok(None)
             }
-            Err(error) => Err(Problem::Local { reason: format!("pruning the mirror: {error}") }),
+            Err(error) => Err(RemoteProblem::Local { reason: format!("pruning the mirror: {error}") }),
         }
     }
 
     /// Leaves nothing but one commit and those that were pushed, with their files, and content that is to be kept.
-    fn keep_only(&self, tip: &CommitId) -> Result<(), Cause> {
+    fn keep_only(&self, tip: &CommitId) -> Result<(), BoxedError> {
         let repository = self.open()?;
         let tip = tip.object().ok_or("not an id")?;
         repository.reference(TIP, tip, PreviousValue::Any, "pruned")?;
@@ -119,7 +123,7 @@ impl Mirror {
         let boundary: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
         fs::write(repository.shallow_file()?, boundary)?;
         for path in files_in(&objects.join("pack"))? {
-            fs::remove_file(&path).or_else(absent_is_fine)?;
+            fs::remove_file(&path).or_else(ignore_not_found)?;
         }
         remove_other_loose(&objects, &kept)?;
         Ok(())
@@ -127,7 +131,7 @@ impl Mirror {
 }
 
 /// The commits of branches that were pushed from here.
-fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, BoxedError> {
     let mut commits = BTreeSet::new();
     for reference in repository.references()?.prefixed(PUSHED)? {
         commits.extend(reference?.try_id().map(gix::Id::detach));
@@ -140,7 +144,7 @@ fn reachable(
     repository: &gix::Repository,
     commit: gix::ObjectId,
     budget: &ObjectBudget,
-) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+) -> Result<BTreeSet<gix::ObjectId>, BoxedError> {
     let root = repository.find_commit(commit)?.tree_id()?.detach();
     let mut found = reachable_from_tree(repository, root, budget)?;
     found.insert(commit);
@@ -152,12 +156,12 @@ fn reachable_from_tree(
     repository: &gix::Repository,
     root: gix::ObjectId,
     budget: &ObjectBudget,
-) -> Result<BTreeSet<gix::ObjectId>, Cause> {
+) -> Result<BTreeSet<gix::ObjectId>, BoxedError> {
     let mut found = BTreeSet::from([root]);
     let mut trees = vec![root];
     while let Some(tree) = trees.pop() {
         if found.len() > MAX_REACHABLE {
-            return Err(TooMuch(format!("a commit has more than {MAX_REACHABLE} objects")).into());
+            return Err(WalkLimitExceeded(format!("a commit has more than {MAX_REACHABLE} objects")).into());
         }
         for entry in sized_tree(repository, tree, budget)?.iter() {
             let entry = entry?;
@@ -182,7 +186,7 @@ fn remove_other_loose(objects: &Path, kept: &BTreeSet<gix::ObjectId>) -> io::Res
             let rest = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let id = gix::ObjectId::from_hex(format!("{first}{rest}").as_bytes());
             if !id.is_ok_and(|id| kept.contains(&id)) {
-                fs::remove_file(&path).or_else(absent_is_fine)?;
+                fs::remove_file(&path).or_else(ignore_not_found)?;
             }
         }
     }

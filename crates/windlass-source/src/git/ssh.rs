@@ -1,7 +1,7 @@
 //! Talking to a remote through the `ssh` program.
 //!
 //! Nothing of the user's or the machine's ssh configuration is used. The key lies in a private directory that goes away
-//! with the [`Login`], and a host is only spoken to if it shows a key that is pinned, or was learned right now because
+//! with the [`SshLogin`], and a host is only spoken to if it shows a key that is pinned, or was learned right now because
 //! none was pinned yet. The host is resolved and checked here; `ssh` is told the address and never resolves the name.
 
 use std::io;
@@ -14,28 +14,28 @@ use std::time::Duration;
 use tempfile::TempDir;
 use windlass_core::redacted::Redacted;
 
-use super::error::{Problem, of_io, quoted};
+use super::error::{RemoteProblem, classify_io_error, quote_remote_text};
 use super::fetch_options::FetchOptions;
-use super::limits::Bounds;
-use super::private::{private_directory, write_private};
-use super::process::{Talk, program};
+use super::limits::FetchGuard;
+use super::private_files::{private_directory, write_private};
+use super::process::{GitProcess, program};
 use crate::remote::{Credential, HostKeys, RemoteUrl, known_name};
 
 /// A host that does not answer within this is down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Everything `ssh` needs to log in once.
-pub(super) struct Login {
+pub(super) struct SshLogin {
     directory: TempDir,
     address: SocketAddr,
     /// What known_hosts calls the host.
     known_as: String,
     identity: Option<PathBuf>,
-    trusted: Trusted,
+    trusted: HostKeySource,
 }
 
 /// Where the keys come from that the host is measured by.
-enum Trusted {
+enum HostKeySource {
     /// They were pinned before.
     Pinned(HostKeys),
     /// They were learned now, because none was pinned.
@@ -45,42 +45,45 @@ enum Trusted {
 }
 
 /// A host as far as it is known before its key is used.
-struct Known {
-    trusted: Trusted,
+struct SshHost {
+    trusted: HostKeySource,
     address: SocketAddr,
     known_as: String,
 }
 
-impl Login {
+impl SshLogin {
     /// Resolves the host, and writes down the key and the trusted host keys, asking the host for its keys if none is known.
-    pub(super) fn prepare(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Login, Problem> {
+    pub(super) fn prepare(
+        options: &FetchOptions<'_>,
+        bounds: &Arc<FetchGuard>,
+    ) -> Result<SshLogin, RemoteProblem> {
         let url = options.url;
         let (key, given) = match options.credential {
             Credential::None => (None, None),
             Credential::SshKey { key, known_hosts } => (Some(key), known_hosts.as_deref()),
             Credential::Basic { .. } => {
                 let reason = "the credential is a password, and ssh needs a key".to_owned();
-                return Err(Problem::Auth { reason });
+                return Err(RemoteProblem::Auth { reason });
             }
         };
         let address = choose(url, &options.guard.resolve(url.host(), url.effective_port())?)?;
         let trusted = match (options.host_keys, given.filter(|lines| !lines.trim().is_empty())) {
-            (Some(keys), _) => Trusted::Pinned(keys.clone()),
-            (None, Some(_)) => Trusted::Given,
-            (None, None) => Trusted::Learned(ask_host(url, address, bounds)?),
+            (Some(keys), _) => HostKeySource::Pinned(keys.clone()),
+            (None, Some(_)) => HostKeySource::Given,
+            (None, None) => HostKeySource::Learned(ask_host(url, address, bounds)?),
         };
         let known_hosts = match &trusted {
-            Trusted::Pinned(keys) | Trusted::Learned(keys) => {
+            HostKeySource::Pinned(keys) | HostKeySource::Learned(keys) => {
                 keys.known_hosts(url.host(), url.effective_port())
             }
-            Trusted::Given => given.unwrap_or_default().to_owned(),
+            HostKeySource::Given => given.unwrap_or_default().to_owned(),
         };
         let known_as = known_name(url.host(), url.effective_port());
-        Login::write(key, &known_hosts, Known { trusted, address, known_as })
-            .map_err(|error| of_io("writing the ssh key", &error))
+        SshLogin::write(key, &known_hosts, SshHost { trusted, address, known_as })
+            .map_err(|error| classify_io_error("writing the ssh key", &error))
     }
 
-    fn write(key: Option<&Redacted<String>>, known_hosts: &str, known: Known) -> io::Result<Login> {
+    fn write(key: Option<&Redacted<String>>, known_hosts: &str, known: SshHost) -> io::Result<SshLogin> {
         let directory = private_directory()?;
         write_private(&directory.path().join("known_hosts"), known_hosts)?;
         let identity = match key {
@@ -92,15 +95,15 @@ impl Login {
                 Some(path)
             }
         };
-        let Known { trusted, address, known_as } = known;
-        Ok(Login { directory, address, known_as, identity, trusted })
+        let SshHost { trusted, address, known_as } = known;
+        Ok(SshLogin { directory, address, known_as, identity, trusted })
     }
 
     /// Host keys that were learned for this login.
     pub(super) fn learned(&self) -> Option<&HostKeys> {
         match &self.trusted {
-            Trusted::Learned(keys) => Some(keys),
-            Trusted::Pinned(_) | Trusted::Given => None,
+            HostKeySource::Learned(keys) => Some(keys),
+            HostKeySource::Pinned(_) | HostKeySource::Given => None,
         }
     }
 
@@ -163,11 +166,11 @@ impl Login {
     }
 
     /// What `ssh` meant by what it said when it failed.
-    pub(super) fn explain(&self, said: &str, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
+    pub(super) fn explain(&self, said: &str, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> RemoteProblem {
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let reason = || last_words(said);
+        let reason = || last_error_line(said);
         if says(&["Could not resolve hostname"]) {
-            Problem::Dns { host: url.host().to_owned() }
+            RemoteProblem::Dns { host: url.host().to_owned() }
         } else if says(&[
             "Host key verification failed",
             "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -176,7 +179,7 @@ impl Login {
         ]) {
             self.host_key_problem(url, bounds)
         } else if says(&["Permission denied (", "Too many authentication failures", "Load key"]) {
-            Problem::Auth { reason: reason() }
+            RemoteProblem::Auth { reason: reason() }
         } else if says(&[
             "Connection refused",
             "connect to host",
@@ -187,7 +190,7 @@ impl Login {
             "kex_exchange_identification",
             "Network is unreachable",
         ]) {
-            Problem::Connect { host: url.host().to_owned(), detail: reason() }
+            RemoteProblem::Connect { host: url.host().to_owned(), detail: reason() }
         } else if says(&[
             "not appear to be a git repository",
             "not found",
@@ -195,25 +198,25 @@ impl Login {
             "does not exist",
             "Could not read from remote",
         ]) {
-            Problem::RepositoryMissing
+            RemoteProblem::RepositoryMissing
         } else {
-            Problem::Protocol { reason: reason() }
+            RemoteProblem::Protocol { reason: reason() }
         }
     }
 
-    fn host_key_problem(&self, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
+    fn host_key_problem(&self, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> RemoteProblem {
         let pinned = match &self.trusted {
-            Trusted::Pinned(keys) | Trusted::Learned(keys) => keys.fingerprint(),
-            Trusted::Given => "the credential's known_hosts".to_owned(),
+            HostKeySource::Pinned(keys) | HostKeySource::Learned(keys) => keys.fingerprint(),
+            HostKeySource::Given => "the credential's known_hosts".to_owned(),
         };
         let offered = ask_host(url, self.address, bounds)
             .map_or_else(|_| "a key that could not be asked for again".to_owned(), |keys| keys.fingerprint());
-        Problem::HostKeyMismatch { pinned, offered }
+        RemoteProblem::HostKeyMismatch { pinned, offered }
     }
 }
 
 /// The line that tells why: the last one that is not git's general advice.
-fn last_words(said: &str) -> String {
+fn last_error_line(said: &str) -> String {
     let advice = [
         "Please make sure you have the correct access rights",
         "and the repository exists",
@@ -224,14 +227,14 @@ fn last_words(said: &str) -> String {
         .map(str::trim)
         .rfind(|line| !line.is_empty() && !advice.iter().any(|advice| line.starts_with(advice)));
     match line {
-        Some(line) => quoted(line),
+        Some(line) => quote_remote_text(line),
         None => "the connection ended without a word".to_owned(),
     }
 }
 
 /// The address to connect to: the first that accepts a connection where there are several.
-fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, Problem> {
-    let unreached = |detail: String| Problem::Connect { host: url.host().to_owned(), detail };
+fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, RemoteProblem> {
+    let unreached = |detail: String| RemoteProblem::Connect { host: url.host().to_owned(), detail };
     if let [only] = addresses {
         return Ok(*only);
     }
@@ -246,13 +249,17 @@ fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, Probl
 }
 
 /// Asks a host for its keys.
-fn ask_host(url: &RemoteUrl, address: SocketAddr, bounds: &Arc<Bounds>) -> Result<HostKeys, Problem> {
+fn ask_host(
+    url: &RemoteUrl,
+    address: SocketAddr,
+    bounds: &Arc<FetchGuard>,
+) -> Result<HostKeys, RemoteProblem> {
     let mut command = program("ssh-keyscan");
     let patience = bounds.time_left().min(CONNECT_WITHIN).as_secs().max(1);
     command.args(["-T", &patience.to_string(), "-p", &address.port().to_string()]);
     command.arg("--").arg(address.ip().to_string());
-    let (printed, ended) = Talk::run(command, bounds).map_err(|error| start_problem(&error))?;
-    if let Some(problem) = bounds.why() {
+    let (printed, ended) = GitProcess::run(command, bounds).map_err(|error| start_problem(&error))?;
+    if let Some(problem) = bounds.stop_reason() {
         return Err(problem);
     }
     let keys: String = printed
@@ -262,16 +269,16 @@ fn ask_host(url: &RemoteUrl, address: SocketAddr, bounds: &Arc<Bounds>) -> Resul
         .collect();
     // A host that tells no key is no ssh server, or none that can be reached: all of them are told alike.
     HostKeys::parse(&keys).map_err(|_| {
-        let detail = format!("no ssh host key could be learned: {}", last_words(&ended.said));
-        Problem::Connect { host: url.host().to_owned(), detail }
+        let detail = format!("no ssh host key could be learned: {}", last_error_line(&ended.said));
+        RemoteProblem::Connect { host: url.host().to_owned(), detail }
     })
 }
 
 /// Why `ssh` did not start.
-pub(super) fn start_problem(error: &io::Error) -> Problem {
+pub(super) fn start_problem(error: &io::Error) -> RemoteProblem {
     match error.kind() {
-        io::ErrorKind::NotFound => Problem::SshMissing,
-        _ => of_io("starting ssh", error),
+        io::ErrorKind::NotFound => RemoteProblem::SshMissing,
+        _ => classify_io_error("starting ssh", error),
     }
 }
 
@@ -286,11 +293,11 @@ mod tests {
 
     use super::*;
 
-    fn login(key: &str) -> Login {
+    fn login(key: &str) -> SshLogin {
         let key = Redacted::new(key.to_owned());
         let address = SocketAddr::from(([203, 0, 113, 7], 22));
-        let known = Known { trusted: Trusted::Given, address, known_as: "example.com".to_owned() };
-        Login::write(Some(&key), "h ssh-ed25519 AAAA\n", known).expect("a temporary directory")
+        let known = SshHost { trusted: HostKeySource::Given, address, known_as: "example.com".to_owned() };
+        SshLogin::write(Some(&key), "h ssh-ed25519 AAAA\n", known).expect("a temporary directory")
     }
 
     #[test]
@@ -306,7 +313,7 @@ mod tests {
 
     #[test]
     fn no_argument_comes_from_the_address_before_the_double_dash() {
-        let url = RemoteUrl::parse("git@example.com:it's/fleet.git", crate::remote::Insecure::Refused)
+        let url = RemoteUrl::parse("git@example.com:it's/fleet.git", crate::remote::InsecureUrls::Refused)
             .expect("valid");
         let command = login("k").upload_pack(&url);
         let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -20,9 +20,9 @@ use crate::walk::{
 };
 use windlass_core::content::ContentId;
 
-use crate::content::Content;
+use crate::content::PathContent;
 use crate::entry::{EntryKind, ReadError};
-use crate::tree::Tree;
+use crate::tree::FileTree;
 
 /// A tag may lead to another one; more than so many lead nowhere.
 const MAX_TAGS: usize = 8;
@@ -56,17 +56,17 @@ pub enum GitError {
     },
 }
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// So many entries of directories are kept decoded. A fleet asks for the same few directories again and again.
 const MAX_KEPT_ENTRIES: usize = 200_000;
 
 /// A directory, decoded.
-type Listing = Arc<Names>;
+type DirectoryListing = Arc<DirectoryNames>;
 
 /// What stands under each name of a directory.
 #[derive(Default)]
-struct Names {
+struct DirectoryNames {
     known: BTreeMap<String, (EntryMode, gix::ObjectId)>,
     /// Whether there are names that were not kept because they are longer than names are.
     has_overlong: bool,
@@ -74,15 +74,15 @@ struct Names {
 
 /// Directories that were decoded, and how many entries they have together.
 #[derive(Default)]
-struct Listings {
-    known: BTreeMap<gix::ObjectId, Listing>,
+struct ListingCache {
+    known: BTreeMap<gix::ObjectId, DirectoryListing>,
     entries: usize,
 }
 
-impl Listings {
-    fn keep(&mut self, tree: gix::ObjectId, listing: &Listing) {
+impl ListingCache {
+    fn keep(&mut self, tree: gix::ObjectId, listing: &DirectoryListing) {
         if self.entries + listing.known.len() > MAX_KEPT_ENTRIES {
-            *self = Listings::default();
+            *self = ListingCache::default();
         }
         self.entries += listing.known.len();
         self.known.insert(tree, Arc::clone(listing));
@@ -94,7 +94,7 @@ pub struct GitTree {
     repository: gix::Repository,
     tree: gix::ObjectId,
     prefix: String,
-    listings: RefCell<Listings>,
+    listings: RefCell<ListingCache>,
     budget: ObjectBudget,
 }
 
@@ -130,7 +130,7 @@ impl GitTree {
     }
 
     /// What stands at a path, from the listings of the directories on the way: nothing is read for it.
-    fn content_at(&self, path: &str) -> Result<Content, Cause> {
+    fn content_at(&self, path: &str) -> Result<PathContent, BoxedError> {
         let mut at = (gix::objs::tree::EntryKind::Tree.into(), self.tree);
         for part in self.full_path(path).split('/').filter(|part| !part.is_empty()) {
             let (mode, directory): (EntryMode, gix::ObjectId) = at;
@@ -138,14 +138,14 @@ impl GitTree {
                 true => self.listing(directory)?.known.get(part).copied(),
                 false => None,
             };
-            let Some(found) = found else { return Ok(Content::Nothing) };
+            let Some(found) = found else { return Ok(PathContent::Nothing) };
             at = found;
         }
         let id: [u8; 20] = at.1.as_bytes().try_into()?;
         Ok(match at.0 {
-            mode if mode.is_tree() => Content::Known(ContentId::tree(id)),
-            mode if mode.is_blob() => Content::Known(ContentId::blob(id)),
-            _ => Content::Nothing,
+            mode if mode.is_tree() => PathContent::Known(ContentId::tree(id)),
+            mode if mode.is_blob() => PathContent::Known(ContentId::blob(id)),
+            _ => PathContent::Nothing,
         })
     }
 
@@ -159,11 +159,11 @@ impl GitTree {
     }
 
     /// What stands in a directory. Decoding a large one is dear, so it is done once.
-    fn listing(&self, tree: gix::ObjectId) -> Result<Listing, Cause> {
+    fn listing(&self, tree: gix::ObjectId) -> Result<DirectoryListing, BoxedError> {
         if let Some(known) = self.listings.borrow().known.get(&tree) {
             return Ok(Arc::clone(known));
         }
-        let mut names = Names::default();
+        let mut names = DirectoryNames::default();
         for entry in sized_tree(&self.repository, tree, &self.budget)?.iter() {
             let entry = entry?;
             // A name that is not UTF-8 cannot be written in a pattern either.
@@ -174,13 +174,13 @@ impl GitTree {
                 names.known.insert(name.to_owned(), (entry.mode(), entry.oid().to_owned()));
             }
         }
-        let listing: Listing = Arc::new(names);
+        let listing: DirectoryListing = Arc::new(names);
         self.listings.borrow_mut().keep(tree, &listing);
         Ok(listing)
     }
 
     /// The mode and id at a path, stopping at anything that is not a directory on the way.
-    fn find(&self, full: &str) -> Result<Option<(EntryKind, gix::ObjectId)>, Cause> {
+    fn find(&self, full: &str) -> Result<Option<(EntryKind, gix::ObjectId)>, BoxedError> {
         let mut at = (EntryKind::Directory, self.tree);
         for part in full.split('/').filter(|part| !part.is_empty()) {
             match at.0 {
@@ -194,7 +194,7 @@ impl GitTree {
         Ok(Some(at))
     }
 
-    fn kind_of(&self, mode: EntryMode, id: gix::ObjectId) -> Result<EntryKind, Cause> {
+    fn kind_of(&self, mode: EntryMode, id: gix::ObjectId) -> Result<EntryKind, BoxedError> {
         Ok(if mode.is_tree() {
             EntryKind::Directory
         } else if mode.is_blob() {
@@ -235,7 +235,7 @@ impl Directories for GitTree {
 }
 
 /// The tree of a commit, or of what a tag leads to.
-fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::ObjectId, Cause> {
+fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::ObjectId, BoxedError> {
     use gix::objs::Kind;
     for _ in 0..MAX_TAGS {
         let header = repository.find_header(id)?;
@@ -270,7 +270,7 @@ fn prefix_of(repository: &gix::Repository, path: &Path) -> Option<String> {
     Some(parts?.join("/"))
 }
 
-impl Tree for GitTree {
+impl FileTree for GitTree {
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError> {
         let found = self.find(&self.full_path(path));
         found
@@ -278,7 +278,7 @@ impl Tree for GitTree {
             .map_err(|source| ReadError { path: path.to_owned(), source })
     }
 
-    fn content(&self, path: &str) -> Result<Content, ReadError> {
+    fn content(&self, path: &str) -> Result<PathContent, ReadError> {
         self.content_at(path).map_err(|source| ReadError { path: path.to_owned(), source })
     }
 

@@ -14,4 +14,4 @@ pub use credential::Credential;
 pub(crate) use host_keys::known_name;
 pub use host_keys::{HostKeys, HostKeysError};
 pub use prefix::{PathPrefix, PathPrefixError};
-pub use url::{Insecure, RemoteUrl, RemoteUrlError, Scheme};
+pub use url::{InsecureUrls, RemoteScheme, RemoteUrl, RemoteUrlError};

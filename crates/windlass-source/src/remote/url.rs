@@ -10,7 +10,7 @@ const MAX_CHARS: usize = 512;
 
 /// How a remote is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
+pub enum RemoteScheme {
     /// `https://`
     Https,
     /// `ssh://` or `user@host:path`
@@ -21,21 +21,21 @@ pub enum Scheme {
     File,
 }
 
-impl Scheme {
+impl RemoteScheme {
     /// As it is written before `://`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Scheme::Https => "https",
-            Scheme::Ssh => "ssh",
-            Scheme::Http => "http",
-            Scheme::File => "file",
+            RemoteScheme::Https => "https",
+            RemoteScheme::Ssh => "ssh",
+            RemoteScheme::Http => "http",
+            RemoteScheme::File => "file",
         }
     }
 }
 
 /// Whether `http://` and `file://` are accepted. They are for tests and demonstrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insecure {
+pub enum InsecureUrls {
     /// Only https and ssh.
     Refused,
     /// Also plain http and local directories.
@@ -110,7 +110,7 @@ impl RemoteUrlError {
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteUrl {
     text: String,
-    scheme: Scheme,
+    scheme: RemoteScheme,
     user: Option<String>,
     host: String,
     port: Option<u16>,
@@ -119,7 +119,7 @@ pub struct RemoteUrl {
 
 impl RemoteUrl {
     /// Reads and checks an address.
-    pub fn parse(text: &str, insecure: Insecure) -> Result<RemoteUrl, RemoteUrlError> {
+    pub fn parse(text: &str, insecure: InsecureUrls) -> Result<RemoteUrl, RemoteUrlError> {
         if text.is_empty() {
             return Err(RemoteUrlError::Empty);
         }
@@ -131,13 +131,13 @@ impl RemoteUrl {
         }
         let Some((scheme, rest)) = text.split_once("://") else { return parse_scp(text) };
         let scheme = match scheme.to_ascii_lowercase().as_str() {
-            "https" => Scheme::Https,
-            "ssh" => Scheme::Ssh,
-            "http" => Scheme::Http,
-            "file" => Scheme::File,
+            "https" => RemoteScheme::Https,
+            "ssh" => RemoteScheme::Ssh,
+            "http" => RemoteScheme::Http,
+            "file" => RemoteScheme::File,
             _ => return Err(RemoteUrlError::Scheme),
         };
-        if insecure == Insecure::Refused && matches!(scheme, Scheme::Http | Scheme::File) {
+        if insecure == InsecureUrls::Refused && matches!(scheme, RemoteScheme::Http | RemoteScheme::File) {
             return Err(RemoteUrlError::Insecure(scheme.as_str()));
         }
         parse_rest(text, scheme, rest)
@@ -149,7 +149,7 @@ impl RemoteUrl {
     }
 
     /// How the remote is reached.
-    pub fn scheme(&self) -> Scheme {
+    pub fn scheme(&self) -> RemoteScheme {
         self.scheme
     }
 
@@ -171,9 +171,9 @@ impl RemoteUrl {
     /// The port that will be connected to.
     pub fn effective_port(&self) -> u16 {
         self.port.unwrap_or(match self.scheme {
-            Scheme::Https => 443,
-            Scheme::Http => 80,
-            Scheme::Ssh | Scheme::File => 22,
+            RemoteScheme::Https => 443,
+            RemoteScheme::Http => 80,
+            RemoteScheme::Ssh | RemoteScheme::File => 22,
         })
     }
 
@@ -219,7 +219,7 @@ fn parse_scp(text: &str) -> Result<RemoteUrl, RemoteUrlError> {
     let user = login.map(check_user).transpose()?;
     Ok(RemoteUrl {
         text: text.to_owned(),
-        scheme: Scheme::Ssh,
+        scheme: RemoteScheme::Ssh,
         user,
         host: check_host(host)?,
         port: None,
@@ -227,17 +227,17 @@ fn parse_scp(text: &str) -> Result<RemoteUrl, RemoteUrlError> {
     })
 }
 
-fn parse_rest(text: &str, scheme: Scheme, rest: &str) -> Result<RemoteUrl, RemoteUrlError> {
+fn parse_rest(text: &str, scheme: RemoteScheme, rest: &str) -> Result<RemoteUrl, RemoteUrlError> {
     let slash = rest.find('/').ok_or(RemoteUrlError::Path)?;
     let (authority, path) = rest.split_at(slash);
     let (login, place) =
         authority.rsplit_once('@').map_or((None, authority), |(user, place)| (Some(user), place));
     let user = match (scheme, login) {
         (_, None) => None,
-        (Scheme::Ssh, Some(user)) if !user.contains(':') => Some(check_user(user)?),
+        (RemoteScheme::Ssh, Some(user)) if !user.contains(':') => Some(check_user(user)?),
         _ => return Err(RemoteUrlError::Credentials),
     };
-    if scheme == Scheme::File {
+    if scheme == RemoteScheme::File {
         if !authority.is_empty() {
             return Err(RemoteUrlError::Host);
         }
@@ -246,7 +246,7 @@ fn parse_rest(text: &str, scheme: Scheme, rest: &str) -> Result<RemoteUrl, Remot
     }
     let (host, port) = split_port(place)?;
     let path = match scheme {
-        Scheme::Ssh => {
+        RemoteScheme::Ssh => {
             let decoded = decode_percent(path).ok_or(RemoteUrlError::Path)?;
             // As git reads it: `ssh://host/~user/repo` is below that user's home.
             check_path(decoded.strip_prefix('/').filter(|rest| rest.starts_with('~')).unwrap_or(&decoded))?

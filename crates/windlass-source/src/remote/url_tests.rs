@@ -4,22 +4,51 @@ use super::*;
 
 #[test]
 fn addresses_of_repositories_are_read_in_parts() {
-    type Parts<'a> = (&'a str, Scheme, Option<&'a str>, &'a str, Option<u16>, &'a str);
+    type Parts<'a> = (&'a str, RemoteScheme, Option<&'a str>, &'a str, Option<u16>, &'a str);
     let table: &[Parts] = &[
-        ("https://example.com/org/fleet.git", Scheme::Https, None, "example.com", None, "/org/fleet.git"),
-        ("HTTPS://Example.com:8443/fleet", Scheme::Https, None, "example.com", Some(8443), "/fleet"),
-        ("https://[2001:db8::1]:8443/fleet", Scheme::Https, None, "2001:db8::1", Some(8443), "/fleet"),
-        ("https://example.com/a%20b.git", Scheme::Https, None, "example.com", None, "/a%20b.git"),
-        ("ssh://git@example.com/fleet.git", Scheme::Ssh, Some("git"), "example.com", None, "/fleet.git"),
-        ("ssh://example.com:2222/a%20b", Scheme::Ssh, None, "example.com", Some(2222), "/a b"),
-        ("ssh://git@example.com/~ops/fleet", Scheme::Ssh, Some("git"), "example.com", None, "~ops/fleet"),
-        ("git@example.com:org/fleet.git", Scheme::Ssh, Some("git"), "example.com", None, "org/fleet.git"),
-        ("git@[::1]:/srv/fleet.git", Scheme::Ssh, Some("git"), "::1", None, "/srv/fleet.git"),
-        ("http://localhost:3001/fleet.git", Scheme::Http, None, "localhost", Some(3001), "/fleet.git"),
-        ("file:///srv/fleet.git", Scheme::File, None, "", None, "/srv/fleet.git"),
+        (
+            "https://example.com/org/fleet.git",
+            RemoteScheme::Https,
+            None,
+            "example.com",
+            None,
+            "/org/fleet.git",
+        ),
+        ("HTTPS://Example.com:8443/fleet", RemoteScheme::Https, None, "example.com", Some(8443), "/fleet"),
+        ("https://[2001:db8::1]:8443/fleet", RemoteScheme::Https, None, "2001:db8::1", Some(8443), "/fleet"),
+        ("https://example.com/a%20b.git", RemoteScheme::Https, None, "example.com", None, "/a%20b.git"),
+        (
+            "ssh://git@example.com/fleet.git",
+            RemoteScheme::Ssh,
+            Some("git"),
+            "example.com",
+            None,
+            "/fleet.git",
+        ),
+        ("ssh://example.com:2222/a%20b", RemoteScheme::Ssh, None, "example.com", Some(2222), "/a b"),
+        (
+            "ssh://git@example.com/~ops/fleet",
+            RemoteScheme::Ssh,
+            Some("git"),
+            "example.com",
+            None,
+            "~ops/fleet",
+        ),
+        (
+            "git@example.com:org/fleet.git",
+            RemoteScheme::Ssh,
+            Some("git"),
+            "example.com",
+            None,
+            "org/fleet.git",
+        ),
+        ("git@[::1]:/srv/fleet.git", RemoteScheme::Ssh, Some("git"), "::1", None, "/srv/fleet.git"),
+        ("http://localhost:3001/fleet.git", RemoteScheme::Http, None, "localhost", Some(3001), "/fleet.git"),
+        ("file:///srv/fleet.git", RemoteScheme::File, None, "", None, "/srv/fleet.git"),
     ];
     for (text, scheme, user, host, port, path) in table {
-        let url = RemoteUrl::parse(text, Insecure::Allowed).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let url =
+            RemoteUrl::parse(text, InsecureUrls::Allowed).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(
             (url.scheme(), url.user(), url.host(), url.port(), url.path()),
             (*scheme, *user, *host, *port, *path),
@@ -77,17 +106,17 @@ fn what_attacks_are_made_of_is_refused() {
         ("file:///srv/fleet.git", RemoteUrlError::Insecure("file")),
     ];
     for (text, expected) in table {
-        let error = RemoteUrl::parse(text, Insecure::Refused).expect_err(text);
+        let error = RemoteUrl::parse(text, InsecureUrls::Refused).expect_err(text);
         assert_eq!(&error, expected, "{text:?}");
         assert!(!error.help().is_empty());
         assert!(!error.to_string().contains("password"), "{error}");
     }
-    assert_eq!(RemoteUrl::parse("file://host/a", Insecure::Allowed), Err(RemoteUrlError::Host));
+    assert_eq!(RemoteUrl::parse("file://host/a", InsecureUrls::Allowed), Err(RemoteUrlError::Host));
 }
 
 #[test]
 fn an_address_prints_without_its_user() {
-    let url = RemoteUrl::parse("someone@example.com:org/fleet.git", Insecure::Refused).expect("valid");
+    let url = RemoteUrl::parse("someone@example.com:org/fleet.git", InsecureUrls::Refused).expect("valid");
     assert_eq!(url.to_string(), "ssh://example.com/org/fleet.git");
     assert_eq!(format!("{url:?}"), "RemoteUrl(ssh://example.com/org/fleet.git)");
 }

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
-use windlass_outbound::Guard;
+use windlass_outbound::AddressGuard;
 use windlass_source::{
-    CommitId, Credential, FetchError, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, RemoteUrl,
-    Revision,
+    CommitId, Credential, FetchError, FetchLimits, FetchOptions, FetchResult, HostKeys, InsecureUrls, Mirror,
+    RemoteUrl, Revision,
 };
 use windlass_testkit::servers::{GitHttps, GitSsh};
 
@@ -23,20 +23,20 @@ pub struct Remote {
     pub credential: Credential,
     pub host_keys: Option<HostKeys>,
     pub ca: Option<String>,
-    pub limits: Limits,
-    pub guard: Guard,
+    pub limits: FetchLimits,
+    pub guard: AddressGuard,
 }
 
 impl Remote {
     pub fn at(url: &str) -> Remote {
         Remote {
-            url: RemoteUrl::parse(url, Insecure::Allowed).unwrap(),
+            url: RemoteUrl::parse(url, InsecureUrls::Allowed).unwrap(),
             revision: Revision::parse("main").unwrap(),
             credential: Credential::None,
             host_keys: None,
             ca: None,
-            limits: Limits::default(),
-            guard: Guard::new(AddressRules::default().with_loopback()),
+            limits: FetchLimits::default(),
+            guard: AddressGuard::new(AddressRules::default().with_loopback()),
         }
     }
 
@@ -97,12 +97,12 @@ impl Scratch {
         self.directory.path().join("mirror")
     }
 
-    pub fn fetch(&self, remote: &Remote) -> Result<Fetched, FetchError> {
+    pub fn fetch(&self, remote: &Remote) -> Result<FetchResult, FetchError> {
         self.mirror.fetch(&remote.options())
     }
 
     /// The same by someone who made use of a commit before.
-    pub fn fetch_since(&self, remote: &Remote, since: &CommitId) -> Result<Fetched, FetchError> {
+    pub fn fetch_since(&self, remote: &Remote, since: &CommitId) -> Result<FetchResult, FetchError> {
         self.mirror.fetch(&FetchOptions { since: Some(since), ..remote.options() })
     }
 

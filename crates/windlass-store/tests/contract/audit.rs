@@ -1,8 +1,9 @@
 //! The audit log: what it holds, and that no change to it goes unnoticed.
 
+use windlass_core::resource::Kind;
 use windlass_store::{Actor, AuditEntry, Outcome, Verified};
 
-use crate::world::{World, entry, on_both};
+use crate::world::{World, at, entry, node_key, on_both};
 
 async fn verified(world: &World, account_id: &str) -> Verified {
     world.store.read().await.unwrap().audit_verify(account_id).await.unwrap()
@@ -201,5 +202,27 @@ fn a_log_that_is_written_while_it_is_checked_is_intact() {
         writer.await.unwrap();
         assert!(checks > 0);
         assert!(matches!(verified(&world, &acme).await, Verified::Intact { entries: 150, .. }));
+    });
+}
+
+#[test]
+fn who_last_changed_resources_is_known_in_one_question() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        for (who, target, second) in [("ada", "a", 1), ("bob", "a", 2), ("eve", "b", 3)] {
+            let mut entry = entry(target);
+            entry.actor.name = who.to_owned();
+            entry.at = at(second);
+            writing.audit(entry);
+        }
+        writing.commit().await.unwrap();
+        let keys = [node_key("a"), node_key("b"), node_key("c")];
+        let mut reading = world.store.read().await.unwrap();
+        let found = reading.audit_last_changes(&acme, &keys).await.unwrap();
+        assert_eq!(found.get(Kind::Node, "a"), Some(&("bob".to_owned(), at(2))));
+        assert_eq!(found.get(Kind::Node, "b"), Some(&("eve".to_owned(), at(3))));
+        assert_eq!(found.len(), 2);
+        assert!(reading.audit_last_changes(&other, &keys).await.unwrap().is_empty());
     });
 }

@@ -1,7 +1,7 @@
 //! Backup while running, and checks that find what is wrong.
 
 use windlass_core::proposal::Status;
-use windlass_store::{Address, NewWanted, Store, StoreError};
+use windlass_store::{Address, NewDesiredResource, Store, StoreError};
 
 use crate::proposals::moved;
 use crate::world::{World, at, entry, event, node, node_key, on_both, on_postgres, on_sqlite};
@@ -22,9 +22,10 @@ async fn fill(world: &World) -> String {
     world.audited("", &["installed"]).await;
     let spec = node("eu");
     let key = node_key("edge");
-    let wanted = NewWanted { name: &key.name, kind: key.kind, digest: spec.digest(), spec: &spec, file: "f" };
+    let wanted =
+        NewDesiredResource { name: &key.name, kind: key.kind, digest: spec.digest(), spec: &spec, file: "f" };
     let mut writing = world.store.write().await.unwrap();
-    writing.wanted_replace(&fleet.id, &[wanted]).await.unwrap();
+    writing.desired_replace(&fleet.id, &[wanted]).await.unwrap();
     let rejected = moved(Status::PendingApproval, Status::Rejected);
     assert!(writing.proposal_move(&proposals[1].id, &rejected).await.unwrap());
     writing.commit().await.unwrap();
@@ -41,14 +42,16 @@ fn planted_faults_are_found_each_by_its_name() {
         ),
         ("DELETE FROM run_proposals", "every open proposal is a direct change or belongs to a run"),
         ("DELETE FROM chains WHERE account_id <> ''", "every account has its chain"),
-        ("UPDATE resources SET spec = '{'", "every resource can be read: node edge cannot be read"),
+        ("UPDATE contents SET body = '{'", "every resource can be read: node edge cannot be read"),
         ("UPDATE resources SET kind = 'gnome'", "every resource can be read: gnome edge cannot be read"),
         (
-            "UPDATE resources SET spec = '{\"template\":\"other\"}'",
+            "UPDATE contents SET body = '{\"template\":\"other\"}'",
             "every resource can be read: node edge is not what its digest says",
         ),
+        ("DELETE FROM contents", "every resource can be read: node edge cannot be read"),
+        ("UPDATE proposals SET edited_digest = 'x'", "what every proposal changes is stored"),
         ("DELETE FROM resource_references", "what refers to what is noted as the resources say"),
-        ("UPDATE desired SET digest = 'x'", "everything git wants: node edge is not what its digest says"),
+        ("UPDATE desired SET digest = 'x'", "everything git wants: node edge cannot be read"),
         ("UPDATE audit SET target = 'x' WHERE seq = 2", "the audit log of account acme is intact: entry 2"),
         ("DELETE FROM audit WHERE account_id = ''", "the audit log of the installation is intact: entry 1"),
     ];

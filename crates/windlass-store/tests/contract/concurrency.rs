@@ -1,5 +1,6 @@
 //! Many writers at once.
 
+use windlass_core::run::RunStatus;
 use windlass_store::{EventFilter, EventOrder, Store, Verified};
 
 use crate::world::{at, entry, event, node, node_key, on_both, on_postgres, plenty};
@@ -94,7 +95,7 @@ async fn write_account(store: &Store, account_id: &str, repository_id: &str) {
 async fn write_unscoped(store: &Store, repository_id: &str) {
     let mut writing = store.write().await.unwrap();
     writing.failure_add("ada", None, at(1)).await.unwrap();
-    writing.repository_ran(repository_id, "run", "success", None, at(2)).await.unwrap();
+    writing.repository_run_ended(repository_id, "run", RunStatus::Success, None, at(2)).await.unwrap();
     writing.setting_put("last", "x").await.unwrap();
     writing.events_forget(at(0), at(0), &mut plenty()).await.unwrap();
     writing.commit().await.unwrap();

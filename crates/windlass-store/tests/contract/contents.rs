@@ -1,67 +1,121 @@
-//! What differs in files: one row for each change of content, seen by its account alone, forgotten with the proposals.
+//! Specs by digest: stored once, and kept for as long as anything names them.
 
-use windlass_core::content::{ContentChange, ContentDifference, ContentId, FileSide};
-use windlass_core::resource::{Kind, ResourceKey, Spec};
+use std::sync::Arc;
 
-use crate::world::{at, on_both, plenty};
+use windlass_core::proposal::{Edit, Status};
+use windlass_core::time::Timestamp;
+use windlass_store::{Store, UnnamedContent, new_id};
 
-fn change(path: &str, after: u8) -> ContentChange {
-    let before = (after > 1).then(|| ContentId::blob([after - 1; 20]));
-    ContentChange { path: path.to_owned(), before, after: ContentId::blob([after; 20]) }
+use crate::proposals::moved;
+use crate::world::{World, at, ended, node, node_key, on_both, plenty, proposal};
+
+const DAY: i64 = 24 * 3600;
+
+async fn stored(world: &World) -> usize {
+    world.ask("SELECT digest AS answer FROM contents").await.len()
 }
 
-fn difference(path: &str, after: u8) -> ContentDifference {
-    let mut difference = ContentDifference::new(change(path, after));
-    let bytes = |text: &str| FileSide::Bytes(text.as_bytes().to_vec());
-    difference.add(path.to_owned(), &bytes("it's \"one\"\n"), &bytes("two\n"));
-    difference
+/// Looks for contents that nothing names, as the server does a few times a day, and says how many were deleted.
+async fn sweep(store: &Store, now: Timestamp) -> u64 {
+    let unnamed = unnamed(store, now).await;
+    let mut writing = store.write().await.unwrap();
+    let deleted = writing.contents_sweep(&unnamed, now).await.unwrap();
+    writing.commit().await.unwrap();
+    deleted
+}
+
+async fn unnamed(store: &Store, now: Timestamp) -> Vec<UnnamedContent> {
+    store.read().await.unwrap().contents_unnamed(now, 100).await.unwrap()
+}
+
+async fn end(world: &World, account_id: &str, name: &str) {
+    let mut writing = world.store.write_account(account_id).await.unwrap();
+    assert!(writing.resource_remove(ended(&node_key(name)), at(2)).await.unwrap());
+    writing.tombstones_forget(at(3), &mut plenty()).await.unwrap();
+    writing.commit().await.unwrap();
 }
 
 #[test]
-fn a_difference_is_kept_once_and_never_replaced_by_less() {
+fn a_spec_is_stored_once_and_shared_by_those_who_read_it() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
-        let (full, first) = (difference("files/a", 2), difference("files/a", 1));
-        let mut writing = world.store.write_account(&acme).await.unwrap();
-        writing.content_differences_put(&[full.clone(), first.clone()], at(1)).await.unwrap();
-        let partial = ContentDifference::new(change("files/a", 2)).noting("not here");
-        writing.content_differences_put(&[partial], at(2)).await.unwrap();
-        writing.commit().await.unwrap();
-        let mut reading = world.store.read().await.unwrap();
-        let asked = [change("files/a", 2), change("files/a", 3), change("files/b", 2)];
-        assert_eq!(reading.content_differences(&acme, &asked).await.unwrap(), std::slice::from_ref(&full));
-        assert_eq!(reading.content_differences(&other, &asked).await.unwrap(), []);
-        drop(reading);
-        let mut writing = world.store.write().await.unwrap();
-        assert_eq!(
-            writing.content_differences_forget(at(2), &mut plenty()).await.unwrap(),
-            1,
-            "the one that was used later stays"
-        );
-        writing.commit().await.unwrap();
-        let mut reading = world.store.read().await.unwrap();
-        let asked = [change("files/a", 1), change("files/a", 2)];
-        assert_eq!(reading.content_differences(&acme, &asked).await.unwrap(), [full]);
+        for name in ["a", "b", "c"] {
+            world.node(&acme, name, None).await;
+        }
+        world.node(&other, "a", None).await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        world.proposals(&run, &["d"]).await;
+        assert_eq!(stored(&world).await, 1);
+        let found = world.store.read().await.unwrap().resources_all(&acme, None).await.unwrap();
+        assert_eq!(found.len(), 3);
+        assert!(found.iter().all(|resource| Arc::ptr_eq(&resource.spec, &found[0].spec)));
     });
 }
 
 #[test]
-fn a_resource_is_read_back_with_what_stands_at_its_paths() {
+fn what_nothing_names_goes_after_a_day_and_not_before() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let spec = r#"{"version":"1.0.0","host":{"files":{"/etc/a":{"source":"files/a"}}}}"#;
-        let spec = Spec::read_stored(Kind::Module, spec).unwrap();
-        let noted = spec.with_contents(|_| Some(ContentId::blob([7; 20])));
-        let key = ResourceKey::new(Kind::Module, "web");
-        let mut writing = world.store.write_account(&acme).await.unwrap();
-        writing.resource_put(&key, &noted, None, "ada", at(1)).await.unwrap();
+        world.node(&acme, "a", None).await;
+        assert_eq!(sweep(&world.store, at(DAY)).await, 0);
+        end(&world, &acme, "a").await;
+        assert_eq!(sweep(&world.store, at(0)).await, 0, "it is marked");
+        assert_eq!(sweep(&world.store, at(DAY)).await, 0, "a day is not over");
+        assert_eq!(stored(&world).await, 1);
+        assert_eq!(sweep(&world.store, at(DAY + 1)).await, 1);
+        assert_eq!(stored(&world).await, 0);
+    });
+}
+
+#[test]
+fn what_is_named_again_stays_whenever_that_happens() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        world.node(&acme, "a", None).await;
+        end(&world, &acme, "a").await;
+        sweep(&world.store, at(0)).await;
+        // Between the mark and the day after.
+        world.node(&acme, "a", None).await;
+        assert_eq!(sweep(&world.store, at(2 * DAY)).await, 0);
+        end(&world, &acme, "a").await;
+        sweep(&world.store, at(2 * DAY)).await;
+        // Between finding it and deleting it.
+        let found = unnamed(&world.store, at(4 * DAY)).await;
+        assert_eq!(found.len(), 1);
+        world.node(&acme, "a", None).await;
+        let mut writing = world.store.write().await.unwrap();
+        assert_eq!(writing.contents_sweep(&found, at(4 * DAY)).await.unwrap(), 0);
         writing.commit().await.unwrap();
-        let found = world.store.read().await.unwrap().resource(&acme, &key).await.unwrap().unwrap();
-        assert_eq!((found.digest, found.spec.digest()), (noted.digest(), noted.digest()));
-        assert_ne!(found.digest, spec.digest());
-        assert_eq!(*found.spec, noted);
-        let faults: Vec<_> =
-            world.store.check().await.unwrap().into_iter().filter_map(|checked| checked.fault).collect();
-        assert_eq!(faults, Vec::<String>::new());
+        assert!(world.store.check().await.unwrap().iter().all(|checked| checked.fault.is_none()));
+    });
+}
+
+#[test]
+fn everything_that_names_a_spec_keeps_it() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let fleet = world.repository(&acme, "fleet").await;
+        let run = world.run(&fleet).await;
+        world.node(&acme, "accepted", Some(&fleet.id)).await;
+        let mut opened = proposal(&run, 0, "proposed");
+        opened.id = new_id();
+        opened.change.before = Some(Arc::new(node("before")));
+        opened.change.base = Some(node("before").digest());
+        opened.change.after = Some(Arc::new(node("after")));
+        opened.change.desired = Some(node("after").digest());
+        let edit = Edit { spec: Arc::new(node("edit")), digest: node("edit").digest(), by: "ada".to_owned() };
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        writing.proposals_add(&[opened.clone()]).await.unwrap();
+        assert!(writing.proposal_edit(&opened.id, 1, Some(&edit), &opened.contributors).await.unwrap());
+        writing.proposal_move(&opened.id, &moved(Status::PendingApproval, Status::Rejected)).await.unwrap();
+        writing.resource_put(&node_key("gone"), &node("gone"), None, "ada", at(1)).await.unwrap();
+        writing.resource_remove(ended(&node_key("gone")), at(2)).await.unwrap();
+        writing.commit().await.unwrap();
+        assert_eq!(unnamed(&world.store, at(9)).await, []);
+        assert_eq!(stored(&world).await, 5);
+        let found = world.store.read().await.unwrap().proposal(&acme, &opened.id).await.unwrap().unwrap();
+        assert_eq!(found.change.before.as_deref(), Some(&node("before")));
+        assert_eq!(found.change.after.as_deref(), Some(&node("after")));
+        assert_eq!(found.edit.unwrap().spec, edit.spec);
     });
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_core::event::EventKind;
 use windlass_core::time::Timestamp;
-use windlass_store::{Behind, Delivery, DeliveryFilter, DeliveryState, Tried, new_id};
+use windlass_store::{Delivery, DeliveryAttempt, DeliveryFilter, DeliveryState, EventBacklog, new_id};
 
 use crate::world::{World, at, on_both, plenty};
 
@@ -37,8 +37,8 @@ async fn add(world: &World, deliveries: &[Delivery]) -> u64 {
 
 async fn tried(world: &World, id: &str, state: DeliveryState, next_at: Timestamp) -> bool {
     let mut writing = world.store.write().await.unwrap();
-    let tried = Tried { state, next_at, error: Some("no".to_owned()), at: at(50) };
-    let done = writing.delivery_tried(id, &tried).await.unwrap();
+    let tried = DeliveryAttempt { state, next_at, error: Some("no".to_owned()), at: at(50) };
+    let done = writing.delivery_attempted(id, &tried).await.unwrap();
     writing.commit().await.unwrap();
     done
 }
@@ -171,14 +171,14 @@ fn deliveries_are_listed_by_provider_and_state_newest_first_and_only_their_accou
 fn an_account_is_behind_until_its_events_were_looked_at() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let behind = async || world.store.read().await.unwrap().accounts_behind().await.unwrap();
+        let behind = async || world.store.read().await.unwrap().accounts_with_backlog().await.unwrap();
         assert_eq!(behind().await, []);
         world.events(&acme, &["one", "two"]).await;
-        assert_eq!(behind().await, [Behind { account_id: acme.clone(), last: 2, cursor: None }]);
+        assert_eq!(behind().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: None }]);
         let mut writing = world.store.write().await.unwrap();
         writing.cursor_set(&acme, 1).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(behind().await, [Behind { account_id: acme.clone(), last: 2, cursor: Some(1) }]);
+        assert_eq!(behind().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: Some(1) }]);
         let mut writing = world.store.write().await.unwrap();
         writing.cursor_set(&acme, 2).await.unwrap();
         writing.commit().await.unwrap();

@@ -1,12 +1,12 @@
 //! What git said last.
 
 use windlass_core::resource::{Kind, Spec};
-use windlass_store::{NewWanted, Wanted};
+use windlass_store::{DesiredResource, NewDesiredResource};
 
 use crate::world::{World, node, node_key, on_both};
 
-fn wanted<'d>(name: &'d str, spec: &'d Spec, file: &'d str) -> NewWanted<'d> {
-    NewWanted { name, kind: Kind::Node, spec, digest: spec.digest(), file }
+fn wanted<'d>(name: &'d str, spec: &'d Spec, file: &'d str) -> NewDesiredResource<'d> {
+    NewDesiredResource { name, kind: Kind::Node, spec, digest: spec.digest(), file }
 }
 
 #[test]
@@ -17,26 +17,24 @@ fn replacing_writes_what_changed_and_nothing_else() {
         let (eu, us) = (node("eu"), node("us"));
         replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &eu, "f"), wanted("c", &eu, "f")])
             .await;
-        // Whoever rewrites a row that did not change repairs it.
-        world.tamper("UPDATE desired SET spec = 'untouched' WHERE name = 'a'").await;
+        world.tamper("DELETE FROM contents").await;
         replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &us, "f"), wanted("d", &eu, "g")])
             .await;
-        assert_eq!(
-            world.ask("SELECT name AS answer FROM desired WHERE spec = 'untouched'").await,
-            ["a"],
-            "it was not written again"
-        );
+        // Whoever wrote what did not change would have stored more.
+        let stored = world.ask("SELECT digest AS answer FROM contents ORDER BY digest").await;
+        let mut written = [eu.digest().to_string(), us.digest().to_string()];
+        written.sort();
+        assert_eq!(stored, written, "d is new and b has changed");
         let mut reading = world.store.read().await.unwrap();
-        let mut found = reading.wanted(&fleet.id).await.unwrap();
+        let mut found = reading.desired(&fleet.id).await.unwrap();
         found.sort_by(|one, other| one.key.cmp(&other.key));
         let found: Vec<_> =
             found.iter().map(|it| (it.key.name.as_str(), it.digest, it.file.as_str())).collect();
         assert_eq!(found, [("a", eu.digest(), "f"), ("b", us.digest(), "f"), ("d", eu.digest(), "g")]);
-        world.tamper("DELETE FROM desired WHERE name = 'a'").await;
-        let specs = reading.wanted_specs(&fleet.id, None).await.unwrap();
+        let specs = reading.desired_specs(&fleet.id, None).await.unwrap();
         assert_eq!(specs.get(Kind::Node, "b").unwrap().digest(), us.digest());
         let keys = [node_key("d"), node_key("gone")];
-        let specs = reading.wanted_specs(&fleet.id, Some(&keys)).await.unwrap();
+        let specs = reading.desired_specs(&fleet.id, Some(&keys)).await.unwrap();
         assert_eq!(specs.iter().map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>(), ["d"]);
     });
 }
@@ -68,7 +66,7 @@ fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
         for (file, first) in [("f", "f"), ("f", "f"), ("g", "f"), ("h", "f")] {
             replace(&world, &fleet.id, &[wanted("a", &eu, file)]).await;
             let mut reading = world.store.read().await.unwrap();
-            let files = reading.wanted_files(&fleet.id, &keys).await.unwrap();
+            let files = reading.desired_files(&fleet.id, &keys).await.unwrap();
             assert_eq!(
                 files.iter().map(|(_, name, file)| (name, file.as_str())).collect::<Vec<_>>(),
                 [("a", first)]
@@ -96,7 +94,7 @@ fn what_is_accepted_as_desired_and_owned_is_marked_agreed_once() {
         let fleet = world.repository(&acme, "fleet").await;
         let (eu, us) = (node("eu"), node("us"));
         let all = ["same", "differs", "unowned", "absent", "elsewhere"];
-        let all: Vec<NewWanted<'_>> =
+        let all: Vec<NewDesiredResource<'_>> =
             all.iter().map(|name| wanted(name, if *name == "differs" { &us } else { &eu }, "f")).collect();
         replace(&world, &fleet.id, &all).await;
         world.node(&acme, "same", Some(&fleet.id)).await;
@@ -107,7 +105,7 @@ fn what_is_accepted_as_desired_and_owned_is_marked_agreed_once() {
         assert_eq!(writing.desired_mark_agreed(&fleet.id).await.unwrap(), 1);
         assert_eq!(writing.desired_mark_agreed(&fleet.id).await.unwrap(), 0);
         let agreed: Vec<String> = writing
-            .wanted(&fleet.id)
+            .desired(&fleet.id)
             .await
             .unwrap()
             .into_iter()
@@ -127,7 +125,7 @@ fn only_what_differs_is_told_with_both_sides() {
         let (fleet, twin) = (world.repository(&acme, "fleet").await, world.repository(&acme, "twin").await);
         let (eu, us) = (node("eu"), node("us"));
         let all = ["same", "differs", "unowned", "absent", "elsewhere", "theirs"];
-        let all: Vec<NewWanted<'_>> =
+        let all: Vec<NewDesiredResource<'_>> =
             all.iter().map(|name| wanted(name, if *name == "differs" { &us } else { &eu }, "f")).collect();
         replace(&world, &fleet.id, &all).await;
         for (name, owner) in
@@ -155,12 +153,12 @@ fn only_what_differs_is_told_with_both_sides() {
         ];
         assert_eq!(sides, expected);
         for name in ["absent", "differs", "unwanted", "same", "unknown"] {
-            let one = reading.differing_at(&acme, &fleet.id, &node_key(name)).await.unwrap();
+            let one = reading.differing_resource(&acme, &fleet.id, &node_key(name)).await.unwrap();
             assert_eq!(one.as_ref(), found.iter().find(|it| it.key.name == name), "{name}");
         }
-        let file = reading.wanted_file(&fleet.id, &node_key("same")).await.unwrap();
+        let file = reading.desired_file(&fleet.id, &node_key("same")).await.unwrap();
         assert_eq!(file.as_deref(), Some("f"));
-        assert_eq!(reading.wanted_file(&twin.id, &node_key("same")).await.unwrap(), None);
+        assert_eq!(reading.desired_file(&twin.id, &node_key("same")).await.unwrap(), None);
     });
 }
 
@@ -171,17 +169,17 @@ fn more_than_one_statement_holds_is_stored_all_the_same() {
         let fleet = world.repository(&acme, "fleet").await;
         let names: Vec<String> = (0..1_203).map(|number| format!("edge-{number}")).collect();
         let eu = node("eu");
-        let all: Vec<NewWanted<'_>> = names.iter().map(|name| wanted(name, &eu, "f")).collect();
+        let all: Vec<NewDesiredResource<'_>> = names.iter().map(|name| wanted(name, &eu, "f")).collect();
         replace(&world, &fleet.id, &all).await;
-        assert_eq!(world.store.read().await.unwrap().wanted(&fleet.id).await.unwrap().len(), 1_203);
+        assert_eq!(world.store.read().await.unwrap().desired(&fleet.id).await.unwrap().len(), 1_203);
         replace(&world, &fleet.id, &all[..1]).await;
         assert_eq!(only(&world, &fleet.id).await.key, node_key("edge-0"));
     });
 }
 
-async fn replace(world: &World, repository_id: &str, all: &[NewWanted<'_>]) {
+async fn replace(world: &World, repository_id: &str, all: &[NewDesiredResource<'_>]) {
     let mut writing = world.store.write().await.unwrap();
-    writing.wanted_replace(repository_id, all).await.unwrap();
+    writing.desired_replace(repository_id, all).await.unwrap();
     writing.commit().await.unwrap();
 }
 
@@ -192,8 +190,8 @@ async fn settle_one(world: &World, repository_id: &str, name: &str) {
     writing.commit().await.unwrap();
 }
 
-async fn only(world: &World, repository_id: &str) -> Wanted {
-    let mut found = world.store.read().await.unwrap().wanted(repository_id).await.unwrap();
+async fn only(world: &World, repository_id: &str) -> DesiredResource {
+    let mut found = world.store.read().await.unwrap().desired(repository_id).await.unwrap();
     assert_eq!(found.len(), 1);
     found.remove(0)
 }
@@ -209,7 +207,7 @@ fn what_repositories_declare_among_some_is_found() {
         let mut reading = world.store.read().await.unwrap();
         let (a, c) = (node_key("a"), node_key("c"));
         let pairs = [(fleet.id.as_str(), &a), (other.id.as_str(), &a), (fleet.id.as_str(), &c)];
-        assert_eq!(reading.wanted_among(&pairs).await.unwrap(), [(fleet.id.clone(), a.clone())]);
-        assert_eq!(reading.wanted_among(&[]).await.unwrap(), []);
+        assert_eq!(reading.desired_among(&pairs).await.unwrap(), [(fleet.id.clone(), a.clone())]);
+        assert_eq!(reading.desired_among(&[]).await.unwrap(), []);
     });
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_core::drift::Acceptance;
-use windlass_store::{Drift, NewWanted};
+use windlass_store::{Drift, NewDesiredResource};
 
 use crate::world::{at, node, node_key, on_both, plenty};
 
@@ -30,9 +30,14 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
         assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), all);
         let (a, b, d) = (node_key("a"), node_key("b"), node_key("d"));
         let eu = node("eu");
-        let wanted =
-            NewWanted { name: "b", kind: b.kind, spec: &eu, digest: eu.digest(), file: "fleet.yaml" };
-        writing.wanted_replace(&fleet.id, &[wanted]).await.unwrap();
+        let wanted = NewDesiredResource {
+            name: "b",
+            kind: b.kind,
+            spec: &eu,
+            digest: eu.digest(),
+            file: "fleet.yaml",
+        };
+        writing.desired_replace(&fleet.id, &[wanted]).await.unwrap();
         let among =
             [(fleet.id.as_str(), &a), (fleet.id.as_str(), &b), (fleet.id.as_str(), &d), ("other", &a)];
         let mut found = writing.acceptances_among(&among).await.unwrap();
@@ -61,7 +66,7 @@ fn drift_is_noted_renewed_counted_and_resolved() {
         };
         let mut writing = world.store.write().await.unwrap();
         for drift in [drifted("b", "ada"), drifted("a", "ada"), drifted("a", "bob")] {
-            writing.drift_put(&fleet.id, &drift).await.unwrap();
+            writing.drifts_put(&fleet.id, &[drift]).await.unwrap();
         }
         assert_eq!(writing.drifts(&fleet.id).await.unwrap(), [drifted("a", "bob"), drifted("b", "ada")]);
         assert_eq!(writing.drifts_count(&acme).await.unwrap(), 2);
@@ -69,8 +74,9 @@ fn drift_is_noted_renewed_counted_and_resolved() {
         let among = [(fleet.id.as_str(), &a), (fleet.id.as_str(), &c), ("another", &a)];
         assert_eq!(writing.drifted_among(&among).await.unwrap(), [node_key("a")]);
         assert_eq!(writing.drifted_among(&[]).await.unwrap(), []);
-        assert!(writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
-        assert!(!writing.drift_remove(&fleet.id, &node_key("a")).await.unwrap());
+        let keys = [node_key("a"), node_key("unknown")];
+        assert_eq!(writing.drifts_remove(&fleet.id, &keys).await.unwrap(), 1);
+        assert_eq!(writing.drifts_remove(&fleet.id, &keys).await.unwrap(), 0);
         assert_eq!(writing.drifts_count(&acme).await.unwrap(), 1);
     });
 }

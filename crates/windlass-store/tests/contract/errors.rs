@@ -1,5 +1,6 @@
 //! What goes wrong is told by what to do about it.
 
+use windlass_core::access::Role;
 use windlass_store::{Address, MigrationError, Store, StoreError};
 
 use crate::world::{at, on_both, on_postgres, on_sqlite, repository};
@@ -57,6 +58,37 @@ fn a_stored_value_that_makes_no_sense_is_told_with_its_column() {
                 assert_eq!((column.as_str(), value.as_str()), ("status", "sideways"));
             }
             other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
+    on_both(|world| async move {
+        let (acme, ada) = (world.account("acme").await, world.user("ada@example.com").await);
+        let repository = world.repository(&acme, "fleet").await;
+        let run = world.run(&repository).await;
+        let mut writing = world.store.write().await.unwrap();
+        writing.member_set(&acme, &ada.id, Role::Viewer, at(1)).await.unwrap();
+        writing.commit().await.unwrap();
+        for (table, column, word, before) in [
+            ("memberships", "role", "owner", "'viewer'"),
+            ("memberships", "origin", "birth", "'hand'"),
+            ("repositories", "last_status", "odd", "'pending'"),
+            ("sync_runs", "movement", "sideways", "NULL"),
+            ("sync_runs", "contributors", r#"[["ghost","eve@example.com"]]"#, "'[]'"),
+            ("sync_runs", "contributors_gap", "whatever", "NULL"),
+        ] {
+            world.tamper(&format!("UPDATE {table} SET {column} = '{word}'")).await;
+            let mut reading = world.store.read().await.unwrap();
+            let error = match table {
+                "memberships" => reading.member(&acme, &ada.id).await.unwrap_err(),
+                "repositories" => reading.repository(&acme, &repository.id).await.unwrap_err(),
+                _ => reading.run(&acme, &run.id).await.unwrap_err(),
+            };
+            let StoreError::Broken { column: named, value } = error else { panic!("{error:?}") };
+            assert_eq!((named.as_str(), value.as_str()), (column, word));
+            world.tamper(&format!("UPDATE {table} SET {column} = {before}")).await;
         }
     });
 }

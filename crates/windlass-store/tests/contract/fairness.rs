@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_core::event::EventKind;
 use windlass_core::repository::Repository;
-use windlass_store::{Delivery, DeliveryState, NewForgeReport, PullRequestWish, ReportKind, new_id};
+use windlass_store::{Delivery, DeliveryState, NewForgeReport, PendingPullRequest, ReportKind, new_id};
 
 use crate::world::{World, at, on_both};
 
@@ -33,7 +33,7 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
                     run_id: None,
                 };
                 writing.forge_report_put(&report, at(*since)).await.unwrap();
-                let wish = PullRequestWish {
+                let wish = PendingPullRequest {
                     account_id: repository.account_id.clone(),
                     repository_id: repository.id.clone(),
                     number,
@@ -41,7 +41,7 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
                     commit_sha: "c0ffee".to_owned(),
                     attempts: 0,
                 };
-                writing.pull_request_want(&wish, at(*since)).await.unwrap();
+                writing.pull_request_add(&wish, at(*since)).await.unwrap();
                 let delivery = Delivery {
                     id: new_id(),
                     account_id: repository.account_id.clone(),

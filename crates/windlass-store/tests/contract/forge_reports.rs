@@ -38,10 +38,10 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         assert_eq!((first.content.as_str(), first.attempts, first.state), ("one", 0, ReportState::Waiting));
         assert_eq!((first.kind, first.run_id.as_deref()), (ReportKind::Status, Some("run-1")));
         assert!(due(&mut writing, 0).await.is_empty(), "its time has not come");
-        assert!(writing.forge_report_stands(&first).await.unwrap());
+        assert!(writing.forge_report_is_current(&first).await.unwrap());
         assert!(writing.forge_report_failed(&first, "no route", Some(at(60)), at(2)).await.unwrap());
         assert!(due(&mut writing, 59).await.is_empty());
-        assert!(!writing.forge_report_stands(&first).await.unwrap(), "it was tried meanwhile");
+        assert!(!writing.forge_report_is_current(&first).await.unwrap(), "it was tried meanwhile");
         let again = due(&mut writing, 60).await.remove(0);
         assert_eq!((again.attempts, again.last_error.as_deref()), (1, Some("no route")));
         assert!(writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(3)).await.unwrap());
@@ -101,7 +101,7 @@ fn reports_go_with_their_repository() {
         let (acme, fleet) = place(&world).await;
         let mut writing = world.store.write().await.unwrap();
         writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap();
-        writing.repository_told(&fleet, Some("no route")).await.unwrap();
+        writing.repository_forge_result(&fleet, Some("no route")).await.unwrap();
         let found = writing.repository(&acme, &fleet).await.unwrap().unwrap();
         assert_eq!((found.forge_error.as_deref(), found.version), (Some("no route"), 1));
         writing.repository_remove(&fleet).await.unwrap();

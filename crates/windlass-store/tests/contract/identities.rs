@@ -1,5 +1,6 @@
 //! Who people are at a provider of identities.
 
+use windlass_core::access::Role;
 use windlass_store::{Membership, Origin, StoreError};
 
 use crate::world::{at, on_both};
@@ -14,7 +15,7 @@ fn a_subject_is_one_person_at_its_issuer_and_a_person_one_subject() {
         let mut writing = world.store.write().await.unwrap();
         writing.identity_add(ISSUER, "1", &ada.id, at(1)).await.unwrap();
         writing.identity_add("https://other.example.com", "1", &bob.id, at(1)).await.unwrap();
-        writing.member_set(&acme, &ada.id, "viewer", at(1)).await.unwrap();
+        writing.member_set(&acme, &ada.id, Role::Viewer, at(1)).await.unwrap();
         writing.commit().await.unwrap();
         for (subject, person) in [("1", &bob.id), ("2", &ada.id)] {
             let mut writing = world.store.write().await.unwrap();
@@ -35,12 +36,12 @@ fn a_membership_tells_whether_groups_or_someone_gave_it_last() {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
         let mut writing = world.store.write().await.unwrap();
-        writing.member_grant(&acme, &ada.id, "viewer", at(1)).await.unwrap();
-        writing.member_grant(&other, &ada.id, "viewer", at(1)).await.unwrap();
-        writing.member_set(&other, &ada.id, "admin", at(2)).await.unwrap();
+        writing.member_grant(&acme, &ada.id, Role::Viewer, at(1)).await.unwrap();
+        writing.member_grant(&other, &ada.id, Role::Viewer, at(1)).await.unwrap();
+        writing.member_set(&other, &ada.id, Role::Admin, at(2)).await.unwrap();
         let mut expected = [
-            Membership { account_id: acme, role: "viewer".to_owned(), origin: Origin::Groups },
-            Membership { account_id: other, role: "admin".to_owned(), origin: Origin::Hand },
+            Membership { account_id: acme, role: Role::Viewer, origin: Origin::Groups },
+            Membership { account_id: other, role: Role::Admin, origin: Origin::Hand },
         ];
         expected.sort_by(|one, other| one.account_id.cmp(&other.account_id));
         assert_eq!(writing.membership_origins(&ada.id).await.unwrap(), expected);

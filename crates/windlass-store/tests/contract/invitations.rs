@@ -1,5 +1,6 @@
 //! Invitations, what ends with a membership, and what groups prove.
 
+use windlass_core::access::Role;
 use windlass_store::{Invitation, Origin, Token, new_id};
 
 use crate::world::{World, at, on_both, plenty};
@@ -9,7 +10,7 @@ fn invitation(account_id: &str, email: &str, by: &str, expires: i64) -> Invitati
         id: new_id(),
         account_id: account_id.to_owned(),
         email: email.to_owned(),
-        role: "viewer".to_owned(),
+        role: Role::Viewer,
         invited_by: by.to_owned(),
         created_at: at(1),
         expires_at: at(expires),
@@ -46,10 +47,9 @@ fn an_invitation_is_found_by_account_and_address_until_it_expires_and_is_decline
         writing.invitation_decline(&first.id, at(6)).await.unwrap();
         writing.commit().await.unwrap();
         assert!(reading.invitations_to("bob@example.com", at(7)).await.unwrap().is_empty());
-        let again =
-            Invitation { role: "admin".to_owned(), ..invitation(&acme, "bob@example.com", &ada.id, 200) };
+        let again = Invitation { role: Role::Admin, ..invitation(&acme, "bob@example.com", &ada.id, 200) };
         let again = put(&world, &again).await;
-        assert_eq!((again.id.as_str(), again.role.as_str()), (first.id.as_str(), "admin"));
+        assert_eq!((again.id.as_str(), again.role), (first.id.as_str(), Role::Admin));
         assert_eq!((again.declined_at, again.expires_at), (Some(at(6)), at(200)));
         assert!(reading.invitations_to("bob@example.com", at(7)).await.unwrap().is_empty());
 
@@ -69,7 +69,7 @@ fn tokens_end_with_a_membership_or_all_at_once_and_others_stay() {
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
         let mut writing = world.store.write().await.unwrap();
         for (account, person) in [(&acme, &ada), (&other, &ada), (&acme, &bob)] {
-            writing.member_set(account, &person.id, "viewer", at(1)).await.unwrap();
+            writing.member_set(account, &person.id, Role::Viewer, at(1)).await.unwrap();
             let token = Token {
                 id: new_id(),
                 account_id: account.clone(),
@@ -103,8 +103,8 @@ fn groups_prove_what_they_gave_and_nothing_else() {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
         let mut writing = world.store.write().await.unwrap();
-        writing.member_grant(&acme, &ada.id, "viewer", at(1)).await.unwrap();
-        writing.member_set(&other, &ada.id, "viewer", at(1)).await.unwrap();
+        writing.member_grant(&acme, &ada.id, Role::Viewer, at(1)).await.unwrap();
+        writing.member_set(&other, &ada.id, Role::Viewer, at(1)).await.unwrap();
         writing.memberships_prove(&ada.id, at(9)).await.unwrap();
         writing.identity_add("https://id", "1", &ada.id, at(1)).await.unwrap();
         writing.commit().await.unwrap();

@@ -1,5 +1,6 @@
 //! Nothing of an account is seen from another.
 
+use windlass_core::access::Role;
 use windlass_core::resource::Kind;
 use windlass_store::{EventFilter, EventOrder, ProposalFilter, ResourceFilter, Token, Verified, new_id};
 
@@ -24,7 +25,7 @@ async fn full(world: &World) -> Full {
     world.audited(&account, &["edge"]).await;
     let ada = world.user("ada@example.com").await;
     let mut writing = world.store.write().await.unwrap();
-    writing.member_set(&account, &ada.id, "admin", at(1)).await.unwrap();
+    writing.member_set(&account, &ada.id, Role::Admin, at(1)).await.unwrap();
     let token = Token {
         id: new_id(),
         account_id: account.clone(),

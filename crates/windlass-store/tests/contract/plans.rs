@@ -2,13 +2,13 @@
 
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
-use windlass_core::gate::{Contributors, binding};
+use windlass_core::gate::{Contributors, approval_digest};
 use windlass_core::plan::{ChangeSet, SetScope, StoredPlan, StoredStep};
 use windlass_core::proposal::{Approval, Status};
 use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
-use windlass_core::run::Run;
-use windlass_store::{ApprovalSet, Moved, PlanRecord, UnopenedPlan, new_id};
+use windlass_core::run::{Run, RunStatus};
+use windlass_store::{ApprovalSet, PlanRecord, ProposalMove, UnopenedPlan, new_id};
 
 use crate::world::{World, at, node, node_key, on_both, plenty};
 
@@ -70,7 +70,7 @@ fn set_of(plan: &PlanRecord, scope: SetScope, approver: &str) -> ApprovalSet {
 async fn compared(world: &World, repository: &Repository) -> Run {
     let run = world.run(repository).await;
     let mut writing = world.store.write().await.unwrap();
-    writing.repository_good(&repository.id, &run.id, "c0ffee", at(1)).await.unwrap();
+    writing.repository_last_good(&repository.id, &run.id, "c0ffee", at(1)).await.unwrap();
     writing.commit().await.unwrap();
     run
 }
@@ -170,15 +170,15 @@ fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again()
         assert_eq!(writing.approvals(&proposal.id).await.unwrap(), [given(Some(&set))]);
         let used = writing.approval_sets_used(&[&set.id], &[content, Digest::of(b"other")]).await.unwrap();
         assert_eq!(used.into_iter().collect::<Vec<_>>(), [(set.id.clone(), content)]);
-        assert!(writing.approval_set_fall(&set.id, "the plan moved", at(8)).await.unwrap());
-        assert!(!writing.approval_set_fall(&set.id, "again", at(9)).await.unwrap());
+        assert!(writing.approval_set_lapse(&set.id, "the plan moved", at(8)).await.unwrap());
+        assert!(!writing.approval_set_lapse(&set.id, "again", at(9)).await.unwrap());
         assert_eq!(writing.approvals(&proposal.id).await.unwrap(), [], "it does not count any more");
         let again = set_of(&record, SetScope::Plan, "ada");
         writing.approval_set_add(&again).await.unwrap();
         writing.approvals_add(&[(&proposal.id, given(Some(&again)))]).await.unwrap();
         assert_eq!(writing.approvals(&proposal.id).await.unwrap(), [given(Some(&again))]);
         writing.approvals_add(&[(&proposal.id, given(None))]).await.unwrap();
-        writing.approval_set_fall(&again.id, "the plan moved", at(9)).await.unwrap();
+        writing.approval_set_lapse(&again.id, "the plan moved", at(9)).await.unwrap();
         assert_eq!(
             writing.approvals(&proposal.id).await.unwrap(),
             [given(None)],
@@ -204,15 +204,15 @@ fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
         writing.plan_add(&second, &plan).await.unwrap();
         writing.approval_set_add(&whole).await.unwrap();
         writing.approval_set_add(&group).await.unwrap();
-        let standing = writing.approval_sets_standing(&fleet.id).await.unwrap();
+        let standing = writing.approval_sets_in_force(&fleet.id).await.unwrap();
         assert_eq!(standing, [whole.clone(), group.clone()]);
-        let of_bob = writing.approval_sets_standing_by(&acme, "bob").await.unwrap();
+        let of_bob = writing.approval_sets_in_force_by(&acme, "bob").await.unwrap();
         assert_eq!(of_bob, std::slice::from_ref(&group));
-        assert_eq!(writing.approval_sets_standing_by("another", "bob").await.unwrap(), []);
+        assert_eq!(writing.approval_sets_in_force_by("another", "bob").await.unwrap(), []);
         writing.approval_set_carry(&group.id, &second.id).await.unwrap();
-        writing.approval_set_fall(&whole.id, "the plan moved", at(8)).await.unwrap();
+        writing.approval_set_lapse(&whole.id, "the plan moved", at(8)).await.unwrap();
         let carried = ApprovalSet { plan_id: second.id.clone(), ..group };
-        assert_eq!(writing.approval_sets_standing(&fleet.id).await.unwrap(), std::slice::from_ref(&carried));
+        assert_eq!(writing.approval_sets_in_force(&fleet.id).await.unwrap(), std::slice::from_ref(&carried));
         assert_eq!(writing.approval_sets_of(&second.id).await.unwrap(), [carried]);
         let fallen = ApprovalSet { fallen: Some((at(8), "the plan moved".to_owned())), ..whole };
         assert_eq!(writing.approval_sets_of(&first.id).await.unwrap(), [fallen]);
@@ -236,8 +236,14 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
             writing.proposal_edit(&proposals[1].id, 1, Some(&edit), &Contributors::default()).await.unwrap()
         );
         for proposal in &proposals[..2] {
-            let moved =
-                |from, to| Moved { from, to, reason: None, decided_by: None, until_change: false, at: at(2) };
+            let moved = |from, to| ProposalMove {
+                from,
+                to,
+                reason: None,
+                decided_by: None,
+                until_change: false,
+                at: at(2),
+            };
             writing
                 .proposal_move(&proposal.id, &moved(Status::PendingApproval, Status::Approved))
                 .await
@@ -246,7 +252,7 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
         }
         let steps = stored(&["done".to_owned(), "edited".to_owned(), "open".to_owned()]).steps;
         let applied = writing.steps_applied(&fleet.id, &steps).await.unwrap();
-        let done = binding(&node_key("done"), None, Some(node("eu").digest()));
+        let done = approval_digest(&node_key("done"), None, Some(node("eu").digest()));
         assert_eq!(applied.into_iter().collect::<Vec<_>>(), [done]);
         assert!(writing.steps_applied("other", &steps).await.unwrap().is_empty());
     });
@@ -284,11 +290,14 @@ fn only_the_newest_run_can_be_confirmed_and_only_if_it_failed() {
         let confirmed = async |writing: &mut windlass_store::Writing, run: &str| {
             writing.repository_confirm_failure(&fleet.id, run).await.unwrap()
         };
-        writing.repository_ran(&fleet.id, "one", "success", None, at(1)).await.unwrap();
+        writing.repository_run_ended(&fleet.id, "one", RunStatus::Success, None, at(1)).await.unwrap();
         assert!(!confirmed(&mut writing, "one").await);
-        writing.repository_ran(&fleet.id, "two", "failed", None, at(1)).await.unwrap();
+        writing.repository_run_ended(&fleet.id, "two", RunStatus::Failed, None, at(1)).await.unwrap();
         assert!(!confirmed(&mut writing, "two").await, "its changes failed, not the sync");
-        writing.repository_ran(&fleet.id, "three", "failed", Some("gone"), at(1)).await.unwrap();
+        writing
+            .repository_run_ended(&fleet.id, "three", RunStatus::Failed, Some("gone"), at(1))
+            .await
+            .unwrap();
         assert!(!confirmed(&mut writing, "two").await);
         assert!(confirmed(&mut writing, "three").await);
         let found = writing.repository(&acme, &fleet.id).await.unwrap().unwrap();

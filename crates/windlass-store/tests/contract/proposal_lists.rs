@@ -5,7 +5,7 @@ use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
 use windlass_core::run::Run;
-use windlass_store::{Moved, Placed, PlanPlace, ProposalFilter};
+use windlass_store::{PlanCursor, ProposalFilter, ProposalMove, ProposalPosition};
 
 use crate::proposals::moved;
 use crate::world::{World, at, node_key, on_both};
@@ -33,7 +33,7 @@ async fn scene(world: &World) -> Scene {
     Scene { acme, fleet, run, proposals }
 }
 
-async fn step(world: &World, id: &str, moved: &Moved<'_>) {
+async fn step(world: &World, id: &str, moved: &ProposalMove<'_>) {
     let mut writing = world.store.write().await.unwrap();
     assert!(writing.proposal_move(id, moved).await.unwrap());
     writing.commit().await.unwrap();
@@ -100,7 +100,7 @@ fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
         let later = world.run(&scene.fleet).await;
         let newer = world.proposals(&later, &["n1", "n2"]).await;
         let mut writing = world.store.write().await.unwrap();
-        let placed = |id, position, waits_for: &str| Placed {
+        let placed = |id, position, waits_for: &str| ProposalPosition {
             id,
             position,
             cause: Cause::Edited,
@@ -119,8 +119,11 @@ fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
         while let Some(next) =
             reading.proposals_in_order(&scene.acme, &all, after.as_ref(), 1).await.unwrap().pop()
         {
-            after =
-                Some(PlanPlace { run_id: next.run_id.clone(), position: next.position, id: next.id.clone() });
+            after = Some(PlanCursor {
+                run_id: next.run_id.clone(),
+                position: next.position,
+                id: next.id.clone(),
+            });
             paged.push(next);
         }
         assert_eq!(names(&paged), names(&whole));
@@ -161,17 +164,22 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
         let quiet = world.account("quiet").await;
         let mut writing = world.store.write().await.unwrap();
         let id = scene.proposals[1].id.as_str();
-        let placed =
-            Placed { id, position: 9, cause: Cause::Edited, waits_for: Vec::new(), blocked_by: Vec::new() };
+        let placed = ProposalPosition {
+            id,
+            position: 9,
+            cause: Cause::Edited,
+            waits_for: Vec::new(),
+            blocked_by: Vec::new(),
+        };
         writing.proposals_place(&[placed]).await.unwrap();
-        let offered = writing.proposals_offered(&scene.fleet.id).await.unwrap();
+        let offered = writing.proposals_open_of(&scene.fleet.id).await.unwrap();
         let offered: Vec<_> = offered.iter().map(|it| (it.key.name.as_str(), it.status)).collect();
         let expected =
             [("a_b", Status::PendingApproval), ("aXb", Status::Approved), ("100%", Status::Approved)];
         assert_eq!(offered, expected);
         let first = writing.proposals_to_apply(&scene.acme, None, 1).await.unwrap();
         assert_eq!(names(&first), ["100%"]);
-        let turn = first[0].turn();
+        let turn = first[0].apply_order();
         let rest = writing.proposals_to_apply(&scene.acme, Some(&turn), 10).await.unwrap();
         assert_eq!(names(&rest), ["aXb"]);
         assert_eq!(writing.accounts_to_apply().await.unwrap(), std::slice::from_ref(&scene.acme));
@@ -199,14 +207,15 @@ fn a_rejection_counts_until_something_else_becomes_of_the_resource() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let mut reading = world.store.read().await.unwrap();
-        let found = reading.proposals_declined(&scene.fleet.id).await.unwrap();
+        let found = reading.proposals_rejected(&scene.fleet.id).await.unwrap();
         assert_eq!((found.len(), &found[0].key, found[0].until_change), (1, &node_key("gone"), false));
         assert_eq!((found[0].base, found[0].desired), (None, scene.proposals[3].change.desired));
         let again = world.proposals(&scene.run, &["gone"]).await.remove(0);
-        assert_eq!(reading.proposals_declined(&scene.fleet.id).await.unwrap(), []);
-        let rejected = Moved { until_change: true, ..moved(Status::PendingApproval, Status::Rejected) };
+        assert_eq!(reading.proposals_rejected(&scene.fleet.id).await.unwrap(), []);
+        let rejected =
+            ProposalMove { until_change: true, ..moved(Status::PendingApproval, Status::Rejected) };
         step(&world, &again.id, &rejected).await;
-        let found = reading.proposals_declined(&scene.fleet.id).await.unwrap();
+        let found = reading.proposals_rejected(&scene.fleet.id).await.unwrap();
         assert_eq!((found.len(), found[0].until_change), (1, true));
     });
 }
@@ -234,7 +243,8 @@ fn what_other_repositories_of_the_account_propose_is_found_with_specs_that_may_c
         assert!(found[0].spec.is_none(), "a node claims no addresses");
         assert_eq!(reading.proposals_open_beside(&acme, None).await.unwrap().len(), 2);
         drop(reading);
-        world.tamper("UPDATE proposals SET kind = 'network', after_spec = '{\"cidr\":\"10.0.0.0/8\"}'").await;
+        world.tamper("UPDATE proposals SET kind = 'network'").await;
+        world.tamper("UPDATE contents SET body = '{\"cidr\":\"10.0.0.0/8\"}'").await;
         let mut reading = world.store.read().await.unwrap();
         let found = reading.proposals_open_beside(&acme, Some(&fleet.id)).await.unwrap();
         assert!(found[0].spec.is_some());

@@ -7,13 +7,13 @@ use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::proposal::{Approval, Edit, Proposal, Status};
-use windlass_core::run::Fates;
-use windlass_store::{Moved, Placed, StoreError};
+use windlass_core::run::ProposalOutcomes;
+use windlass_store::{ProposalMove, ProposalPosition, StoreError};
 
 use crate::world::{World, at, node, node_key, on_both, proposal};
 
-pub(crate) fn moved(from: Status, to: Status) -> Moved<'static> {
-    Moved { from, to, reason: None, decided_by: None, until_change: false, at: at(9) }
+pub(crate) fn moved(from: Status, to: Status) -> ProposalMove<'static> {
+    ProposalMove { from, to, reason: None, decided_by: None, until_change: false, at: at(9) }
 }
 
 #[test]
@@ -83,8 +83,11 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
         let run = world.run(&world.repository(&acme, "fleet").await).await;
         let id = world.proposals(&run, &["edge"]).await.remove(0).id;
         let mut writing = world.store.write().await.unwrap();
-        let approved =
-            Moved { decided_by: Some("ada"), at: at(5), ..moved(Status::PendingApproval, Status::Approved) };
+        let approved = ProposalMove {
+            decided_by: Some("ada"),
+            at: at(5),
+            ..moved(Status::PendingApproval, Status::Approved)
+        };
         assert!(writing.proposal_move(&id, &approved).await.unwrap());
         assert!(!writing.proposal_move(&id, &approved).await.unwrap());
         assert!(!writing.proposal_move("nothing", &approved).await.unwrap());
@@ -93,7 +96,8 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
         assert_eq!(found.blocked_by.len(), 1);
 
-        let failed = Moved { reason: Some("no"), at: at(7), ..moved(Status::Approved, Status::Failed) };
+        let failed =
+            ProposalMove { reason: Some("no"), at: at(7), ..moved(Status::Approved, Status::Failed) };
         assert!(writing.proposal_move(&id, &failed).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!((found.status, found.reason.as_deref()), (Status::Failed, Some("no")));
@@ -149,7 +153,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         let id = world.proposals(&first, &["edge"]).await.remove(0).id;
         let mut writing = world.store.write().await.unwrap();
         let (waits, blocked) = (["node \"a\"".to_owned()], ["it's missing".to_owned()]);
-        let placed = Placed {
+        let placed = ProposalPosition {
             id: &id,
             position: 4,
             cause: Cause::Adopted,
@@ -170,10 +174,10 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         assert!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by.is_empty());
         let runs = writing.runs_of_proposals(&[&id]).await.unwrap();
         assert_eq!(runs, BTreeSet::from([first.id, second.id.clone()]));
-        assert_eq!(writing.run_fates(&acme, &second.id).await.unwrap(), Fates::Open);
+        assert_eq!(writing.run_outcomes(&acme, &second.id).await.unwrap(), ProposalOutcomes::Open);
         writing.proposal_move(&id, &moved(Status::PendingApproval, Status::Withdrawn)).await.unwrap();
-        let closed = Fates::Closed { all: 1, applied: 0, by_hand: 0, failed: 0 };
-        assert_eq!(writing.run_fates(&acme, &second.id).await.unwrap(), closed);
+        let closed = ProposalOutcomes::Closed { all: 1, applied: 0, by_hand: 0, failed: 0 };
+        assert_eq!(writing.run_outcomes(&acme, &second.id).await.unwrap(), closed);
     });
 }
 
@@ -202,8 +206,8 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         assert_eq!(writing.approvals("nothing").await.unwrap(), []);
         let of_both = writing.approvals_of(&[&id, "nothing"]).await.unwrap();
         assert_eq!(of_both.into_iter().collect::<Vec<_>>(), [(id.clone(), all.to_vec())]);
-        assert_eq!(writing.approvals_fall("another", "b", "they left").await.unwrap(), 0);
-        assert_eq!(writing.approvals_fall(&acme, "b", "they left").await.unwrap(), 2);
+        assert_eq!(writing.approvals_lapse("another", "b", "they left").await.unwrap(), 0);
+        assert_eq!(writing.approvals_lapse(&acme, "b", "they left").await.unwrap(), 2);
         let fallen = |approval: Approval| Approval { fallen: Some("they left".to_owned()), ..approval };
         let all = [fallen(given("b", "two", 1)), fallen(given("b", "one", 2)), given("a", "one", 3)];
         assert_eq!(writing.approvals(&id).await.unwrap(), all);
@@ -227,7 +231,7 @@ fn of_many_who_decide_at_once_one_does() {
                 tokio::spawn(async move {
                     let by = format!("person-{number}");
                     let to = if number % 2 == 0 { Status::Approved } else { Status::Rejected };
-                    let moved = Moved { decided_by: Some(&by), ..moved(Status::PendingApproval, to) };
+                    let moved = ProposalMove { decided_by: Some(&by), ..moved(Status::PendingApproval, to) };
                     // With the account's turn and without it: the guard holds either way.
                     if number % 4 < 2 {
                         let mut writing = store.write_account(&acme).await.unwrap();

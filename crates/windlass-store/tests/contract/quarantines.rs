@@ -1,7 +1,7 @@
 //! Beginnings that are counted, and what is not done any more.
 
-use windlass_core::quarantine::{Quarantine, Quarantines, Subject, Suspicion, Work};
-use windlass_store::PullRequestWish;
+use windlass_core::quarantine::{CrashHistory, QuarantinableWork, Quarantine, Quarantines, WorkSubject};
+use windlass_store::PendingPullRequest;
 
 use crate::world::{at, on_both, plenty};
 
@@ -10,32 +10,36 @@ fn beginnings_are_counted_until_they_are_taken_back() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
-        let test = Subject::Test { account: &acme, url: "https://git.example.com/a.git" };
-        let subjects =
-            [Subject::Sync(&fleet), Subject::PullRequest(&fleet, 7), Subject::Requests(&fleet), test];
+        let test = WorkSubject::Test { account: &acme, url: "https://git.example.com/a.git" };
+        let subjects = [
+            WorkSubject::Sync(&fleet),
+            WorkSubject::PullRequest(&fleet, 7),
+            WorkSubject::Requests(&fleet),
+            test,
+        ];
         let mut writing = world.store.write().await.unwrap();
         for subject in subjects {
-            assert_eq!(writing.suspicion(subject).await.unwrap(), Suspicion::default());
+            assert_eq!(writing.suspicion(subject).await.unwrap(), CrashHistory::default());
             for deaths in 0..2 {
-                let before = Suspicion { deaths, tries_alone: deaths };
-                writing.work_begins(subject, before, at(1)).await.unwrap();
-                let begun = Suspicion { deaths: deaths + 1, ..before };
+                let before = CrashHistory { deaths, tries_alone: deaths };
+                writing.work_begin(subject, before, at(1)).await.unwrap();
+                let begun = CrashHistory { deaths: deaths + 1, ..before };
                 assert_eq!(writing.suspicion(subject).await.unwrap(), begun, "{subject:?}");
             }
         }
-        let after = Suspicion { deaths: 1, tries_alone: 1 };
+        let after = CrashHistory { deaths: 1, tries_alone: 1 };
         writing.work_ended(subjects[0], after, at(2)).await.unwrap();
         assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), after);
-        writing.work_ended(subjects[0], Suspicion::default(), at(2)).await.unwrap();
-        assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), Suspicion::default());
-        assert_ne!(writing.suspicion(subjects[1]).await.unwrap(), Suspicion::default(), "each by itself");
+        writing.work_ended(subjects[0], CrashHistory::default(), at(2)).await.unwrap();
+        assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), CrashHistory::default());
+        assert_ne!(writing.suspicion(subjects[1]).await.unwrap(), CrashHistory::default(), "each by itself");
         writing.suspicions_of_tests_forget(at(2), &mut plenty()).await.unwrap();
-        assert_eq!(writing.suspicion(test).await.unwrap(), Suspicion::default());
+        assert_eq!(writing.suspicion(test).await.unwrap(), CrashHistory::default());
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();
         writing.repository_remove(&fleet).await.unwrap();
         for subject in subjects {
-            assert_eq!(writing.suspicion(subject).await.unwrap(), Suspicion::default(), "{subject:?}");
+            assert_eq!(writing.suspicion(subject).await.unwrap(), CrashHistory::default(), "{subject:?}");
         }
     });
 }
@@ -45,7 +49,7 @@ fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_d
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
-        let wish = PullRequestWish {
+        let wish = PendingPullRequest {
             account_id: acme.clone(),
             repository_id: fleet.clone(),
             number: 7,
@@ -53,19 +57,23 @@ fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_d
             commit_sha: "one".to_owned(),
             attempts: 0,
         };
-        let other = PullRequestWish { commit_sha: "two".to_owned(), ..wish.clone() };
+        let other = PendingPullRequest { commit_sha: "two".to_owned(), ..wish.clone() };
         let mut writing = world.store.write().await.unwrap();
-        writing.pull_request_want(&wish, at(1)).await.unwrap();
-        writing.work_begins(wish.subject(), Suspicion::default(), at(1)).await.unwrap();
-        writing.pull_request_later(&wish, at(100)).await.unwrap();
-        writing.pull_request_want(&other, at(2)).await.unwrap();
+        writing.pull_request_add(&wish, at(1)).await.unwrap();
+        writing.work_begin(wish.subject(), CrashHistory::default(), at(1)).await.unwrap();
+        writing.pull_request_reschedule(&wish, at(100)).await.unwrap();
+        writing.pull_request_add(&other, at(2)).await.unwrap();
         writing.pull_request_forget(&fleet, 7).await.unwrap();
-        writing.pull_request_want(&other, at(3)).await.unwrap();
+        writing.pull_request_add(&other, at(3)).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(99), at(600), 9).await.unwrap(), []);
         let due = writing.pull_requests_due(at(100), at(600), 9).await.unwrap();
-        assert_eq!(due, [PullRequestWish { attempts: 1, ..other.clone() }], "but where it leads now counts");
-        writing.work_ended(wish.subject(), Suspicion::default(), at(4)).await.unwrap();
-        writing.pull_request_want(&other, at(5)).await.unwrap();
+        assert_eq!(
+            due,
+            [PendingPullRequest { attempts: 1, ..other.clone() }],
+            "but where it leads now counts"
+        );
+        writing.work_ended(wish.subject(), CrashHistory::default(), at(4)).await.unwrap();
+        writing.pull_request_add(&other, at(5)).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(5), at(600), 9).await.unwrap(), [other]);
         writing.pull_request_forget(&fleet, 7).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(999), at(9999), 9).await.unwrap(), []);
@@ -85,12 +93,12 @@ fn a_quarantined_repository_is_never_due_and_a_released_one_is() {
         };
         assert!(is_due(&mut writing).await);
         let held = Quarantine { reason: "it died of \"sync\"".to_owned(), since_ms: 7 };
-        for work in [Work::PullRequests, Work::Requests] {
+        for work in [QuarantinableWork::PullRequests, QuarantinableWork::Requests] {
             let quarantines = Quarantines::default().with(work, held.clone());
             writing.repository_quarantine(&fleet, &quarantines).await.unwrap();
             assert!(is_due(&mut writing).await, "only {work:?} is held");
         }
-        let of_sync = Quarantines::default().with(Work::Sync, held);
+        let of_sync = Quarantines::default().with(QuarantinableWork::Sync, held);
         writing.repository_quarantine(&fleet, &of_sync).await.unwrap();
         assert!(!is_due(&mut writing).await);
         let stored = writing.repository(&acme, &fleet).await.unwrap().unwrap();

@@ -1,9 +1,10 @@
 //! Registered repositories.
 
 use windlass_core::drift::Acceptance;
+use windlass_core::forge::ForgeKind;
 use windlass_core::repository::{ForgeSettings, Repository};
-use windlass_core::run::Run;
-use windlass_store::{Drift, NewWanted, StoreError, new_id};
+use windlass_core::run::{Run, RunStatus};
+use windlass_store::{Drift, NewDesiredResource, StoreError, new_id};
 
 use crate::world::{at, node, node_key, on_both, repository};
 
@@ -104,9 +105,12 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
         let fleet = world.repository(&acme, "fleet").await;
         let mut writing = world.store.write().await.unwrap();
         assert_eq!(writing.repositories_compared().await.unwrap(), []);
-        writing.repository_good(&fleet.id, "run-1", "c0ffee", at(3)).await.unwrap();
-        writing.repository_ran(&fleet.id, "run-1", "success", None, at(3)).await.unwrap();
-        writing.repository_ran(&fleet.id, "run-2", "failed", Some("no route"), at(4)).await.unwrap();
+        writing.repository_last_good(&fleet.id, "run-1", "c0ffee", at(3)).await.unwrap();
+        writing.repository_run_ended(&fleet.id, "run-1", RunStatus::Success, None, at(3)).await.unwrap();
+        writing
+            .repository_run_ended(&fleet.id, "run-2", RunStatus::Failed, Some("no route"), at(4))
+            .await
+            .unwrap();
         writing.repository_pin(&fleet.id, "ssh-ed25519 BBBB").await.unwrap();
         let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
         assert_eq!(
@@ -114,14 +118,14 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
             (Some("run-1"), Some("c0ffee"))
         );
         assert_eq!((found.good_at, found.last_run_at), (Some(at(3)), Some(at(4))));
-        assert_eq!((found.last_run_id.as_deref(), found.last_status.as_str()), (Some("run-2"), "failed"));
+        assert_eq!((found.last_run_id.as_deref(), found.last_status.slug()), (Some("run-2"), "failed"));
         assert_eq!((found.last_error.as_deref(), found.version), (Some("no route"), 1));
         assert_eq!(found.host_keys.as_deref(), Some("ssh-ed25519 BBBB"));
         // A run that asked git nothing says nothing of when git was read, nor of what held since.
         writing.repository_compared(&fleet.id, "run-3").await.unwrap();
         let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
         assert_eq!((found.good_run_id.as_deref(), found.good_at), (Some("run-3"), Some(at(3))));
-        assert_eq!((found.last_run_id.as_deref(), found.last_status.as_str()), (Some("run-2"), "failed"));
+        assert_eq!((found.last_run_id.as_deref(), found.last_status.slug()), (Some("run-2"), "failed"));
         assert_eq!(writing.repositories_compared().await.unwrap(), [(acme, fleet.id)]);
     });
 }
@@ -136,11 +140,16 @@ fn a_removed_repository_leaves_its_resources_and_disowns_them() {
         let old = world.run(&fleet).await;
         let (spec, key) = (node("eu"), node_key("edge-01"));
         let mut writing = world.store.write().await.unwrap();
-        let wanted =
-            NewWanted { name: "edge-01", kind: key.kind, digest: spec.digest(), spec: &spec, file: "f" };
-        writing.wanted_replace(&fleet.id, &[wanted]).await.unwrap();
+        let wanted = NewDesiredResource {
+            name: "edge-01",
+            kind: key.kind,
+            digest: spec.digest(),
+            spec: &spec,
+            file: "f",
+        };
+        writing.desired_replace(&fleet.id, &[wanted]).await.unwrap();
         writing.acceptance_put(&fleet.id, &acceptance()).await.unwrap();
-        writing.drift_put(&fleet.id, &drift()).await.unwrap();
+        writing.drifts_put(&fleet.id, &[drift()]).await.unwrap();
         assert!(writing.run_add(&Run::queued(new_id(), &fleet, at(1))).await.unwrap());
         let before = writing.resource(&acme, &key).await.unwrap().unwrap();
         writing.repository_remove(&fleet.id).await.unwrap();
@@ -179,7 +188,7 @@ fn resources_are_disowned_in_their_own_account_only() {
 
 fn forge() -> ForgeSettings {
     ForgeSettings {
-        kind: "gitea".to_owned(),
+        kind: ForgeKind::Gitea,
         api_url: None,
         project: Some("acme/fleet".to_owned()),
         credential_path: Some("gitops/forge".to_owned()),

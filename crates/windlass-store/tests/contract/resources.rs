@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_store::{NewResource, ResourceFilter, new_id};
+use windlass_store::{EndedResource, NewResource, ResourceFilter, new_id};
 
-use crate::world::{World, at, node, node_key, on_both, template};
+use crate::world::{World, at, ended, node, node_key, on_both, template};
 
 #[test]
 fn a_resource_is_made_changed_and_ended() {
@@ -22,8 +22,8 @@ fn a_resource_is_made_changed_and_ended() {
         assert_eq!((second.owner_id.as_deref(), second.updated_by.as_str()), (Some("r"), "bob"));
         assert_eq!(second.spec.digest(), second.digest);
         assert!(writing.resource_by_id(&acme, Kind::Template, &first.id).await.unwrap().is_none());
-        assert!(writing.resource_remove(&key).await.unwrap());
-        assert!(!writing.resource_remove(&key).await.unwrap());
+        assert!(writing.resource_remove(ended(&key), at(3)).await.unwrap());
+        assert!(!writing.resource_remove(ended(&key), at(3)).await.unwrap());
         assert!(writing.resource(&acme, &key).await.unwrap().is_none());
     });
 }
@@ -178,7 +178,7 @@ fn the_same_name_in_two_accounts_is_two_resources() {
         world.node(&acme, "edge-01", None).await;
         world.node(&other, "edge-01", None).await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
-        assert!(writing.resource_remove(&node_key("edge-01")).await.unwrap());
+        assert!(writing.resource_remove(ended(&node_key("edge-01")), at(3)).await.unwrap());
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
         assert!(reading.resource(&other, &node_key("edge-01")).await.unwrap().is_some());
@@ -234,7 +234,7 @@ fn who_refers_to_what_follows_every_change() {
         assert_eq!(found.len(), 3);
         assert!(expected.iter().all(|pair| found.contains(pair)), "{found:?}");
 
-        writing.resource_remove(&key).await.unwrap();
+        writing.resource_remove(ended(&key), at(3)).await.unwrap();
         writing.resource_put(&node_key("a"), &node_of("another"), None, "ada", at(2)).await.unwrap();
         let found = writing.referrers(&acme, &targets).await.unwrap();
         assert_eq!(found, [(node_key("b"), template.clone())]);
@@ -302,8 +302,8 @@ fn many_are_made_found_and_ended_at_once() {
         generations.sort_unstable();
         assert_eq!(generations, [("edge-1100", 1), ("edge-3", 2)]);
         assert_eq!(writing.resource_heads_of(&acme, &keys).await.unwrap().len(), 1_203);
-        let gone: Vec<&ResourceKey> = keys.iter().skip(3).collect();
-        assert_eq!(writing.resources_remove(&gone).await.unwrap(), 1_200);
+        let gone: Vec<EndedResource<'_>> = keys.iter().skip(3).map(ended).collect();
+        assert_eq!(writing.resources_remove(&gone, at(3)).await.unwrap(), 1_200);
         let left = writing.resource_heads_of(&acme, &keys).await.unwrap();
         assert_eq!(left.len(), 3);
         assert!(left.iter().all(|head| head.digest == digest && head.owner_id.as_deref() == Some("r")));

@@ -5,7 +5,7 @@ use windlass_core::event::{NewEvent, Severity};
 use windlass_core::proposal::{Approval, Status};
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, RunStatus};
-use windlass_store::{EventFilter, EventOrder, Moved, RowBudget, new_id};
+use windlass_store::{EventFilter, EventOrder, ProposalMove, RowBudget, new_id};
 
 use crate::proposals::moved;
 use crate::world::{World, at, event, on_both, plenty};
@@ -42,8 +42,8 @@ fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() 
         assert!(writing.run_add(&queued).await.unwrap());
         let rejected = moved(Status::PendingApproval, Status::Rejected);
         assert!(writing.proposal_move(&done.id, &rejected).await.unwrap());
-        writing.repository_good(&fleet.id, &good.id, "c0ffee", at(10)).await.unwrap();
-        writing.repository_ran(&fleet.id, &last.id, "success", None, at(10)).await.unwrap();
+        writing.repository_last_good(&fleet.id, &good.id, "c0ffee", at(10)).await.unwrap();
+        writing.repository_run_ended(&fleet.id, &last.id, RunStatus::Success, None, at(10)).await.unwrap();
         assert_eq!(writing.runs_forget(at(20), at(5), &mut plenty()).await.unwrap(), 3);
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
@@ -79,7 +79,7 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
             (1, Status::Approved, Status::Failed),
             (3, Status::PendingApproval, Status::Expired),
         ] {
-            let moved = Moved { at: at(10), ..moved(from, to) };
+            let moved = ProposalMove { at: at(10), ..moved(from, to) };
             assert!(writing.proposal_move(&proposals[index].id, &moved).await.unwrap());
         }
         for proposal in &proposals {
@@ -131,7 +131,7 @@ async fn forget_run(writing: &mut windlass_store::Writing, run_id: &str) {
     );
     for id in &open {
         let expired = moved(Status::PendingApproval, Status::Expired);
-        let late = Moved { at: at(50), ..expired };
+        let late = ProposalMove { at: at(50), ..expired };
         assert!(writing.proposal_move(id, &late).await.unwrap());
     }
     assert_eq!(writing.runs_forget(at(20), at(20), &mut plenty()).await.unwrap(), 1);

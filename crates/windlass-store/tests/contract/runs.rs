@@ -1,7 +1,7 @@
 //! Sync runs.
 
 use serde_json::json;
-use windlass_core::run::{Run, RunError, RunStatus, Stage, Trigger};
+use windlass_core::run::{Movement, Run, RunError, RunStatus, Stage, Trigger};
 use windlass_store::new_id;
 
 use crate::world::{at, on_both};
@@ -19,9 +19,9 @@ fn asking_twice_before_the_first_has_begun_is_asking_once() {
         assert!(writing.run_add(&Run::queued(new_id(), &other, at(1))).await.unwrap());
         writing.run_fetch(&first.id, Trigger::Webhook).await.unwrap();
         assert_eq!(writing.run_queued(&fleet.id).await.unwrap().unwrap().trigger, Trigger::Webhook);
-        writing.run_ask(&first.id, "ada").await.unwrap();
+        writing.run_request(&first.id, "ada").await.unwrap();
         writing.run_confirm(&first.id, Some("c0ffee")).await.unwrap();
-        writing.run_ask(&first.id, "bob").await.unwrap();
+        writing.run_request(&first.id, "bob").await.unwrap();
         let mut found = writing.run_queued(&fleet.id).await.unwrap().unwrap();
         assert_eq!((found.trigger, found.requested_by.as_deref()), (Trigger::Request, Some("bob")));
         assert!(found.confirm_mass_destroy && !found.is_confirmed(), "kept, for the commit it was given for");
@@ -51,7 +51,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
             assert!(writing.run_begin(&run.id, at(2)).await.unwrap());
         }
         writing.run_stage(&run.id, Stage::Comparing).await.unwrap();
-        writing.run_settle(&run.id, RunStatus::Applied, None, None).await.unwrap();
+        writing.run_set_status(&run.id, RunStatus::Applied, None, None).await.unwrap();
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
         assert_eq!((found.status, found.stage, found.attempt), (RunStatus::InProgress, Stage::Comparing, 2));
 
@@ -60,7 +60,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
         run.commit_author = Some("Ada\0 \u{9b}".replace('\0', "\u{fffd}"));
         run.commit_email = Some("ada@example.com".to_owned());
         run.commit_subject = Some("it's \"ü\"".to_owned());
-        run.movement = Some("first".to_owned());
+        run.movement = Some(Movement::First);
         run.diff = json!({ "node": { "create": 2 } });
         (run.diff_count, run.remaining) = (2, 1);
         (run.skipped, run.problems) = (json!([1]), json!(["\u{0}"]));
@@ -75,7 +75,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
         assert_eq!(format!("{found:?}"), format!("{run:?}"));
 
         let drift = json!(["node a"]);
-        writing.run_settle(&run.id, RunStatus::Applied, Some(&drift), Some(at(5))).await.unwrap();
+        writing.run_set_status(&run.id, RunStatus::Applied, Some(&drift), Some(at(5))).await.unwrap();
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
         assert_eq!((found.status, found.applied_at), (RunStatus::Applied, Some(at(5))));
         assert_eq!(found.drift_after_apply, Some(drift));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_core::inbound::throttle::Failures;
+use windlass_core::inbound::throttle::FailureCount;
 
 use crate::world::{at, on_both, plenty};
 
@@ -17,10 +17,10 @@ fn failures_are_counted_taken_back_cleared_and_forgotten() {
         for subject in ["ada", "nobody"] {
             writing.failures_lock(subject).await.unwrap();
         }
-        assert_eq!(writing.failures("ada").await.unwrap(), Some(Failures { count: 3, last_at: at(3) }));
+        assert_eq!(writing.failures("ada").await.unwrap(), Some(FailureCount { count: 3, last_at: at(3) }));
         assert_eq!(writing.failures("nobody").await.unwrap(), None);
-        writing.failure_take_back("ada").await.unwrap();
-        assert_eq!(writing.failures("ada").await.unwrap(), Some(Failures { count: 2, last_at: at(3) }));
+        writing.failure_undo("ada").await.unwrap();
+        assert_eq!(writing.failures("ada").await.unwrap(), Some(FailureCount { count: 2, last_at: at(3) }));
         assert_eq!(writing.failures_forget(at(9), 100, &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.failures("ada").await.unwrap(), None);
         writing.failures_clear("bob").await.unwrap();
@@ -42,9 +42,15 @@ fn failures_are_forgotten_one_by_one_where_a_time_is_given() {
             writing.failure_add("block", each, at(0)).await.unwrap();
         }
         writing.failure_add("block", each, at(25)).await.unwrap();
-        assert_eq!(writing.failures("block").await.unwrap(), Some(Failures { count: 4, last_at: at(25) }));
+        assert_eq!(
+            writing.failures("block").await.unwrap(),
+            Some(FailureCount { count: 4, last_at: at(25) })
+        );
         writing.failure_add("block", each, at(25 + 40)).await.unwrap();
-        assert_eq!(writing.failures("block").await.unwrap(), Some(Failures { count: 1, last_at: at(65) }));
+        assert_eq!(
+            writing.failures("block").await.unwrap(),
+            Some(FailureCount { count: 1, last_at: at(65) })
+        );
     });
 }
 

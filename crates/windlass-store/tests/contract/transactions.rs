@@ -23,12 +23,12 @@ fn after_a_failure_nothing_more_is_done_and_nothing_is_saved() {
             writing.setting_put("early", "x").await.unwrap();
             let refused = writing.user_add(&user("ada@example.com")).await;
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
-            assert!(matches!(writing.setting_put("late", "x").await, Err(StoreError::Spoiled)));
+            assert!(matches!(writing.setting_put("late", "x").await, Err(StoreError::TransactionFailed)));
             if with_event {
                 writing.event(event("lost"));
             }
             let refused = writing.commit().await;
-            assert!(matches!(refused, Err(StoreError::Spoiled)), "{refused:?}");
+            assert!(matches!(refused, Err(StoreError::TransactionFailed)), "{refused:?}");
             let mut reading = world.store.read().await.unwrap();
             assert_eq!(reading.setting("early").await.unwrap(), None);
             assert!(told(&world.store, &acme).await.is_empty());
@@ -128,14 +128,14 @@ fn a_transaction_of_two_accounts_writes_into_both_chains_or_into_none() {
             assert_eq!(writing.account_id(), first);
             writing.audit(entry("first"));
             writing.event(event("first"));
-            writing.turn_to(other);
+            writing.switch_account(other);
             assert_eq!(writing.account_id(), other);
             writing.audit(entry("other"));
             drop(writing);
         }
         let mut writing = world.store.write_accounts(&globex, &acme).await.unwrap();
         writing.audit(entry("left"));
-        writing.turn_to(&acme);
+        writing.switch_account(&acme);
         writing.audit(entry("came"));
         writing.event(event("came"));
         writing.commit().await.unwrap();

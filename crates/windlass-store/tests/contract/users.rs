@@ -1,5 +1,6 @@
 //! People, memberships and sessions.
 
+use windlass_core::access::Role;
 use windlass_core::redacted::Redacted;
 use windlass_store::{Session, StoreError, new_id};
 
@@ -30,10 +31,10 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
         let mut writing = world.store.write().await.unwrap();
         for (account, person, role) in [
-            (&acme, &bob, "viewer"),
-            (&acme, &ada, "viewer"),
-            (&acme, &ada, "admin"),
-            (&other, &ada, "viewer"),
+            (&acme, &bob, Role::Viewer),
+            (&acme, &ada, Role::Viewer),
+            (&acme, &ada, Role::Admin),
+            (&other, &ada, Role::Viewer),
         ] {
             writing.member_set(account, &person.id, role, at(1)).await.unwrap();
         }
@@ -42,15 +43,15 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
 
         let mut reading = world.store.read().await.unwrap();
         let members = reading.members(&acme).await.unwrap();
-        let members: Vec<(&str, &str)> =
-            members.iter().map(|member| (member.user.email.as_str(), member.role.as_str())).collect();
-        assert_eq!(members, [("ada@example.com", "admin"), ("bob@example.com", "viewer")]);
-        assert_eq!(reading.member(&acme, "Ada@example.com").await.unwrap().unwrap().role, "admin");
+        let members: Vec<(&str, Role)> =
+            members.iter().map(|member| (member.user.email.as_str(), member.role)).collect();
+        assert_eq!(members, [("ada@example.com", Role::Admin), ("bob@example.com", Role::Viewer)]);
+        assert_eq!(reading.member(&acme, "Ada@example.com").await.unwrap().unwrap().role, Role::Admin);
         assert!(reading.member(&other, &bob.id).await.unwrap().is_none());
-        let told = |id: &str, name: &str, role: &str| (id.to_owned(), name.to_owned(), role.to_owned());
+        let told = |id: &str, name: &str, role| (id.to_owned(), name.to_owned(), role);
         assert_eq!(
             reading.memberships(&ada.id).await.unwrap(),
-            [told(&acme, "acme", "admin"), told(&other, "other", "viewer")]
+            [told(&acme, "acme", Role::Admin), told(&other, "other", Role::Viewer)]
         );
 
         let mut writing = world.store.write().await.unwrap();

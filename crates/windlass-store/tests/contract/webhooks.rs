@@ -1,13 +1,14 @@
 //! Webhooks.
 
 use windlass_core::digest::Digest;
+use windlass_core::forge::WebhookSender;
 use windlass_store::{Received, Refused, Webhook, new_id};
 
 use crate::world::{at, on_both, plenty};
 
 fn received(second: i64, outcome: &str) -> Received {
     let text = |text: &str| text.to_owned();
-    Received { at: at(second), from: text("github"), event: text("push"), outcome: text(outcome) }
+    Received { at: at(second), from: WebhookSender::GitHub, event: text("push"), outcome: text(outcome) }
 }
 
 #[test]
@@ -67,13 +68,16 @@ fn a_delivery_is_new_once_until_it_is_forgotten() {
         let (one, two) = (world.repository(&acme, "one").await.id, world.repository(&acme, "two").await.id);
         let identity = Digest::of(b"body");
         let mut writing = world.store.write().await.unwrap();
-        assert!(writing.delivery_note(&one, identity, at(1)).await.unwrap());
-        assert!(!writing.delivery_note(&one, identity, at(9)).await.unwrap());
-        assert!(writing.delivery_note(&two, identity, at(2)).await.unwrap(), "each repository by itself");
-        assert!(writing.delivery_note(&one, Digest::of(b"other"), at(2)).await.unwrap());
+        assert!(writing.webhook_delivery_record(&one, identity, at(1)).await.unwrap());
+        assert!(!writing.webhook_delivery_record(&one, identity, at(9)).await.unwrap());
+        assert!(
+            writing.webhook_delivery_record(&two, identity, at(2)).await.unwrap(),
+            "each repository by itself"
+        );
+        assert!(writing.webhook_delivery_record(&one, Digest::of(b"other"), at(2)).await.unwrap());
         assert_eq!(writing.webhook_deliveries_forget(at(2), &mut plenty()).await.unwrap(), 1);
-        assert!(writing.delivery_note(&one, identity, at(3)).await.unwrap());
-        assert!(!writing.delivery_note(&two, identity, at(3)).await.unwrap());
+        assert!(writing.webhook_delivery_record(&one, identity, at(3)).await.unwrap());
+        assert!(!writing.webhook_delivery_record(&two, identity, at(3)).await.unwrap());
     });
 }
 
@@ -87,11 +91,11 @@ fn a_repository_is_hastened_but_never_put_off_and_takes_its_webhook_with_it() {
             if asked == 50 {
                 writing.repository_schedule(&fleet.id, at(60)).await.unwrap();
             }
-            writing.repository_hasten(&fleet.id, at(asked)).await.unwrap();
+            writing.repository_sync_by(&fleet.id, at(asked)).await.unwrap();
             let next = writing.repository(&acme, &fleet.id).await.unwrap().unwrap().next_sync_at;
             assert_eq!(next, at(then), "{asked}");
         }
-        writing.delivery_note(&fleet.id, Digest::of(b"body"), at(1)).await.unwrap();
+        writing.webhook_delivery_record(&fleet.id, Digest::of(b"body"), at(1)).await.unwrap();
         writing.repository_move(&fleet, &other, at(2)).await.unwrap();
         assert_eq!(
             writing.webhook(&fleet.id).await.unwrap().generation,

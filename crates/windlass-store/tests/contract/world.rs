@@ -16,7 +16,7 @@ use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Address, AuditEntry, Outcome, RowBudget, Store, User, new_id};
+use windlass_store::{Actor, Address, AuditEntry, EndedResource, Outcome, RowBudget, Store, User, new_id};
 use windlass_testkit::servers::Postgres;
 
 /// A store on a fresh database.
@@ -235,6 +235,11 @@ pub(crate) fn user(email: &str) -> User {
 
 pub(crate) fn node_key(name: &str) -> ResourceKey {
     ResourceKey::new(Kind::Node, name)
+}
+
+/// A resource that ada ends.
+pub(crate) fn ended(key: &ResourceKey) -> EndedResource<'_> {
+    EndedResource { key, by: "ada" }
 }
 
 pub(crate) fn node(region: &str) -> Spec {

@@ -75,7 +75,14 @@ impl Chromium {
             .as_ref()
     }
 
+    /// A driver now and then ends at once without a word. A second one, with a directory of its own, does not.
     fn start(driver: &Path) -> Chromium {
+        let started = Chromium::try_start(driver).or_else(|| Chromium::try_start(driver));
+        started.expect("the driver tells its port")
+    }
+
+    /// Starts a driver; none if it ends before it tells its port.
+    fn try_start(driver: &Path) -> Option<Chromium> {
         let directory = tempfile::Builder::new().prefix("windlass-chromium-").tempdir();
         // The keeper removes it, which outlives this process.
         let directory = directory.expect("a temporary directory").keep();
@@ -93,13 +100,13 @@ impl Chromium {
             let (_, rest) = line.split_once(READY)?;
             rest.trim_end_matches('.').parse::<u16>().ok()
         });
-        let port = port.expect("the driver tells its port");
-        Chromium {
-            url: format!("http://127.0.0.1:{port}"),
-            directory,
-            profiles: AtomicU32::new(0),
-            _keeper: keeper,
-        }
+        let Some(port) = port else {
+            // Its keeper ends with it, and removes the directory.
+            let _ = keeper.wait();
+            return None;
+        };
+        let url = format!("http://127.0.0.1:{port}");
+        Some(Chromium { url, directory, profiles: AtomicU32::new(0), _keeper: keeper })
     }
 
     /// Where the driver listens.
@@ -119,5 +126,47 @@ impl Chromium {
             "goog:loggingPrefs": {"browser": "ALL"},
         });
         asked.as_object().cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// A driver that does this.
+    fn driver(directory: &Path, script: &str) -> PathBuf {
+        let path = directory.join("driver");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_driver_that_ends_without_a_word_is_started_a_second_time() {
+        if !are_installed(&["setsid"]) {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        // Only the first to come can make the directory.
+        let script =
+            r#"mkdir "$0.began" && exit 1; echo "ChromeDriver was started successfully on port 4444.""#;
+        let chromium = Chromium::start(&driver(directory.path(), script));
+        assert_eq!(chromium.url(), "http://127.0.0.1:4444");
+    }
+
+    #[test]
+    fn a_driver_that_says_nothing_leaves_nothing_behind() {
+        if !are_installed(&["setsid"]) {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let said = directory.path().join("home");
+        let script = format!("echo \"$HOME\" > {}", said.display());
+        assert!(Chromium::try_start(&driver(directory.path(), &script)).is_none());
+        let home = fs::read_to_string(said).unwrap();
+        assert!(!Path::new(home.trim()).exists(), "{home}");
     }
 }

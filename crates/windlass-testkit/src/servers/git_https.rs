@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::tls::{make_certificates, nginx_user};
-use super::{Running, are_installed, find, free_port, run};
+use super::{ChildProcess, are_installed, find, free_port, run};
 
 /// A running nginx that serves repositories to one user.
 ///
@@ -16,8 +16,8 @@ use super::{Running, are_installed, find, free_port, run};
 pub struct GitHttps {
     directory: TempDir,
     port: u16,
-    _backend: Running,
-    _server: Running,
+    _backend: ChildProcess,
+    _server: ChildProcess,
 }
 
 impl GitHttps {
@@ -39,14 +39,14 @@ impl GitHttps {
         let port = free_port();
         fs::write(at.join("nginx.conf"), configuration(at, port)).expect("a file");
         let socket = at.join("backend.sock");
-        let mut backend = Running::start(
+        let backend = ChildProcess::start(
             Command::new(find("fcgiwrap")?)
                 .args(["-s", &format!("unix:{}", socket.display())])
                 .env("GIT_CONFIG_GLOBAL", "/dev/null")
                 .env("GIT_CONFIG_NOSYSTEM", "1"),
         );
         backend.wait_for_file(&socket);
-        let mut server = Running::start(
+        let server = ChildProcess::start(
             Command::new(find("nginx")?).arg("-p").arg(at).arg("-c").arg(at.join("nginx.conf")),
         );
         server.wait_for_port(port);

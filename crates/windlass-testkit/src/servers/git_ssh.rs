@@ -6,14 +6,14 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::{Running, are_installed, find, free_port, run};
+use super::{ChildProcess, are_installed, find, free_port, run};
 
 /// A running `sshd` that lets one key in.
 pub struct GitSsh {
     directory: TempDir,
     port: u16,
     user: String,
-    server: Running,
+    server: ChildProcess,
 }
 
 impl GitSsh {
@@ -62,8 +62,7 @@ impl GitSsh {
         fs::remove_file(&host).expect("the key was made");
         fs::remove_file(host.with_extension("pub")).expect("the key was made");
         make_key(&host);
-        let _ = self.server.0.kill();
-        let _ = self.server.0.wait();
+        self.server.stop();
         self.server = listen(self.directory.path(), self.port);
     }
 }
@@ -73,7 +72,7 @@ fn make_key(path: &Path) {
     run(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"]).arg(path));
 }
 
-fn listen(directory: &Path, port: u16) -> Running {
+fn listen(directory: &Path, port: u16) -> ChildProcess {
     let at = directory.display();
     let configuration = format!(
         "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\n\
@@ -84,7 +83,7 @@ fn listen(directory: &Path, port: u16) -> Running {
     let file = directory.join("sshd_config");
     fs::write(&file, configuration).expect("a file");
     let program = find("sshd").expect("it was found before");
-    let mut server = Running::start(Command::new(program).args(["-D", "-f"]).arg(&file));
+    let server = ChildProcess::start(Command::new(program).args(["-D", "-f"]).arg(&file));
     server.wait_for_port(port);
     server
 }

@@ -3,18 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Running, are_installed, find, free_port};
+use super::{ChildProcess, are_installed, find, free_port};
 
 /// A running mail server.
 pub struct MailServer {
     directory: TempDir,
     port: u16,
-    _server: Running,
+    server: ChildProcess,
 }
 
 impl MailServer {
@@ -28,9 +27,9 @@ impl MailServer {
         let mut command = Command::new(find("aiosmtpd").expect("it was found before"));
         command.args(["-n", "-l", &format!("127.0.0.1:{port}"), "-c", "aiosmtpd.handlers.Mailbox"]);
         command.arg(directory.path().join("mail"));
-        let mut server = Running::start(&mut command);
+        let server = ChildProcess::start(&mut command);
         server.wait_for_port(port);
-        Some(MailServer { directory, port, _server: server })
+        Some(MailServer { directory, port, server })
     }
 
     /// Where it listens on the loopback interface.
@@ -40,15 +39,9 @@ impl MailServer {
 
     /// The first mail, once there is one, with folded lines unfolded.
     pub fn next(&self, patience: Duration) -> String {
-        let started = Instant::now();
-        loop {
-            if let Some(file) = self.first() {
-                let text = fs::read_to_string(file).expect("a mail is text");
-                return text.replace("\r\n", "\n").replace("=\n", "").replace("\n ", " ");
-            }
-            assert!(started.elapsed() < patience, "no mail came");
-            thread::yield_now();
-        }
+        let file = self.server.look("no mail came", patience, || self.first());
+        let text = fs::read_to_string(file).expect("a mail is text");
+        text.replace("\r\n", "\n").replace("=\n", "").replace("\n ", " ")
     }
 
     fn first(&self) -> Option<PathBuf> {

@@ -18,11 +18,10 @@ mod vault;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 pub use chromium::Chromium;
-pub use forge::{Flavour, PretendComment, PretendForge, Received};
+pub use forge::{FakeComment, FakeForge, ForgeFlavour, ReceivedRequest};
 pub use git_https::GitHttps;
 pub use git_ssh::GitSsh;
 pub use mail::MailServer;
@@ -32,8 +31,13 @@ pub use repository::WorkTree;
 pub use tls::{CertificateAuthority, TlsFront};
 pub use vault::VaultServer;
 
+use crate::process::End;
+
 /// A server that has not come up by then never will.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How often a server that says nothing is tried: too short to wait for, too long to keep a core busy.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Whether programs are installed. Says which are not, so that a test can return early; in CI that is a failure.
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
@@ -70,40 +74,56 @@ fn run(command: &mut Command) -> String {
 }
 
 /// A child process that ends with its owner.
-struct Running(Child);
+struct ChildProcess {
+    child: Child,
+    end: End,
+}
 
-impl Running {
-    fn start(command: &mut Command) -> Running {
+impl ChildProcess {
+    fn start(command: &mut Command) -> ChildProcess {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        Running(child.expect("the program was found before"))
+        let child = child.expect("the program was found before");
+        ChildProcess { end: End::of(&child), child }
     }
 
     /// Waits until somebody answers on a port.
-    fn wait_for_port(&mut self, port: u16) {
+    fn wait_for_port(&self, port: u16) {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        self.wait_for(|| TcpStream::connect_timeout(&address, PATIENCE).is_ok());
+        self.wait_for(|| TcpStream::connect_timeout(&address, START_TIMEOUT).is_ok());
     }
 
     /// Waits until a file is there.
-    fn wait_for_file(&mut self, path: &Path) {
+    fn wait_for_file(&self, path: &Path) {
         self.wait_for(|| path.exists());
     }
 
-    fn wait_for(&mut self, is_ready: impl Fn() -> bool) {
-        let started = Instant::now();
-        while !is_ready() {
-            let ended = self.0.try_wait().expect("a child can be waited for");
-            assert!(ended.is_none(), "the server ended: {ended:?}");
-            assert!(started.elapsed() < PATIENCE, "the server does not answer");
-            thread::yield_now();
+    fn wait_for(&self, is_ready: impl Fn() -> bool) {
+        self.look("the server does not answer", START_TIMEOUT, || is_ready().then_some(()));
+    }
+
+    /// Looks until there is something to see. A server that ended has nothing to show any more.
+    fn look<T>(&self, in_vain: &str, patience: Duration, look: impl Fn() -> Option<T>) -> T {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(seen) = look() {
+                return seen;
+            }
+            assert!(Instant::now() < deadline, "{in_vain}");
+            assert!(!self.end.comes_within(LOOK_AGAIN), "the server ended");
         }
     }
 }
 
-impl Drop for Running {
+impl ChildProcess {
+    /// Ends it, unless it has ended by itself.
+    fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.stop();
     }
 }

@@ -6,12 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Running, are_installed, find, free_port};
+use super::{ChildProcess, are_installed, find, free_port};
 
 /// A running provider.
 pub struct OidcServer {
     port: u16,
-    _server: Running,
+    _server: ChildProcess,
 }
 
 impl OidcServer {
@@ -23,7 +23,7 @@ impl OidcServer {
         let port = free_port();
         let mut command = Command::new(find("oidc-provider-mock").expect("it was found before"));
         command.args(["--host", "127.0.0.1", "--port", &port.to_string(), "--require-nonce", "true"]);
-        let mut server = Running::start(&mut command);
+        let server = ChildProcess::start(&mut command);
         server.wait_for_port(port);
         Some(OidcServer { port, _server: server })
     }

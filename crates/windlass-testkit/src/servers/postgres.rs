@@ -34,7 +34,7 @@ const ROLE: &str = "windlass";
 const PASSWORD: &str = "only-for-tests";
 
 /// Runs the server until it ends or standard input does, then removes its directory.
-const KEEPER: &str = r#"
+const SUPERVISOR_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 directory=$1
 shift
@@ -137,7 +137,7 @@ fn newest_programs() -> Option<PathBuf> {
 fn start_once(programs: &Path) -> Result<Postgres, String> {
     let temporary = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(told)?;
     let directory = temporary.path();
-    let account = Account::of(directory)?;
+    let account = ServerUser::of(directory)?;
     let data = directory.join("data");
     let mut initdb = account.command(&programs.join("initdb"));
     initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--username=postgres", "-D"]);
@@ -148,7 +148,12 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
     let port = free_port().map_err(told)?;
     let mut log = tempfile::tempfile().map_err(told)?;
     let mut keeper = account.command(Path::new("sh"));
-    keeper.args(["-c", KEEPER, "sh"]).arg(directory).arg(programs.join("postgres")).arg("-D").arg(&data);
+    keeper
+        .args(["-c", SUPERVISOR_SCRIPT, "sh"])
+        .arg(directory)
+        .arg(programs.join("postgres"))
+        .arg("-D")
+        .arg(&data);
     keeper.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(told)?);
     let keeper = keeper.spawn().map_err(told)?;
@@ -179,31 +184,31 @@ impl Postgres {
 }
 
 /// Who the server runs as.
-enum Account {
+enum ServerUser {
     /// Whoever runs the tests.
     Ourselves,
     /// We are root, which PostgreSQL refuses.
     Unprivileged,
 }
 
-impl Account {
+impl ServerUser {
     /// Who can own this new directory and run the server in it; the directory is theirs afterwards.
-    fn of(directory: &Path) -> Result<Account, String> {
+    fn of(directory: &Path) -> Result<ServerUser, String> {
         if fs::metadata(directory).map_err(told)?.uid() != 0 {
-            return Ok(Account::Ourselves);
+            return Ok(ServerUser::Ourselves);
         }
         let id = |which: &str| {
             let output = run(Command::new("id").args([which, USER]))?;
             output.trim().parse().map_err(|_| format!("`id {which} {USER}` says {output:?}"))
         };
         chown(directory, Some(id("-u")?), Some(id("-g")?)).map_err(told)?;
-        Ok(Account::Unprivileged)
+        Ok(ServerUser::Unprivileged)
     }
 
     fn command(&self, program: &Path) -> Command {
         let mut command = match self {
-            Account::Ourselves => Command::new(program),
-            Account::Unprivileged => {
+            ServerUser::Ourselves => Command::new(program),
+            ServerUser::Unprivileged => {
                 let mut command = Command::new("setpriv");
                 command.args(["--reuid", USER, "--regid", USER, "--init-groups", "--"]).arg(program);
                 command

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::{Running, are_installed, find, free_port, run};
+use super::{ChildProcess, are_installed, find, free_port, run};
 
 /// A running nginx that passes requests over TLS on to another server.
 pub struct TlsFront {
     directory: TempDir,
     port: u16,
-    _server: Running,
+    _server: ChildProcess,
 }
 
 impl TlsFront {
@@ -26,7 +26,7 @@ impl TlsFront {
         make_certificates(at);
         let port = free_port();
         fs::write(at.join("nginx.conf"), configuration(at, port, behind)).expect("a file");
-        let mut server = Running::start(
+        let server = ChildProcess::start(
             Command::new(find("nginx")?).arg("-p").arg(at).arg("-c").arg(at.join("nginx.conf")),
         );
         server.wait_for_port(port);

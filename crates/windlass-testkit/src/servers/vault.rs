@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Running, are_installed, find, free_port};
+use super::{ChildProcess, are_installed, find, free_port};
 
 /// The token that may do everything in a ready server.
 const ROOT: &str = "planted-root-token-5V";
@@ -19,7 +19,7 @@ pub struct VaultServer {
     port: u16,
     root: String,
     key: String,
-    server: Option<Running>,
+    server: Option<ChildProcess>,
 }
 
 impl VaultServer {
@@ -62,7 +62,7 @@ impl VaultServer {
         let program = find("bao").expect("it was found before");
         let mut command = Command::new(program);
         command.args(arguments).env("HOME", self.directory.path());
-        self.server = Some(Running::start(&mut command));
+        self.server = Some(ChildProcess::start(&mut command));
     }
 
     fn wait_until(&mut self, path: &str, status: u16) {

@@ -3,12 +3,12 @@
 use askama::Template;
 use windlass_api::types::ErrorBody;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// What came of making the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum AdoptOutcome {
     /// A patch for `git apply`.
     Patch(String),
     /// It could not be made, or not be pushed.
@@ -18,7 +18,7 @@ pub enum Made {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "adopt.html")]
-pub struct Adopt {
+pub struct AdoptPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The repository's id.
@@ -32,7 +32,7 @@ pub struct Adopt {
     /// The branch that is suggested, or was tried.
     pub branch: String,
     /// What came of it.
-    pub made: Made,
+    pub made: AdoptOutcome,
 }
 
 /// What a line of a patch is, for its colour.
@@ -46,7 +46,7 @@ fn line_tone(line: &str) -> &'static str {
     }
 }
 
-impl Adopt {
+impl AdoptPage {
     pub(crate) fn what(&self) -> String {
         match self.kind.is_empty() {
             true => "all manual changes".to_owned(),

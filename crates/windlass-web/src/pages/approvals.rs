@@ -6,9 +6,12 @@ use askama::Template;
 use serde_json::{Value, json};
 use windlass_api::permission::Permission;
 use windlass_api::types::{ChangeSetInfo, ProposalInfo, RunInfo};
+use windlass_core::diff::Action;
+use windlass_core::gate::ConsentState;
+use windlass_core::proposal::Status;
 
 use super::Allowed;
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// Fields of a change shown in its row.
@@ -22,7 +25,7 @@ const NAMES_IN_ROW: usize = 3;
 
 /// What is searched for, as it stands in the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct ProposalSearch {
     /// Text in the name.
     pub q: String,
     /// A kind of resource.
@@ -37,7 +40,7 @@ pub struct Search {
     pub status: String,
 }
 
-impl Search {
+impl ProposalSearch {
     pub(crate) fn is_narrow(&self) -> bool {
         [&self.q, &self.kind, &self.change, &self.repository, &self.run].iter().any(|word| !word.is_empty())
     }
@@ -45,7 +48,7 @@ impl Search {
 
 /// How many open proposals there are, by what they can be chosen by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choices {
+pub struct FilterCounts {
     /// Kind → how many.
     pub kinds: BTreeMap<String, usize>,
     /// Change → how many.
@@ -57,13 +60,13 @@ pub struct Choices {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "approvals.html")]
-pub struct Approvals {
+pub struct ApprovalsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// What is searched for.
-    pub search: Search,
+    pub search: ProposalSearch,
     /// What can be searched for.
-    pub choices: Choices,
+    pub choices: FilterCounts,
     /// How many match.
     pub matching: usize,
     /// Where the list goes on.
@@ -84,19 +87,19 @@ pub struct RunGroup {
     /// The run, if it is still known.
     pub run: Option<RunInfo>,
     /// Identical changes together, where the first of them stands.
-    pub same: Vec<Same>,
+    pub same: Vec<IdenticalChanges>,
 }
 
 /// Proposals that make the same change to resources of one kind. Never empty.
 #[derive(Clone, Debug)]
-pub struct Same {
+pub struct IdenticalChanges {
     /// In order.
-    pub proposals: Vec<Item>,
+    pub proposals: Vec<ProposalRow>,
 }
 
 /// A proposal in the list.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct ProposalRow {
     /// The proposal.
     pub proposal: ProposalInfo,
     /// What comes first: in words, and its proposal if it is on this page.
@@ -104,7 +107,7 @@ pub struct Item {
 }
 
 /// A field that a row tells about.
-pub struct Told {
+pub struct FieldSummary {
     pub(crate) path: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
@@ -130,26 +133,26 @@ pub fn group(proposals: Vec<ProposalInfo>, runs: &[RunInfo]) -> Vec<RunGroup> {
         let run = groups.len() - 1;
         let key = (proposal.run_id.clone(), signature(&proposal));
         let (at, same) = *seen.entry(key).or_insert_with(|| {
-            groups[run].same.push(Same { proposals: Vec::new() });
+            groups[run].same.push(IdenticalChanges { proposals: Vec::new() });
             (run, groups[run].same.len() - 1)
         });
         let after = proposal.waits_for.iter().map(|word| (word.clone(), known.get(word).cloned())).collect();
-        groups[at].same[same].proposals.push(Item { proposal, after });
+        groups[at].same[same].proposals.push(ProposalRow { proposal, after });
     }
     groups
 }
 
 /// What makes two changes the same: kind, cause and what differs, but not the name.
 fn signature(proposal: &ProposalInfo) -> String {
-    let what = match proposal.change.as_str() {
-        "create" => json!(proposal.desired),
-        "destroy" => json!(proposal.current),
-        _ => json!(proposal.fields),
+    let what = match proposal.change {
+        Action::Create => json!(proposal.desired),
+        Action::Destroy => json!(proposal.current),
+        Action::Update => json!(proposal.fields),
     };
     json!([proposal.kind, proposal.cause, proposal.status, what]).to_string()
 }
 
-impl Approvals {
+impl ApprovalsPage {
     pub(crate) fn may_decide(&self) -> Allowed {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
@@ -162,14 +165,14 @@ impl RunGroup {
         (whole.count > 1).then_some(whole)
     }
 
-    pub(crate) fn tally(&self, change: &str) -> usize {
-        let is_so = |item: &&Item| item.proposal.change == change;
+    pub(crate) fn tally(&self, change: &Action) -> usize {
+        let is_so = |item: &&ProposalRow| item.proposal.change == *change;
         self.same.iter().flat_map(|same| &same.proposals).filter(is_so).count()
     }
 }
 
-impl Same {
-    pub(crate) fn first(&self) -> &Item {
+impl IdenticalChanges {
+    pub(crate) fn first(&self) -> &ProposalRow {
         &self.proposals[0]
     }
 
@@ -188,7 +191,7 @@ impl Same {
     }
 }
 
-impl Same {
+impl IdenticalChanges {
     /// What comes first for any of them, and how many more do than are told.
     pub(crate) fn comes_after(&self) -> (Vec<&(String, Option<String>)>, usize) {
         let mut after: Vec<&(String, Option<String>)> = Vec::new();
@@ -215,17 +218,17 @@ impl Same {
     }
 }
 
-impl Item {
+impl ProposalRow {
     /// What a checkbox sends: which proposal, and exactly which content was looked at.
     pub(crate) fn pick(&self) -> String {
         format!("{}:{}", self.proposal.id, self.proposal.digest)
     }
 
     pub(crate) fn is_pending(&self) -> bool {
-        self.proposal.status == "pending_approval"
+        self.proposal.status == Status::PendingApproval
     }
 
-    pub(crate) fn told(&self) -> Vec<Told> {
+    pub(crate) fn told(&self) -> Vec<FieldSummary> {
         told(&self.proposal).into_iter().take(FIELDS_IN_ROW).collect()
     }
 
@@ -235,18 +238,18 @@ impl Item {
 
     /// What the policy says, in few words.
     pub(crate) fn policy(&self) -> String {
-        let Some(gate) = &self.proposal.gate else { return words::state(&self.proposal.status) };
-        match gate.consent.as_str() {
-            "needed" if gate.need > 1 => format!("{} of {} approvals", gate.have, gate.need),
-            "needed" => "1 approval".to_owned(),
-            "refused" => "Blocked".to_owned(),
-            _ => "Approved".to_owned(),
+        let Some(gate) = &self.proposal.gate else { return words::state(self.proposal.status) };
+        match gate.consent {
+            ConsentState::Needed if gate.need > 1 => format!("{} of {} approvals", gate.have, gate.need),
+            ConsentState::Needed => "1 approval".to_owned(),
+            ConsentState::Refused => "Blocked".to_owned(),
+            ConsentState::Granted => "Approved".to_owned(),
         }
     }
 
     pub(crate) fn policy_tone(&self) -> &'static str {
-        self.proposal.gate.as_ref().map_or("calm", |gate| match gate.consent.as_str() {
-            "needed" => "calm",
+        self.proposal.gate.as_ref().map_or("calm", |gate| match gate.consent {
+            ConsentState::Needed => "calm",
             other => words::tone(other),
         })
     }
@@ -256,16 +259,16 @@ impl Item {
     }
 }
 
-fn told(proposal: &ProposalInfo) -> Vec<Told> {
-    if proposal.change == "update" {
-        let field = |field: &windlass_api::types::FieldChange| Told {
+fn told(proposal: &ProposalInfo) -> Vec<FieldSummary> {
+    if proposal.change == Action::Update {
+        let field = |field: &windlass_api::types::FieldChange| FieldSummary {
             path: field.path.clone(),
             before: Some(words::value(&field.before)),
             after: Some(words::value(&field.after)),
         };
         return proposal.fields.iter().map(field).collect();
     }
-    if proposal.change == "destroy" {
+    if proposal.change == Action::Destroy {
         return Vec::new();
     }
     let payload = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
@@ -278,7 +281,11 @@ fn told(proposal: &ProposalInfo) -> Vec<Told> {
     };
     map.iter()
         .filter(|(_, value)| !is_name(value))
-        .map(|(path, value)| Told { path: path.clone(), before: None, after: Some(words::value(value)) })
+        .map(|(path, value)| FieldSummary {
+            path: path.clone(),
+            before: None,
+            after: Some(words::value(value)),
+        })
         .collect()
 }
 
@@ -313,13 +320,13 @@ mod tests {
             &[],
         );
         let names: Vec<Vec<String>> =
-            groups.iter().map(|group| group.same.iter().map(Same::names).collect()).collect();
+            groups.iter().map(|group| group.same.iter().map(IdenticalChanges::names).collect()).collect();
         assert_eq!(names, [vec!["a, c", "b"], vec!["d"]]);
         let (after, more) = groups[0].same[0].comes_after();
         let after: Vec<(&str, Option<&str>)> =
             after.into_iter().map(|(word, id)| (word.as_str(), id.as_deref())).collect();
         assert_eq!((after, more), (vec![("node b", Some("id-b")), ("node elsewhere", None)], 0));
         assert_eq!(groups[0].same[1].waits(), ["a window"], "what comes first is not told twice");
-        assert_eq!((groups[0].tally("create"), groups[0].tally("destroy")), (3, 0));
+        assert_eq!((groups[0].tally(&Action::Create), groups[0].tally(&Action::Destroy)), (3, 0));
     }
 }

@@ -3,13 +3,13 @@
 use askama::Template;
 use windlass_api::types::AuditInfo;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "audit.html")]
-pub struct Audit {
+pub struct AuditPage {
     /// What surrounds it.
     pub frame: Frame,
     /// Newest first.
@@ -20,7 +20,7 @@ pub struct Audit {
     pub next: Option<String>,
 }
 
-impl Audit {
+impl AuditPage {
     /// Who it was, and the proposal on whose approval they did it.
     fn who<'e>(&self, entry: &'e AuditInfo) -> (&'e str, Option<&'e str>) {
         let told = entry.actor.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (proposal "));

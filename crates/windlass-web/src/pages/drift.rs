@@ -1,55 +1,62 @@
-//! How the accepted state differs from git: changed by hand, waiting for approval, accepted; and what to do about each.
+//! Differences: machines and clusters that are not as accepted, and where the accepted state is not as in git (changed in
+//! Windlass, waiting for approval, accepted drift); and what to do about each.
 
 use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::DriftItem;
+use windlass_core::diff::Action;
 
 use super::Allowed;
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// Which differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
+pub enum DriftTab {
+    /// A machine or a cluster is not as accepted.
+    Drifted,
     /// Someone changed the accepted state.
     #[default]
-    ByHand,
+    ManualChange,
     /// Git moved and nobody approved it yet.
     Pending,
     /// Someone said that they are meant.
-    Accepted,
+    AcceptedDrift,
 }
 
-impl Sort {
+impl DriftTab {
     /// Each.
-    pub const ALL: [Sort; 3] = [Sort::ByHand, Sort::Pending, Sort::Accepted];
+    pub const ALL: [DriftTab; 4] =
+        [DriftTab::Drifted, DriftTab::ManualChange, DriftTab::Pending, DriftTab::AcceptedDrift];
 
     /// The spelling in addresses.
     pub const fn slug(self) -> &'static str {
         match self {
-            Sort::ByHand => "",
-            Sort::Pending => "pending",
-            Sort::Accepted => "accepted",
+            DriftTab::Drifted => "drifted",
+            DriftTab::ManualChange => "",
+            DriftTab::Pending => "pending",
+            DriftTab::AcceptedDrift => "accepted",
         }
     }
 
-    /// The sort of this spelling; changes by hand for anything else.
-    pub fn of(word: &str) -> Sort {
-        Sort::ALL.into_iter().find(|sort| sort.slug() == word).unwrap_or_default()
+    /// The sort of this spelling; manual changes for anything else.
+    pub fn of(word: &str) -> DriftTab {
+        DriftTab::ALL.into_iter().find(|sort| sort.slug() == word).unwrap_or_default()
     }
 
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Sort::ByHand => "Manual changes",
-            Sort::Pending => "Pending",
-            Sort::Accepted => "Accepted",
+            DriftTab::Drifted => "Drifted",
+            DriftTab::ManualChange => "Manual changes",
+            DriftTab::Pending => "Pending",
+            DriftTab::AcceptedDrift => "Accepted",
         }
     }
 }
 
 /// A difference and whose it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct DriftCard {
     /// The repository's id.
     pub repository_id: String,
     /// The repository's name.
@@ -58,60 +65,87 @@ pub struct Difference {
     pub item: DriftItem,
 }
 
+/// A machine or a cluster that is not as accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriftedTarget {
+    /// `node` or `cluster`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// What its agent saw, in words.
+    pub seen: String,
+    /// Since when.
+    pub since: String,
+    /// Its status, with the last known one while it is offline.
+    pub summary: String,
+}
+
+impl DriftedTarget {
+    pub(crate) fn url(&self) -> String {
+        link::resource(&self.kind, &self.name)
+    }
+}
+
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "drift.html")]
-pub struct Drift {
+pub struct DriftPage {
     /// What surrounds it.
     pub frame: Frame,
     /// Which differences it shows.
-    pub sort: Sort,
-    /// How many there are of each sort, in the order of [`Sort::ALL`].
-    pub counts: [usize; 3],
+    pub sort: DriftTab,
+    /// How many there are of each sort, in the order of [`DriftTab::ALL`].
+    pub counts: [usize; 4],
     /// The repositories: id and name.
     pub repositories: Vec<(String, String)>,
     /// The id of the one it is about; otherwise all.
     pub repository: String,
-    /// The differences.
-    pub differences: Vec<Difference>,
+    /// The machines and clusters that are not as accepted, if it shows those.
+    pub targets: Vec<DriftedTarget>,
+    /// The differences from git, if it shows those.
+    pub differences: Vec<DriftCard>,
     /// Where the list goes on.
     pub next: Option<String>,
     /// The page's own address, to come back to.
     pub here: String,
 }
 
-impl Difference {
+impl DriftCard {
     pub(crate) fn url(&self) -> Option<String> {
-        (self.item.change != "create").then(|| link::resource(&self.item.kind, &self.item.name))
+        (self.item.change != Action::Create).then(|| link::resource(&self.item.kind, &self.item.name))
     }
 }
 
-impl Drift {
-    pub(crate) fn tabs(&self) -> Vec<(Sort, usize, String)> {
-        let url = |sort: Sort| {
+impl DriftPage {
+    pub(crate) fn tabs(&self) -> Vec<(DriftTab, usize, String)> {
+        let url = |sort: DriftTab| {
             link::with_query("/app/drift", &[("show", sort.slug()), ("repository", &self.repository)])
         };
-        Sort::ALL.into_iter().zip(self.counts).map(|(sort, count)| (sort, count, url(sort))).collect()
+        DriftTab::ALL.into_iter().zip(self.counts).map(|(sort, count)| (sort, count, url(sort))).collect()
     }
 
     /// What happened to it, in words.
-    pub(crate) fn told(&self, difference: &Difference) -> &'static str {
-        match (self.sort, difference.item.change.as_str()) {
-            (Sort::Pending, "create") => "in git, not applied yet",
-            (Sort::Pending, "destroy") => "removed from git, not applied yet",
-            (Sort::Pending, _) => "changed in git, not applied yet",
-            (_, "create") => "in git, deleted manually",
-            (_, "destroy") => "not in git",
-            _ => "differs from git",
+    pub(crate) fn told(&self, difference: &DriftCard) -> &'static str {
+        match (self.sort, difference.item.change) {
+            (DriftTab::Pending, Action::Create) => "in git, not applied yet",
+            (DriftTab::Pending, Action::Destroy) => "removed from git, not applied yet",
+            (DriftTab::Pending, Action::Update) => "changed in git, not applied yet",
+            (_, Action::Create) => "in git, deleted manually",
+            (_, Action::Destroy) => "not in git",
+            (_, Action::Update) => "differs from git",
         }
     }
 
     pub(crate) fn is_pending(&self) -> bool {
-        self.sort == Sort::Pending
+        self.sort == DriftTab::Pending
     }
 
-    pub(crate) fn is_by_hand(&self) -> bool {
-        self.sort == Sort::ByHand
+    pub(crate) fn is_manual_change(&self) -> bool {
+        self.sort == DriftTab::ManualChange
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.targets.is_empty() && self.differences.is_empty()
     }
 
     pub(crate) fn agrees(&self) -> bool {

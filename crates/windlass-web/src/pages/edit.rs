@@ -3,13 +3,13 @@
 use askama::Template;
 use windlass_api::types::{ErrorBody, Problem, ProposalInfo};
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "edit.html")]
-pub struct Edit {
+pub struct EditPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The proposal.

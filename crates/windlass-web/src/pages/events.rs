@@ -3,7 +3,7 @@
 use askama::Template;
 use windlass_api::types::EventInfo;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// What is searched for, as it stands in the address.
@@ -33,7 +33,7 @@ impl EventSearch {
 
 /// Something that can be chosen from a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct RepositoryChoice {
     /// What stands in the address.
     pub id: String,
     /// What people call it.
@@ -42,7 +42,7 @@ pub struct Named {
 
 /// Which part of the list is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum EventsPart {
     /// The newest: new ones are added as they happen.
     Newest,
     /// Older ones, which stay as they are.
@@ -52,17 +52,17 @@ pub enum Part {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "events.html")]
-pub struct Events {
+pub struct EventsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// What is searched for.
     pub search: EventSearch,
     /// The repositories of the account, by name.
-    pub repositories: Vec<Named>,
+    pub repositories: Vec<RepositoryChoice>,
     /// Newest first.
     pub events: Vec<EventInfo>,
     /// Which part of the list they are.
-    pub part: Part,
+    pub part: EventsPart,
     /// Where the list begins.
     pub newest: String,
     /// Where the list goes on.
@@ -88,7 +88,7 @@ const KINDS: &[(&str, &str)] = &[
 
 const SEVERITIES: &[&str] = &["low", "medium", "high", "critical"];
 
-impl Events {
+impl EventsPage {
     /// What kinds can be chosen: with the one that is chosen, whichever it is.
     fn kinds(&self) -> Vec<(&str, &str)> {
         let chosen = self.search.kind.as_str();
@@ -106,12 +106,12 @@ impl Events {
         self.repositories.iter().find(|known| known.id == id).map_or(id, |known| known.name.as_str())
     }
 
-    fn is_chosen(&self, repository: &Named) -> bool {
+    fn is_chosen(&self, repository: &RepositoryChoice) -> bool {
         !self.search.repository.is_empty()
             && [&repository.id, &repository.name].contains(&&self.search.repository)
     }
 
     fn is_live(&self) -> bool {
-        self.part == Part::Newest
+        self.part == EventsPart::Newest
     }
 }

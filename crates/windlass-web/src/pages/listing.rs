@@ -6,17 +6,17 @@ use windlass_api::types::Problem;
 const MAX_LISTED: usize = 400;
 
 /// A line of the text with what is wrong in it.
-pub(crate) struct Listed<'e> {
+pub(crate) struct ListedLine<'e> {
     pub(crate) number: usize,
     pub(crate) text: &'e str,
     pub(crate) problems: Vec<&'e Problem>,
 }
 
 /// The lines of a text.
-pub(crate) fn listed<'e>(text: &'e str, problems: &'e [Problem]) -> Vec<Listed<'e>> {
+pub(crate) fn listed<'e>(text: &'e str, problems: &'e [Problem]) -> Vec<ListedLine<'e>> {
     let lines = text.lines().take(MAX_LISTED).enumerate();
     lines
-        .map(|(index, text)| Listed {
+        .map(|(index, text)| ListedLine {
             number: index + 1,
             text,
             problems: problems.iter().filter(|problem| problem.line == index + 1).collect(),

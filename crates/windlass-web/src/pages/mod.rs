@@ -5,7 +5,6 @@ pub mod approvals;
 pub mod audit;
 pub mod drift;
 pub mod edit;
-pub mod entrance;
 pub mod events;
 pub(crate) mod listing;
 pub mod networks;
@@ -21,6 +20,7 @@ pub mod resources;
 pub mod run;
 pub mod runs;
 pub mod settings;
+pub mod sign_in;
 mod steps;
 pub mod topology;
 

@@ -3,12 +3,12 @@
 use askama::Template;
 use windlass_api::types::ResourceInfo;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// A network with what is in it.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct NetworkSummary {
     /// The network.
     pub network: ResourceInfo,
     /// How many peers it has.
@@ -20,18 +20,18 @@ pub struct Counted {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "networks.html")]
-pub struct Networks {
+pub struct NetworksPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The networks that are accepted.
-    pub networks: Vec<Counted>,
+    pub networks: Vec<NetworkSummary>,
     /// Networks that are only proposed: name and proposal.
     pub proposed: Vec<(String, String)>,
     /// Where the list goes on.
     pub next: Option<String>,
 }
 
-impl Counted {
+impl NetworkSummary {
     pub(crate) fn url(&self) -> String {
         link::network(&self.network.name)
     }

@@ -3,15 +3,16 @@
 use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::DeliveryInfo;
+use windlass_core::delivery::DeliveryState;
 
 use super::Allowed;
 use super::settings::{Tab, tabs};
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// A provider, and the last that was sent through it.
 #[derive(Clone, Debug)]
-pub struct Provider {
+pub struct ProviderRow {
     /// Its name.
     pub name: String,
     /// What it speaks.
@@ -25,11 +26,11 @@ pub struct Provider {
 /// Where notifications go, and the log of them.
 #[derive(Clone, Debug, Template)]
 #[template(path = "notifications.html")]
-pub struct Notifications {
+pub struct NotificationsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// By name.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderRow>,
     /// How many alerts there are.
     pub alerts: usize,
     /// A page of the log, newest first.
@@ -42,7 +43,7 @@ pub struct Notifications {
     pub next: Option<String>,
 }
 
-impl Notifications {
+impl NotificationsPage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings/notifications")
     }
@@ -69,5 +70,5 @@ impl Notifications {
 
 /// Whether one can be sent again.
 pub(crate) fn can_retry(delivery: &DeliveryInfo) -> bool {
-    delivery.state != "sent"
+    delivery.state != DeliveryState::Sent
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use windlass_api::types::{ProposalInfo, RepositoryInfo, RunInfo, Status};
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// How the resources of one kind are.
@@ -22,7 +22,7 @@ pub struct KindHealth {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "overview.html")]
-pub struct Overview {
+pub struct OverviewPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The account's state.
@@ -37,7 +37,7 @@ pub struct Overview {
     pub waiting: Vec<ProposalInfo>,
 }
 
-impl Overview {
+impl OverviewPage {
     pub(crate) fn accepted_total(&self) -> usize {
         self.kinds.iter().map(|kind| kind.accepted).sum()
     }

@@ -2,14 +2,16 @@
 
 use askama::Template;
 use windlass_api::types::PreviewInfo;
+use windlass_core::code::ProblemSeverity;
 use windlass_core::diff::{self, Action};
-use windlass_core::plan::{Group, Outlook, ReadPlan};
-use windlass_core::tell::Planned;
+use windlass_core::display::PlanView;
+use windlass_core::plan::{ParsedPlan, PolicyOutlook, StepGroup};
+use windlass_core::preview::{PreviewOutcome, PreviewSource};
 
 use super::run::{KindDiff, by_kind};
 use crate::content::{self, ContentRow};
-use crate::diff::{Comparison, Row};
-use crate::frame::{Frame, Place};
+use crate::diff::{DiffRow, SpecDiff};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// Groups of changes that are shown before the rest is only counted.
@@ -24,31 +26,31 @@ const PROBLEMS_SHOWN: usize = 100;
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "preview.html")]
-pub struct Preview {
+pub struct PreviewPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The preview. Its plan is read already.
     pub preview: PreviewInfo,
     /// Its plan; none if another version of Windlass wrote it.
-    pub plan: Option<ReadPlan>,
+    pub plan: Option<ParsedPlan>,
 }
 
 /// The same change of one or many resources.
-pub(crate) struct Shown {
-    pub(crate) change: &'static str,
+pub(crate) struct ChangeGroup {
+    pub(crate) change: Action,
     pub(crate) kind: &'static str,
     pub(crate) names: Vec<String>,
     pub(crate) more: usize,
     pub(crate) positions: String,
     pub(crate) fields: Vec<diff::FieldChange>,
-    pub(crate) comparison: Comparison,
+    pub(crate) comparison: SpecDiff,
     pub(crate) content: Vec<ContentRow>,
-    pub(crate) outlook: Option<Outlook>,
+    pub(crate) outlook: Option<PolicyOutlook>,
     pub(crate) reasons: Vec<String>,
 }
 
-impl Preview {
-    pub(crate) fn kinds(&self, plan: &ReadPlan) -> Vec<KindDiff> {
+impl PreviewPage {
+    pub(crate) fn kinds(&self, plan: &ParsedPlan) -> Vec<KindDiff> {
         let keys: Vec<_> = plan
             .steps
             .iter()
@@ -57,39 +59,40 @@ impl Preview {
                 (step.cause.action(), key)
             })
             .collect();
-        let document = diff::short_document(keys.iter().map(|(action, key)| (*action, key)));
+        let document = diff::nonempty_diff_document(keys.iter().map(|(action, key)| (*action, key)));
         by_kind(&document)
     }
 
     /// The changes, and how many more there are.
-    pub(crate) fn groups(&self, plan: &ReadPlan) -> (Vec<Shown>, usize) {
+    pub(crate) fn groups(&self, plan: &ParsedPlan) -> (Vec<ChangeGroup>, usize) {
         let groups = plan.groups();
         let left: usize = groups.iter().skip(GROUPS_SHOWN).map(|group| group.steps.len()).sum();
         (groups.iter().take(GROUPS_SHOWN).map(|group| shown(group, plan)).collect(), left + plan.omitted)
     }
 
     /// How many problems are not shown.
-    pub(crate) fn problems_left(&self, plan: &ReadPlan) -> usize {
+    pub(crate) fn problems_left(&self, plan: &ParsedPlan) -> usize {
         plan.problems.len().saturating_sub(PROBLEMS_SHOWN)
     }
 
     pub(crate) fn is_of_files(&self) -> bool {
-        self.preview.source == "files"
+        self.preview.source == PreviewSource::Files
     }
 }
 
-fn shown(group: &Group<'_>, plan: &ReadPlan) -> Shown {
+fn shown(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
     let (_, first) = group.steps[0];
     let payload = first.payload();
-    let foreseen = first.foreseen();
+    let foreseen = first.forecast();
     let reasons =
         foreseen.map(|foreseen| foreseen.reasons.iter().chain(&foreseen.blocked_by).cloned().collect());
-    let (change, comparison) = match group.cause.action() {
-        Action::Create => ("create", Comparison::of(None, Some(&payload))),
-        Action::Destroy => ("destroy", Comparison::of(Some(&payload), None)),
-        Action::Update => ("update", Comparison::default()),
+    let change = group.cause.action();
+    let comparison = match change {
+        Action::Create => SpecDiff::of(None, Some(&payload)),
+        Action::Destroy => SpecDiff::of(Some(&payload), None),
+        Action::Update => SpecDiff::default(),
     };
-    Shown {
+    ChangeGroup {
         change,
         kind: group.kind.slug(),
         names: group.steps.iter().take(NAMES_SHOWN).map(|(_, step)| step.name().to_owned()).collect(),
@@ -97,44 +100,44 @@ fn shown(group: &Group<'_>, plan: &ReadPlan) -> Shown {
         positions: group.positions(),
         fields: first.fields().into_owned(),
         comparison,
-        content: content::rows(Planned::read(plan).content_of(first)),
+        content: content::rows(PlanView::read(plan).content_of(first)),
         outlook: foreseen.map(|foreseen| foreseen.outlook),
         reasons: reasons.unwrap_or_default(),
     }
 }
 
 /// What was found, in words.
-pub(crate) fn outcome(outcome: &str) -> &'static str {
+pub(crate) fn outcome(outcome: &PreviewOutcome) -> &'static str {
     match outcome {
-        "nothing" => "Nothing to do",
-        "changes" => "Would change",
-        _ => "Has problems",
+        PreviewOutcome::Nothing => "Nothing to do",
+        PreviewOutcome::Changes => "Would change",
+        PreviewOutcome::Problems => "Has problems",
     }
 }
 
 /// Its tone.
-pub(crate) fn outcome_tone(outcome: &str) -> &'static str {
+pub(crate) fn outcome_tone(outcome: &PreviewOutcome) -> &'static str {
     match outcome {
-        "nothing" => "good",
-        "changes" => "warn",
-        _ => "bad",
+        PreviewOutcome::Nothing => "good",
+        PreviewOutcome::Changes => "warn",
+        PreviewOutcome::Problems => "bad",
     }
 }
 
 /// What the policy would do, in words.
-pub(crate) fn outlook(outlook: &Outlook) -> &'static str {
+pub(crate) fn outlook(outlook: &PolicyOutlook) -> &'static str {
     match outlook {
-        Outlook::Auto => "Applied automatically",
-        Outlook::Approval => "Needs approval",
-        Outlook::Blocked => "Blocked by policy",
+        PolicyOutlook::Auto => "Applied automatically",
+        PolicyOutlook::Approval => "Needs approval",
+        PolicyOutlook::Blocked => "Blocked by policy",
     }
 }
 
 /// Its tone.
-pub(crate) fn outlook_tone(outlook: &Outlook) -> &'static str {
+pub(crate) fn outlook_tone(outlook: &PolicyOutlook) -> &'static str {
     match outlook {
-        Outlook::Auto => "good",
-        Outlook::Approval => "warn",
-        Outlook::Blocked => "bad",
+        PolicyOutlook::Auto => "good",
+        PolicyOutlook::Approval => "warn",
+        PolicyOutlook::Blocked => "bad",
     }
 }

@@ -3,16 +3,19 @@
 use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::{ContentDifference, ProposalInfo, RunInfo};
+use windlass_core::diff::Action;
+use windlass_core::gate::{ConsentState, ContributorRole};
+use windlass_core::proposal::Status;
 
 use super::Allowed;
 use crate::content::{self, ContentRow};
-use crate::diff::{Comparison, Row};
-use crate::frame::{Frame, Place};
+use crate::diff::{DiffRow, SpecDiff};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// How the difference is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
+pub enum DiffLayout {
     /// One below the other.
     #[default]
     Unified,
@@ -20,10 +23,10 @@ pub enum View {
     Split,
 }
 
-impl View {
+impl DiffLayout {
     /// The view of this spelling; unified for anything else.
-    pub fn of(word: &str) -> View {
-        if word == "split" { View::Split } else { View::Unified }
+    pub fn of(word: &str) -> DiffLayout {
+        if word == "split" { DiffLayout::Split } else { DiffLayout::Unified }
     }
 }
 
@@ -35,12 +38,12 @@ pub struct Neighbour {
     /// Its name.
     pub name: String,
     /// Whether it is there.
-    pub standing: Standing,
+    pub standing: NeighbourState,
 }
 
 /// Whether a neighbour is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum NeighbourState {
     /// It is accepted.
     Accepted,
     /// It comes with Windlass.
@@ -53,7 +56,7 @@ pub enum Standing {
 
 /// What a change touches beside the resource itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct BlastRadius {
     /// What the resource would refer to.
     pub refers_to: Vec<Neighbour>,
     /// What refers to it.
@@ -65,7 +68,7 @@ pub struct Reach {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "proposal.html")]
-pub struct Proposal {
+pub struct ProposalPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The proposal.
@@ -73,16 +76,16 @@ pub struct Proposal {
     /// The run that opened it, if it is still known.
     pub run: Option<RunInfo>,
     /// What it touches.
-    pub reach: Reach,
+    pub reach: BlastRadius,
     /// How the difference is laid out.
-    pub view: View,
+    pub view: DiffLayout,
     /// The difference.
-    pub comparison: Comparison,
+    pub comparison: SpecDiff,
     /// What differs in the files that the resource names.
     pub content: Vec<ContentRow>,
 }
 
-impl Proposal {
+impl ProposalPage {
     /// What shows it whole.
     pub(crate) fn command(&self) -> String {
         format!("windlass proposal show {}", self.proposal.id)
@@ -93,19 +96,19 @@ impl Proposal {
         frame: Frame,
         proposal: ProposalInfo,
         run: Option<RunInfo>,
-        reach: Reach,
-        view: View,
-    ) -> Proposal {
-        let comparison = Comparison::of(proposal.current.as_ref(), proposal.desired.as_ref());
+        reach: BlastRadius,
+        view: DiffLayout,
+    ) -> ProposalPage {
+        let comparison = SpecDiff::of(proposal.current.as_ref(), proposal.desired.as_ref());
         let known: Vec<_> = proposal.content.iter().filter_map(ContentDifference::to_core).collect();
         let content = content::rows(&known);
-        Proposal { frame, proposal, run, reach, view, comparison, content }
+        ProposalPage { frame, proposal, run, reach, view, comparison, content }
     }
 
     fn closed(&self) -> Option<String> {
-        let status = &self.proposal.status;
-        (status != "pending_approval")
-            .then(|| format!("the proposal is {}", words::state(status).to_lowercase()))
+        let status = self.proposal.status;
+        (status != Status::PendingApproval)
+            .then(|| format!("the proposal is {}", status.label().to_lowercase()))
     }
 
     pub(crate) fn approve(&self) -> Allowed {
@@ -119,24 +122,23 @@ impl Proposal {
     }
 
     pub(crate) fn reject(&self) -> Allowed {
-        let is_open = matches!(self.proposal.status.as_str(), "pending_approval" | "approved");
-        let closed = if is_open { None } else { self.closed() };
+        let closed = if self.proposal.status.is_open() { None } else { self.closed() };
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove).or(closed))
     }
 
     pub(crate) fn edit(&self) -> Allowed {
-        let is_destroy = self.proposal.change == "destroy";
+        let is_destroy = self.proposal.change == Action::Destroy;
         let senseless = is_destroy.then(|| "a deletion cannot be edited; reject it instead".to_owned());
         Allowed::unless(self.frame.why_not(Permission::GitopsWrite).or_else(|| self.closed()).or(senseless))
     }
 
     pub(crate) fn is_split(&self) -> bool {
-        self.view == View::Split
+        self.view == DiffLayout::Split
     }
 
     pub(crate) fn title(&self) -> String {
         let proposal = &self.proposal;
-        format!("{} {} {}", words::state(&proposal.change), words::kind(&proposal.kind), proposal.name)
+        format!("{} {} {}", words::state(proposal.change), words::kind(&proposal.kind), proposal.name)
     }
 
     /// Where the resource is declared.

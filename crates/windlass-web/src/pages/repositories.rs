@@ -3,22 +3,23 @@
 use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::RepositoryInfo;
+use windlass_core::repository::RepositoryStatus;
 
 use super::Allowed;
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "repositories.html")]
-pub struct Repositories {
+pub struct RepositoriesPage {
     /// What surrounds it.
     pub frame: Frame,
     /// By name.
     pub repositories: Vec<RepositoryInfo>,
 }
 
-impl Repositories {
+impl RepositoriesPage {
     pub(crate) fn may_sync(&self) -> Allowed {
         Allowed::unless(self.frame.why_not(Permission::GitopsSync))
     }

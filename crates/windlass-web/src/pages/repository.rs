@@ -6,17 +6,18 @@ use windlass_api::types::{
     CheckOutcome, PreviewInfo, QuarantinedWork, RepositoryInfo, RepositoryTest, RunInfo, WebhookInfo,
     WebhookSetup,
 };
+use windlass_core::forge::WebhookSender;
 use windlass_core::redacted::Redacted;
 
 use super::Allowed;
-use super::steps::{Decided, Step, steps};
-use crate::frame::{Frame, Place};
+use super::steps::{DecisionCounts, RunStep, steps};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "repository.html")]
-pub struct Repository {
+pub struct RepositoryPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The repository.
@@ -34,12 +35,12 @@ pub struct Repository {
     /// Its webhook.
     pub webhook: WebhookInfo,
     /// What was asked for beside, and is shown this once.
-    pub aside: Aside,
+    pub aside: OneTimePanel,
 }
 
 /// What stands beside a repository this once.
 #[derive(Clone, Debug)]
-pub enum Aside {
+pub enum OneTimePanel {
     /// Nothing.
     Nothing,
     /// What a test of its connection found.
@@ -59,7 +60,7 @@ pub struct HookSecret {
     pub setup: Vec<WebhookSetup>,
 }
 
-impl Repository {
+impl RepositoryPage {
     pub(crate) fn may(&self, permission: &str) -> Allowed {
         let why = Permission::from_slug(permission).and_then(|permission| self.frame.why_not(permission));
         Allowed::unless(why)
@@ -70,11 +71,11 @@ impl Repository {
     }
 
     /// Where the last run is.
-    pub(crate) fn steps(&self) -> Vec<Step> {
-        let decided = Decided {
+    pub(crate) fn steps(&self) -> Vec<RunStep> {
+        let decided = DecisionCounts {
             pending: self.pending,
             approved: self.open.saturating_sub(self.pending),
-            ..Decided::default()
+            ..DecisionCounts::default()
         };
         self.last().map(|run| steps(run, &decided)).unwrap_or_default()
     }
@@ -96,7 +97,7 @@ impl Repository {
     }
 
     pub(crate) fn is_ssh(&self) -> bool {
-        shape(&self.repository.repo_url) == "ssh"
+        url_scheme(&self.repository.repo_url) == "ssh"
     }
 }
 
@@ -104,7 +105,7 @@ impl Repository {
 pub(crate) const MASS_DESTROY: &str = "mass-destroy";
 
 /// Which sort of credential an address needs: `https`, `ssh`, `file`, or nothing if it cannot be told yet.
-pub(crate) fn shape(url: &str) -> &'static str {
+pub(crate) fn url_scheme(url: &str) -> &'static str {
     let url = url.trim();
     match url.split_once("://") {
         Some(("https" | "http", _)) => "https",
@@ -134,14 +135,10 @@ pub(crate) fn outcome_icon(outcome: &CheckOutcome) -> &'static str {
 }
 
 /// What people call a forge.
-pub(crate) fn forge(slug: &str) -> String {
-    match slug {
-        "github" => "GitHub".to_owned(),
-        "gitea" => "Gitea or Forgejo".to_owned(),
-        "gitlab" => "GitLab".to_owned(),
-        "bitbucket" => "Bitbucket".to_owned(),
-        "generic" => "Anything else".to_owned(),
-        other => words::state(other),
+pub(crate) fn forge(sender: &WebhookSender) -> &'static str {
+    match sender {
+        WebhookSender::Generic => "Anything else",
+        known => known.label(),
     }
 }
 
@@ -154,7 +151,7 @@ pub(crate) fn step(step: &str) -> String {
         "auth" => "Authentication".to_owned(),
         "prefix" => "Directory".to_owned(),
         "file" => "fleet.yaml".to_owned(),
-        other => words::state(other),
+        other => words::title(other),
     }
 }
 
@@ -172,7 +169,7 @@ mod tests {
             ("git.example", ""),
             ("javascript:alert(1)", ""),
         ] {
-            assert_eq!(shape(url), told, "{url}");
+            assert_eq!(url_scheme(url), told, "{url}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use askama::Template;
 use windlass_api::types::{ErrorBody, RepositoryInfo, RepositoryTest};
 
-use super::repository::shape;
-use crate::frame::{Frame, Place};
+use super::repository::url_scheme;
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// What stands in the form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filled {
+pub struct RepositoryFormFields {
     /// The name; empty for the last part of the address.
     pub name: String,
     /// Where it is.
@@ -35,12 +35,12 @@ pub struct Filled {
     /// Whether signatures are no longer demanded.
     pub drops_signers: bool,
     /// What the forge is told.
-    pub forge: FilledForge,
+    pub forge: ForgeFormFields,
 }
 
 /// What stands in the part about the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilledForge {
+pub struct ForgeFormFields {
     /// Which forge: `none`, `github`, `gitea` or `gitlab`; empty to leave it as it is.
     pub kind: String,
     /// Where its API is.
@@ -57,9 +57,9 @@ pub struct FilledForge {
     pub previews_of_forks: bool,
 }
 
-impl Default for FilledForge {
-    fn default() -> FilledForge {
-        FilledForge {
+impl Default for ForgeFormFields {
+    fn default() -> ForgeFormFields {
+        ForgeFormFields {
             kind: "none".to_owned(),
             api_url: String::new(),
             project: String::new(),
@@ -71,9 +71,9 @@ impl Default for FilledForge {
     }
 }
 
-impl Default for Filled {
-    fn default() -> Filled {
-        Filled {
+impl Default for RepositoryFormFields {
+    fn default() -> RepositoryFormFields {
+        RepositoryFormFields {
             name: String::new(),
             repo_url: String::new(),
             branch: "main".to_owned(),
@@ -86,7 +86,7 @@ impl Default for Filled {
             allowed_signers: String::new(),
             drops_ca: false,
             drops_signers: false,
-            forge: FilledForge::default(),
+            forge: ForgeFormFields::default(),
         }
     }
 }
@@ -100,7 +100,7 @@ pub struct RepositoryForm {
     /// The repository that is changed; none if one is registered.
     pub existing: Option<RepositoryInfo>,
     /// What stands in the form.
-    pub filled: Filled,
+    pub filled: RepositoryFormFields,
     /// Why it was refused.
     pub error: Option<ErrorBody>,
     /// What a test of the connection found, if one was asked for.
@@ -129,7 +129,7 @@ const FORGES: [(&str, &str); 4] =
 
 impl RepositoryForm {
     pub(crate) fn shape(&self) -> &'static str {
-        shape(&self.filled.repo_url)
+        url_scheme(&self.filled.repo_url)
     }
 
     /// What is wrong with one field, and what to do about it.

@@ -2,16 +2,18 @@
 
 use askama::Template;
 use windlass_api::types::{AuditInfo, DriftItem, EventInfo, FieldChange, ProposalInfo, ResourceInfo};
+use windlass_core::event::Severity;
+use windlass_core::states;
 use windlass_core::yaml;
 
-use super::proposal::{Reach, Standing};
+use super::proposal::{BlastRadius, NeighbourState};
 use crate::diff::without_nulls;
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// Where a resource is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredAt {
     /// The file.
     pub file: String,
     /// The line in it and the commit in which it was there, as far as a proposal told.
@@ -21,15 +23,15 @@ pub struct Declared {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "resource.html")]
-pub struct Resource {
+pub struct ResourcePage {
     /// What surrounds it.
     pub frame: Frame,
     /// The resource, with secrets hidden.
     pub resource: ResourceInfo,
     /// Where git declares it.
-    pub declared: Option<Declared>,
+    pub declared: Option<DeclaredAt>,
     /// What it refers to and what refers to it.
-    pub reach: Reach,
+    pub reach: BlastRadius,
     /// How it differs from git.
     pub drift: Option<DriftItem>,
     /// Open proposals about it.
@@ -42,7 +44,7 @@ pub struct Resource {
 
 /// One thing that happened.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct HistoryEntry {
     pub(crate) at: String,
     pub(crate) who: String,
     pub(crate) what: String,
@@ -51,7 +53,7 @@ pub(crate) struct Step {
     pub(crate) proposal_id: Option<String>,
 }
 
-impl Resource {
+impl ResourcePage {
     pub(crate) fn yaml(&self) -> String {
         yaml::write(without_nulls(&self.resource.spec))
     }
@@ -59,7 +61,7 @@ impl Resource {
     /// What Windlass chose: name and value.
     pub(crate) fn allocated(&self) -> Vec<(String, String)> {
         let chosen = self.resource.allocated.as_object();
-        let told = |(name, value): (&String, &serde_json::Value)| (words::state(name), words::value(value));
+        let told = |(name, value): (&String, &serde_json::Value)| (words::title(name), words::value(value));
         chosen.map(|map| map.iter().map(told).collect()).unwrap_or_default()
     }
 
@@ -79,16 +81,16 @@ impl Resource {
     }
 
     /// What happened, newest first, each thing once: changes from the audit log, everything else from the events.
-    pub(crate) fn steps(&self) -> Vec<Step> {
+    pub(crate) fn steps(&self) -> Vec<HistoryEntry> {
         let changes = self.audit.iter().map(change_step);
         let others = self.events.iter().filter(|event| event.kind != "resource.changed").map(event_step);
-        let mut steps: Vec<Step> = changes.chain(others).collect();
+        let mut steps: Vec<HistoryEntry> = changes.chain(others).collect();
         steps.sort_by(|a, b| b.at.cmp(&a.at));
         steps
     }
 }
 
-fn change_step(entry: &AuditInfo) -> Step {
+fn change_step(entry: &AuditInfo) -> HistoryEntry {
     let text = |key: &str| entry.detail.get(key).and_then(serde_json::Value::as_str);
     let fields = entry.detail.get("fields").cloned().unwrap_or_default();
     let how = if entry.action == "proposal.apply" { "through a proposal" } else { "manually" };
@@ -99,11 +101,11 @@ fn change_step(entry: &AuditInfo) -> Step {
         None => entry.action.replace(['.', '_'], " "),
     };
     let tone = match (entry.outcome.as_str(), text("change")) {
-        ("done", Some(change)) => words::change_tone(change),
+        ("done", Some(change)) => states::read(change).map_or("update", |change| words::change_tone(&change)),
         ("done", None) => "calm",
         _ => "destroy",
     };
-    Step {
+    HistoryEntry {
         at: entry.at.clone(),
         who: words::person(&entry.actor).to_owned(),
         what: if entry.outcome == "done" { what } else { format!("{what}: {}", entry.outcome) },
@@ -113,16 +115,16 @@ fn change_step(entry: &AuditInfo) -> Step {
     }
 }
 
-fn event_step(event: &EventInfo) -> Step {
+fn event_step(event: &EventInfo) -> HistoryEntry {
     let proposal = event.payload.get("proposal_id").and_then(serde_json::Value::as_str);
-    Step {
+    HistoryEntry {
         at: event.at.clone(),
         who: event.source.clone(),
         what: event.message.clone(),
-        tone: match event.severity.as_str() {
-            "high" | "critical" => "destroy",
-            "medium" => "update",
-            _ => "calm",
+        tone: match event.severity {
+            Severity::High | Severity::Critical => "destroy",
+            Severity::Medium => "update",
+            Severity::Low => "calm",
         },
         fields: Vec::new(),
         proposal_id: proposal.map(str::to_owned),

@@ -5,12 +5,12 @@ use serde_json::Value;
 use windlass_api::types::ResourceInfo;
 use windlass_core::resource::Kind;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
 /// What is searched for, as it stands in the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct ResourceSearch {
     /// Text in the name.
     pub q: String,
     /// The repository that owns it; `none` for those nobody owns.
@@ -19,7 +19,7 @@ pub struct Search {
 
 /// One row.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ResourceRow {
     /// The resource.
     pub resource: ResourceInfo,
     /// Whether someone changed it by hand.
@@ -31,19 +31,19 @@ pub struct Listed {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "resources.html")]
-pub struct Resources {
+pub struct ResourcesPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The kind it shows; otherwise all.
     pub kind: Option<Kind>,
     /// What is searched for.
-    pub search: Search,
+    pub search: ResourceSearch,
     /// How many of each kind are found.
     pub counts: Vec<(Kind, usize)>,
     /// The names of the repositories.
     pub repositories: Vec<String>,
     /// The rows.
-    pub resources: Vec<Listed>,
+    pub resources: Vec<ResourceRow>,
     /// Where the list goes on.
     pub next: Option<String>,
 }
@@ -68,7 +68,7 @@ fn telling(kind: &str) -> &'static [&'static str] {
     }
 }
 
-impl Listed {
+impl ResourceRow {
     /// What it is in a few words: field and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         telling(&self.resource.kind)
@@ -76,13 +76,13 @@ impl Listed {
             .filter_map(|field| Some((*field, self.resource.spec.get(field)?)))
             // Most say no to most things.
             .filter(|(field, value)| *field == "enabled" || **value != Value::Bool(false))
-            .map(|(field, value)| (field, words::gist(value)))
+            .map(|(field, value)| (field, words::value_summary(value)))
             .filter(|(_, told)| !told.is_empty() && told != "—" && told != "\"\"")
             .collect()
     }
 }
 
-impl Resources {
+impl ResourcesPage {
     /// How many are found of all kinds.
     pub(crate) fn total(&self) -> usize {
         self.counts.iter().map(|(_, count)| count).sum()
@@ -98,11 +98,11 @@ impl Resources {
     }
 
     pub(crate) fn is_narrow(&self) -> bool {
-        self.search != Search::default()
+        self.search != ResourceSearch::default()
     }
 
     pub(crate) fn title(&self) -> String {
-        self.kind.map_or_else(|| "Resources".to_owned(), |kind| words::state(words::kind(kind.plural())))
+        self.kind.map_or_else(|| "Resources".to_owned(), |kind| words::title(words::kind(kind.plural())))
     }
 
     /// The same search among resources of another kind.

@@ -6,12 +6,15 @@ use askama::Template;
 use serde_json::Value;
 use windlass_api::permission::Permission;
 use windlass_api::types::{ActionInfo, ChangeSetInfo, RunInfo, RunProposal};
+use windlass_core::code::ProblemSeverity;
+use windlass_core::diff::Action;
 use windlass_core::proposal::Status;
+use windlass_core::run::{RunStatus, Stage};
 
 use super::Allowed;
 use super::repository::MASS_DESTROY;
-use super::steps::{Decided, Step, steps};
-use crate::frame::{Frame, Place};
+use super::steps::{DecisionCounts, RunStep, steps};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// Names of one kind and change that are shown before the rest is only counted.
@@ -28,7 +31,7 @@ const GROUPS_SHOWN: usize = 20;
 
 /// Which of a run's changes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Show {
+pub enum ProposalTab {
     /// All.
     #[default]
     All,
@@ -44,47 +47,55 @@ pub enum Show {
     NotApplied,
 }
 
-impl Show {
-    const EACH: [Show; 6] =
-        [Show::All, Show::Waiting, Show::Approved, Show::Applied, Show::Failed, Show::NotApplied];
+impl ProposalTab {
+    const EACH: [ProposalTab; 6] = [
+        ProposalTab::All,
+        ProposalTab::Waiting,
+        ProposalTab::Approved,
+        ProposalTab::Applied,
+        ProposalTab::Failed,
+        ProposalTab::NotApplied,
+    ];
 
     /// The choice of this spelling; all for anything else.
-    pub fn of(word: &str) -> Show {
-        Show::EACH.into_iter().find(|show| show.slug() == word).unwrap_or_default()
+    pub fn of(word: &str) -> ProposalTab {
+        ProposalTab::EACH.into_iter().find(|show| show.slug() == word).unwrap_or_default()
     }
 
     /// The spelling in addresses.
     pub const fn slug(self) -> &'static str {
         match self {
-            Show::All => "",
-            Show::Waiting => "waiting",
-            Show::Approved => "approved",
-            Show::Applied => "applied",
-            Show::Failed => "failed",
-            Show::NotApplied => "not-applied",
+            ProposalTab::All => "",
+            ProposalTab::Waiting => "waiting",
+            ProposalTab::Approved => "approved",
+            ProposalTab::Applied => "applied",
+            ProposalTab::Failed => "failed",
+            ProposalTab::NotApplied => "not-applied",
         }
     }
 
     /// The states it stands for; none for all.
     pub const fn statuses(self) -> &'static [Status] {
         match self {
-            Show::All => &[],
-            Show::Waiting => &[Status::PendingApproval],
-            Show::Approved => &[Status::Approved],
-            Show::Applied => &[Status::Applied, Status::AppliedManually],
-            Show::Failed => &[Status::Failed],
-            Show::NotApplied => &[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired],
+            ProposalTab::All => &[],
+            ProposalTab::Waiting => &[Status::PendingApproval],
+            ProposalTab::Approved => &[Status::Approved],
+            ProposalTab::Applied => &[Status::Applied, Status::AppliedManually],
+            ProposalTab::Failed => &[Status::Failed],
+            ProposalTab::NotApplied => {
+                &[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]
+            }
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Show::All => "All",
-            Show::Waiting => "Awaiting approval",
-            Show::Approved => "Approved",
-            Show::Applied => "Applied",
-            Show::Failed => "Failed",
-            Show::NotApplied => "Not applied",
+            ProposalTab::All => "All",
+            ProposalTab::Waiting => "Awaiting approval",
+            ProposalTab::Approved => "Approved",
+            ProposalTab::Applied => "Applied",
+            ProposalTab::Failed => "Failed",
+            ProposalTab::NotApplied => "Not applied",
         }
     }
 }
@@ -92,7 +103,7 @@ impl Show {
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "run.html")]
-pub struct Run {
+pub struct RunPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The run. Its proposals and actions are those of this page.
@@ -102,7 +113,7 @@ pub struct Run {
     /// When the last of them was decided about.
     pub decided_at: Option<String>,
     /// Which are shown.
-    pub show: Show,
+    pub show: ProposalTab,
     /// Where the list goes on.
     pub next: Option<String>,
 }
@@ -112,11 +123,11 @@ pub struct Run {
 pub(crate) struct KindDiff {
     pub(crate) kind: String,
     /// Change, how many, names that are shown, how many are not.
-    pub(crate) changes: Vec<(&'static str, usize, Vec<String>, usize)>,
+    pub(crate) changes: Vec<(Action, usize, Vec<String>, usize)>,
 }
 
 /// A tab over a run's changes.
-pub(crate) struct Choice {
+pub(crate) struct TabLink {
     pub(crate) slug: &'static str,
     pub name: &'static str,
     pub(crate) count: usize,
@@ -129,7 +140,7 @@ pub(crate) fn by_kind(diff: &Value) -> Vec<KindDiff> {
     kinds
 }
 
-impl Run {
+impl RunPage {
     pub(crate) fn kinds(&self) -> Vec<KindDiff> {
         by_kind(&self.run.diff)
     }
@@ -139,17 +150,17 @@ impl Run {
         self.run.drift_after_apply.as_ref().map(by_kind)
     }
 
-    pub(crate) fn steps(&self) -> Vec<Step> {
-        let decided = Decided {
+    pub(crate) fn steps(&self) -> Vec<RunStep> {
+        let decided = DecisionCounts {
             pending: self.pending(),
-            approved: self.count(Show::Approved),
+            approved: self.count(ProposalTab::Approved),
             failed: self.failed(),
             at: self.decided_at.clone(),
         };
         steps(&self.run, &decided)
     }
 
-    fn count(&self, show: Show) -> usize {
+    fn count(&self, show: ProposalTab) -> usize {
         let statuses = show.statuses();
         let counts = |(status, _): &(&Status, &usize)| statuses.is_empty() || statuses.contains(status);
         self.tally.iter().filter(counts).map(|(_, count)| count).sum()
@@ -157,27 +168,27 @@ impl Run {
 
     /// How many proposals it has.
     pub(crate) fn total(&self) -> usize {
-        self.count(Show::All)
+        self.count(ProposalTab::All)
     }
 
     pub(crate) fn pending(&self) -> usize {
-        self.count(Show::Waiting)
+        self.count(ProposalTab::Waiting)
     }
 
     pub(crate) fn failed(&self) -> usize {
-        self.count(Show::Failed)
+        self.count(ProposalTab::Failed)
     }
 
     /// The tabs: all, and those of which there is any.
-    pub(crate) fn choices(&self) -> Vec<Choice> {
-        let choice = |show: Show| Choice {
+    pub(crate) fn choices(&self) -> Vec<TabLink> {
+        let choice = |show: ProposalTab| TabLink {
             slug: show.slug(),
             name: show.name(),
             count: self.count(show),
             is_here: show == self.show,
         };
-        let is_there = |choice: &Choice| choice.count > 0 || choice.is_here || choice.slug.is_empty();
-        Show::EACH.into_iter().map(choice).filter(is_there).collect()
+        let is_there = |choice: &TabLink| choice.count > 0 || choice.is_here || choice.slug.is_empty();
+        ProposalTab::EACH.into_iter().map(choice).filter(is_there).collect()
     }
 
     /// The changes of this page, each with what became of it.
@@ -257,14 +268,15 @@ fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
             collect(below, kinds);
             continue;
         }
-        let changes: Vec<_> = [("create", "add"), ("update", "update"), ("destroy", "delete")]
-            .into_iter()
-            .filter_map(|(change, key)| Some((change, names(key).filter(|names| !names.is_empty())?)))
-            .map(|(change, names)| {
-                let shown = names.iter().take(NAMES_SHOWN).map(name_of).collect();
-                (change, names.len(), shown, names.len().saturating_sub(NAMES_SHOWN))
-            })
-            .collect();
+        let changes: Vec<_> =
+            [(Action::Create, "add"), (Action::Update, "update"), (Action::Destroy, "delete")]
+                .into_iter()
+                .filter_map(|(change, key)| Some((change, names(key).filter(|names| !names.is_empty())?)))
+                .map(|(change, names)| {
+                    let shown = names.iter().take(NAMES_SHOWN).map(name_of).collect();
+                    (change, names.len(), shown, names.len().saturating_sub(NAMES_SHOWN))
+                })
+                .collect();
         if !changes.is_empty() {
             kinds.push(KindDiff { kind: kind.clone(), changes });
         }

@@ -2,14 +2,15 @@
 
 use askama::Template;
 use windlass_api::types::RunInfo;
+use windlass_core::run::RunStatus;
 
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "runs.html")]
-pub struct Runs {
+pub struct RunsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// Newest first.

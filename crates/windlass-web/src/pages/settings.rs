@@ -8,12 +8,12 @@ use windlass_api::types::{
 use windlass_core::redacted::Redacted;
 
 use super::Allowed;
-use crate::frame::{Frame, Place};
+use crate::frame::{Frame, NavEntry};
 use crate::words;
 
 /// A secret that is shown this once.
 #[derive(Clone, Debug)]
-pub struct Once {
+pub struct OneTimeSecret {
     /// Whose or what it is.
     pub of: String,
     /// The secret.
@@ -23,7 +23,7 @@ pub struct Once {
 /// The account, one's own and the kill switch.
 #[derive(Clone, Debug, Template)]
 #[template(path = "settings.html")]
-pub struct Settings {
+pub struct SettingsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The account.
@@ -35,7 +35,7 @@ pub struct Settings {
 /// The people of the account.
 #[derive(Clone, Debug, Template)]
 #[template(path = "people.html")]
-pub struct People {
+pub struct PeoplePage {
     /// What surrounds it.
     pub frame: Frame,
     /// By e-mail address.
@@ -49,13 +49,13 @@ pub struct People {
     /// Why something was refused.
     pub error: Option<ErrorBody>,
     /// A one-time password that was made.
-    pub once: Option<Once>,
+    pub once: Option<OneTimeSecret>,
 }
 
 /// Accounts that ask whoever looks to join.
 #[derive(Clone, Debug, Template)]
 #[template(path = "invitations.html")]
-pub struct Invitations {
+pub struct InvitationsPage {
     /// What surrounds it.
     pub frame: Frame,
     /// Newest first.
@@ -65,7 +65,7 @@ pub struct Invitations {
 /// API tokens.
 #[derive(Clone, Debug, Template)]
 #[template(path = "tokens.html")]
-pub struct Tokens {
+pub struct TokensPage {
     /// What surrounds it.
     pub frame: Frame,
     /// Newest first.
@@ -79,13 +79,13 @@ pub struct Tokens {
     /// Why something was refused.
     pub error: Option<ErrorBody>,
     /// The secret of a token that was made.
-    pub once: Option<Once>,
+    pub once: Option<OneTimeSecret>,
 }
 
 /// The approval policy.
 #[derive(Clone, Debug, Template)]
 #[template(path = "policy.html")]
-pub struct Policy {
+pub struct PolicyPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The policy as YAML, or what someone made of it.
@@ -123,7 +123,7 @@ pub(super) fn tabs(frame: &Frame, here: &str) -> Vec<Tab> {
     .collect()
 }
 
-impl Settings {
+impl SettingsPage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings")
     }
@@ -139,7 +139,7 @@ impl Settings {
     }
 }
 
-impl People {
+impl PeoplePage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings/people")
     }
@@ -157,13 +157,13 @@ impl People {
     }
 }
 
-impl Invitations {
+impl InvitationsPage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings/invitations")
     }
 }
 
-impl Tokens {
+impl TokensPage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings/tokens")
     }
@@ -188,7 +188,7 @@ impl Tokens {
     }
 }
 
-impl Policy {
+impl PolicyPage {
     pub(crate) fn tabs(&self) -> Vec<Tab> {
         tabs(&self.frame, "/app/settings/policy")
     }

@@ -1,6 +1,7 @@
 //! The life of a run as steps: queued, fetched, compared, approved, applied.
 
 use windlass_api::types::RunInfo;
+use windlass_core::run::{RunStatus, Stage};
 
 use crate::words;
 
@@ -10,8 +11,8 @@ pub(crate) enum StepState {
     Done,
     Now,
     Failed,
-    Ahead,
-    Needless,
+    Pending,
+    NotNeeded,
 }
 
 impl StepState {
@@ -20,8 +21,8 @@ impl StepState {
             StepState::Done => "done",
             StepState::Now => "now",
             StepState::Failed => "failed",
-            StepState::Ahead => "ahead",
-            StepState::Needless => "needless",
+            StepState::Pending => "ahead",
+            StepState::NotNeeded => "needless",
         }
     }
 
@@ -32,7 +33,7 @@ impl StepState {
 
 /// One step of a run's life.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct RunStep {
     pub(crate) what: &'static str,
     pub(crate) state: StepState,
     /// When it was done, if that is known.
@@ -43,7 +44,7 @@ pub(crate) struct Step {
 
 /// What became of a run's proposals, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decided {
+pub(crate) struct DecisionCounts {
     pub(crate) pending: usize,
     /// Approved, and not applied yet.
     pub(crate) approved: usize,
@@ -53,28 +54,28 @@ pub(crate) struct Decided {
 }
 
 /// The steps of a run.
-pub(crate) fn steps(run: &RunInfo, decided: &Decided) -> Vec<Step> {
+pub(crate) fn steps(run: &RunInfo, decided: &DecisionCounts) -> Vec<RunStep> {
     let mut steps = reading(run);
     steps.extend(settling(run, decided));
     steps
 }
 
-fn step(what: &'static str, state: StepState, at: Option<&String>, note: &str) -> Step {
+fn step(what: &'static str, state: StepState, at: Option<&String>, note: &str) -> RunStep {
     let at = at.filter(|_| matches!(state, StepState::Done | StepState::Failed)).cloned();
-    Step { what, state, at, note: note.to_owned() }
+    RunStep { what, state, at, note: note.to_owned() }
 }
 
 /// Until it has compared.
-fn reading(run: &RunInfo) -> Vec<Step> {
-    use StepState::{Ahead, Done, Failed, Now};
+fn reading(run: &RunInfo) -> Vec<RunStep> {
+    use StepState::{Done, Failed, Now, Pending};
     let has_commit = run.commit_sha.is_some();
-    let (queued, fetched, compared) = match (run.stage.as_str(), run.error.is_some()) {
-        ("queued", _) => (Now, Ahead, Ahead),
-        ("fetching", _) => (Done, Now, Ahead),
-        ("comparing", _) => (Done, Done, Now),
-        (_, true) if has_commit => (Done, Done, Failed),
-        (_, true) => (Done, Failed, Ahead),
-        _ => (Done, Done, Done),
+    let (queued, fetched, compared) = match (run.stage, run.error.is_some()) {
+        (Stage::Queued, _) => (Now, Pending, Pending),
+        (Stage::Fetching, _) => (Done, Now, Pending),
+        (Stage::Comparing, _) => (Done, Done, Now),
+        (Stage::Finished, true) if has_commit => (Done, Done, Failed),
+        (Stage::Finished, true) => (Done, Failed, Pending),
+        (Stage::Finished, false) => (Done, Done, Done),
     };
     let fetched_note = match (fetched, &run.commit_sha) {
         (Now, _) => "fetching".to_owned(),
@@ -89,26 +90,26 @@ fn reading(run: &RunInfo) -> Vec<Step> {
 }
 
 /// After it has compared.
-fn settling(run: &RunInfo, decided: &Decided) -> [Step; 2] {
-    use StepState::{Ahead, Done, Failed, Needless, Now};
-    let has_compared = run.stage == "finished" && run.error.is_none();
+fn settling(run: &RunInfo, decided: &DecisionCounts) -> [RunStep; 2] {
+    use StepState::{Done, Failed, NotNeeded, Now, Pending};
+    let has_compared = run.stage == Stage::Finished && run.error.is_none();
     let (approved, note) = match (has_compared, decided.pending) {
-        (false, _) => (Ahead, String::new()),
-        (_, 0) if run.diff_count == 0 => (Needless, "nothing differs".to_owned()),
+        (false, _) => (Pending, String::new()),
+        (_, 0) if run.diff_count == 0 => (NotNeeded, "nothing differs".to_owned()),
         (_, 0) => (Done, "decided".to_owned()),
         (_, pending) => (Now, format!("{pending} to review")),
     };
-    let (applied, applied_note) = match run.status.as_str() {
-        _ if !has_compared => (Ahead, ""),
+    let (applied, applied_note) = match run.status {
+        _ if !has_compared => (Pending, ""),
         _ if decided.failed > 0 => (Failed, "partially"),
-        _ if approved == Needless => (Needless, "nothing to do"),
-        "applied" | "applied_manually" | "success" => (Done, ""),
+        _ if approved == NotNeeded => (NotNeeded, "nothing to do"),
+        RunStatus::Applied | RunStatus::AppliedManually | RunStatus::Success => (Done, ""),
         _ if decided.approved > 0 => (Now, "applying"),
-        "partial" if decided.pending == 0 => (Done, "partially"),
-        _ => (Ahead, ""),
+        RunStatus::Partial if decided.pending == 0 => (Done, "partially"),
+        _ => (Pending, ""),
     };
     [
-        Step { note, ..step("Approved", approved, decided.at.as_ref(), "") },
+        RunStep { note, ..step("Approved", approved, decided.at.as_ref(), "") },
         step("Applied", applied, run.applied_at.as_ref(), applied_note),
     ]
 }

@@ -2,8 +2,10 @@
 
 use askama::Template;
 
-use crate::frame::{Frame, Place};
-use crate::topology::{Anchor, Dot, Drawing, Held, Line, Peer, Role, Standing, Turn, Word, draw};
+use crate::frame::{Frame, NavEntry};
+use crate::topology::{
+    Anchor, Dot, Drawing, HeldVirtualIp, HolderRank, LabelText, Peer, Role, TopologyStatus, TunnelLine, draw,
+};
 use crate::{link, words};
 
 /// Rows of the table; the rest is in the list of resources.
@@ -21,12 +23,12 @@ pub struct VirtualIp {
     /// Those that take over, in order.
     pub failover: Vec<String>,
     /// Whether it is as git says.
-    pub standing: Standing,
+    pub standing: TopologyStatus,
 }
 
 /// What is known of the network itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct NetworkFacts {
     /// Its name.
     pub name: String,
     /// What it is for.
@@ -36,17 +38,17 @@ pub struct Network {
     /// Its addresses.
     pub cidr: Option<String>,
     /// Whether it is as git says.
-    pub standing: Standing,
+    pub standing: TopologyStatus,
 }
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "topology.html")]
-pub struct Topology {
+pub struct TopologyPage {
     /// What surrounds it.
     pub frame: Frame,
     /// The network.
-    pub network: Network,
+    pub network: NetworkFacts,
     /// Its peers.
     pub peers: Vec<Peer>,
     /// Its virtual IPs.
@@ -55,11 +57,16 @@ pub struct Topology {
     pub drawing: Drawing,
 }
 
-impl Topology {
+impl TopologyPage {
     /// The page about a network.
-    pub fn new(frame: Frame, network: Network, peers: Vec<Peer>, virtual_ips: Vec<VirtualIp>) -> Topology {
+    pub fn new(
+        frame: Frame,
+        network: NetworkFacts,
+        peers: Vec<Peer>,
+        virtual_ips: Vec<VirtualIp>,
+    ) -> TopologyPage {
         let drawing = draw(&peers);
-        Topology { frame, network, peers, virtual_ips, drawing }
+        TopologyPage { frame, network, peers, virtual_ips, drawing }
     }
 
     pub(crate) fn hubs(&self) -> usize {
@@ -83,9 +90,9 @@ impl Topology {
         link::resource("network", &self.network.name)
     }
 
-    pub(crate) fn member_url(&self, kind: &str, name: &str, standing: &Standing) -> String {
+    pub(crate) fn member_url(&self, kind: &str, name: &str, standing: &TopologyStatus) -> String {
         match standing {
-            Standing::Proposed { change, proposal_id } if change == "create" => {
+            TopologyStatus::Proposed { change, proposal_id } if change == "create" => {
                 format!("/app/proposals/{}", link::encoded(proposal_id))
             }
             _ => link::resource(kind, &format!("{}/{name}", self.network.name)),
@@ -96,12 +103,12 @@ impl Topology {
         &self.peers[dot.peer]
     }
 
-    pub(crate) fn line_tone(&self, line: &Line) -> &'static str {
+    pub(crate) fn line_tone(&self, line: &TunnelLine) -> &'static str {
         line.peer.map_or("many", |index| self.peers[index].standing.slug())
     }
 
     /// How thick a line is drawn: a step for each tenfold.
-    pub(crate) fn weight(&self, line: &Line) -> u32 {
+    pub(crate) fn weight(&self, line: &TunnelLine) -> u32 {
         line.tunnels.max(1).ilog10().min(3)
     }
 
@@ -145,33 +152,33 @@ impl Peer {
     }
 }
 
-impl Standing {
+impl TopologyStatus {
     pub(crate) fn words(&self) -> String {
         match self {
-            Standing::InSync => "in sync".to_owned(),
-            Standing::Drifted => "drifted".to_owned(),
-            Standing::Proposed { change, .. } => format!("{change} proposed"),
+            TopologyStatus::InSync => "in sync".to_owned(),
+            TopologyStatus::Drifted => "drifted".to_owned(),
+            TopologyStatus::Proposed { change, .. } => format!("{change} proposed"),
         }
     }
 
     pub(crate) fn tone(&self) -> &'static str {
         match self {
-            Standing::InSync => "good",
-            Standing::Drifted => "bad",
-            Standing::Proposed { .. } => "warn",
+            TopologyStatus::InSync => "good",
+            TopologyStatus::Drifted => "bad",
+            TopologyStatus::Proposed { .. } => "warn",
         }
     }
 }
 
-impl Held {
+impl HeldVirtualIp {
     pub(crate) fn is_primary(&self) -> bool {
-        self.turn == Turn::Primary
+        self.turn == HolderRank::Primary
     }
 
     pub(crate) fn tip(&self) -> String {
         match self.turn {
-            Turn::Primary => format!("virtual IP {}, held here", self.name),
-            Turn::Failover(turn) => format!("virtual IP {}, failover {turn}", self.name),
+            HolderRank::Primary => format!("virtual IP {}, held here", self.name),
+            HolderRank::Failover(turn) => format!("virtual IP {}, failover {turn}", self.name),
         }
     }
 }

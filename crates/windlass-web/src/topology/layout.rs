@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::text::{label, shortened, size};
-use super::{Anchor, Area, Dot, Drawing, Line, Peer, Ring, Role, Word};
+use super::{Anchor, Area, Dot, Drawing, LabelText, Peer, Ring, Role, TunnelLine};
 
 /// Beyond so many peers those of a region are drawn together: a label for each would be too small to read.
 const MAX_LABELLED: usize = 60;
@@ -40,23 +40,23 @@ const MARGIN: i32 = 16;
 const LEAST_HEIGHT: i32 = 300;
 
 /// Something that has a place: a peer, or peers drawn together.
-struct Item {
+struct LayoutItem {
     peers: Vec<usize>,
-    words: Vec<Word>,
+    words: Vec<LabelText>,
     /// Half the size of what is drawn.
     radius: i32,
     is_group: bool,
 }
 
-impl Item {
+impl LayoutItem {
     fn height(&self) -> i32 {
         size(&self.words).1.max(2 * self.radius) + GAP
     }
 }
 
 /// Where an item is.
-struct Placed<'i> {
-    item: &'i Item,
+struct PlacedItem<'i> {
+    item: &'i LayoutItem,
     x: i32,
     y: i32,
     anchor: Anchor,
@@ -89,41 +89,46 @@ fn in_order(peers: &[Peer], mut indexes: Vec<usize>) -> Vec<usize> {
     indexes
 }
 
-fn single(peers: &[Peer], index: usize, radius: i32) -> Item {
+fn single(peers: &[Peer], index: usize, radius: i32) -> LayoutItem {
     let peer = &peers[index];
-    let mut words = vec![Word::Name(peer.host.clone())];
-    words.extend(peer.address.clone().map(Word::Detail));
-    words.extend(peer.held.iter().take(MAX_BADGES).cloned().map(Word::Badge));
+    let mut words = vec![LabelText::Name(peer.host.clone())];
+    words.extend(peer.address.clone().map(LabelText::Detail));
+    words.extend(peer.held.iter().take(MAX_BADGES).cloned().map(LabelText::Badge));
     if peer.held.len() > MAX_BADGES {
-        words.push(Word::Detail(format!("and {} more", peer.held.len() - MAX_BADGES)));
+        words.push(LabelText::Detail(format!("and {} more", peer.held.len() - MAX_BADGES)));
     }
-    Item { peers: vec![index], words: words.into_iter().map(shortened).collect(), radius, is_group: false }
+    LayoutItem {
+        peers: vec![index],
+        words: words.into_iter().map(shortened).collect(),
+        radius,
+        is_group: false,
+    }
 }
 
-fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> Item {
+fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> LayoutItem {
     // What needs a look is drawn first, so that it is never among those that are only counted.
     members.sort_by(|a, b| (&peers[*a].standing, *a).cmp(&(&peers[*b].standing, *b)));
     let count = |slug: &str| members.iter().filter(|index| peers[**index].standing.slug() == slug).count();
     let held: usize = members.iter().map(|index| peers[*index].held.len()).sum();
     let noun = if members.len() == 1 { "peer" } else { "peers" };
-    let mut words = vec![Word::Name(name), Word::Detail(format!("{} {noun}", members.len()))];
+    let mut words = vec![LabelText::Name(name), LabelText::Detail(format!("{} {noun}", members.len()))];
     for slug in ["drifted", "proposed"] {
         if count(slug) > 0 {
-            words.push(Word::Notice(slug, format!("{} {slug}", count(slug))));
+            words.push(LabelText::Notice(slug, format!("{} {slug}", count(slug))));
         }
     }
     if held > 0 {
-        words.push(Word::Detail(format!(
+        words.push(LabelText::Detail(format!(
             "{held} virtual IP {}",
             if held == 1 { "holder" } else { "holders" }
         )));
     }
     let radius = rings_around(members.len().min(MAX_DOTS)) * STEP + 2 * SMALL;
-    Item { peers: members, words: words.into_iter().map(shortened).collect(), radius, is_group: true }
+    LayoutItem { peers: members, words: words.into_iter().map(shortened).collect(), radius, is_group: true }
 }
 
 /// Peers by region; the smallest regions together if there are too many.
-fn regions(peers: &[Peer], spokes: Vec<usize>) -> Vec<Item> {
+fn regions(peers: &[Peer], spokes: Vec<usize>) -> Vec<LayoutItem> {
     let mut by_region: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for index in spokes {
         by_region.entry(peers[index].region.as_deref().unwrap_or_default()).or_default().push(index);
@@ -138,7 +143,7 @@ fn regions(peers: &[Peer], spokes: Vec<usize>) -> Vec<Item> {
         }
     }
     let named = |region: &str| if region.is_empty() { "no region".to_owned() } else { region.to_owned() };
-    let mut items: Vec<Item> =
+    let mut items: Vec<LayoutItem> =
         by_region.into_iter().map(|(region, members)| group(peers, named(region), members)).collect();
     if !others.is_empty() {
         items.push(group(peers, "other regions".to_owned(), others));
@@ -158,7 +163,7 @@ fn rings_around(count: usize) -> i32 {
 }
 
 /// Hubs in rows, each with its label below, and how far they reach from the middle.
-fn place_hubs(hubs: &[Item]) -> (Vec<Placed<'_>>, (i32, i32)) {
+fn place_hubs(hubs: &[LayoutItem]) -> (Vec<PlacedItem<'_>>, (i32, i32)) {
     if hubs.is_empty() {
         return (Vec::new(), (0, 0));
     }
@@ -166,13 +171,13 @@ fn place_hubs(hubs: &[Item]) -> (Vec<Placed<'_>>, (i32, i32)) {
     let cell_width =
         hubs.iter().map(|hub| size(&hub.words).0.max(2 * hub.radius)).max().unwrap_or(0) + 3 * GAP;
     let cell_height = hubs.iter().map(|hub| size(&hub.words).1 + 2 * hub.radius).max().unwrap_or(0) + 4 * GAP;
-    let rows: Vec<&[Item]> = hubs.chunks(columns).collect();
+    let rows: Vec<&[LayoutItem]> = hubs.chunks(columns).collect();
     let mut placed = Vec::with_capacity(hubs.len());
     for (row, items) in rows.iter().enumerate() {
         for (column, item) in items.iter().enumerate() {
             let x = cell_width * (2 * int(column) - int(items.len()) + 1) / 2;
             let top = cell_height * (2 * int(row) - int(rows.len())) / 2;
-            placed.push(Placed { item, x, y: top + item.radius + GAP, anchor: Anchor::Middle });
+            placed.push(PlacedItem { item, x, y: top + item.radius + GAP, anchor: Anchor::Middle });
         }
     }
     (placed, (cell_width * int(columns) / 2, cell_height * int(rows.len()) / 2))
@@ -183,8 +188,8 @@ fn int(count: usize) -> i32 {
 }
 
 /// The others in two columns along an ellipse around the room that hubs take.
-fn place_around(items: &[Item], room: (i32, i32)) -> Vec<Placed<'_>> {
-    let total: i32 = items.iter().map(Item::height).sum();
+fn place_around(items: &[LayoutItem], room: (i32, i32)) -> Vec<PlacedItem<'_>> {
+    let total: i32 = items.iter().map(LayoutItem::height).sum();
     let mut right = 0;
     let mut height = 0;
     while right < items.len() && height + items[right].height() / 2 <= total / 2 {
@@ -192,7 +197,7 @@ fn place_around(items: &[Item], room: (i32, i32)) -> Vec<Placed<'_>> {
         right += 1;
     }
     let (right, left) = items.split_at(right.max(items.len().min(1)));
-    let tallest = [right, left].map(|side| side.iter().map(Item::height).sum::<i32>());
+    let tallest = [right, left].map(|side| side.iter().map(LayoutItem::height).sum::<i32>());
     let height = tallest[0].max(tallest[1]).max(2 * room.1 + 4 * GAP).max(LEAST_HEIGHT);
     let ellipse = Ellipse { across: (room.0 + 60).max(height / 3).max(150), height, room };
     let mut placed = ellipse.column(right.iter(), Anchor::Start);
@@ -207,8 +212,12 @@ struct Ellipse {
 }
 
 impl Ellipse {
-    fn column<'i>(&self, items: impl Iterator<Item = &'i Item> + Clone, anchor: Anchor) -> Vec<Placed<'i>> {
-        let needed: i32 = items.clone().map(Item::height).sum();
+    fn column<'i>(
+        &self,
+        items: impl Iterator<Item = &'i LayoutItem> + Clone,
+        anchor: Anchor,
+    ) -> Vec<PlacedItem<'i>> {
+        let needed: i32 = items.clone().map(LayoutItem::height).sum();
         let count = int(items.clone().count()).max(1);
         let spare = (self.height - needed) / count;
         let mut top = -(needed + spare * count) / 2;
@@ -218,7 +227,7 @@ impl Ellipse {
             let y = top + height / 2;
             let x = self.x_at(item, y);
             let x = if anchor == Anchor::Start { x } else { -x };
-            placed.push(Placed { item, x, y, anchor });
+            placed.push(PlacedItem { item, x, y, anchor });
             top += height;
         }
         placed
@@ -226,7 +235,7 @@ impl Ellipse {
 
     /// How far from the middle an item at this height is: on the ellipse, but never in the hubs' room and never across
     /// the middle.
-    fn x_at(&self, item: &Item, y: i32) -> i32 {
+    fn x_at(&self, item: &LayoutItem, y: i32) -> i32 {
         let half = f64::from(self.height) / 2.0 + f64::from(4 * GAP);
         let share = f64::from(y) / half;
         // Rounded to whole pixels; both are far smaller than an i32 can hold.
@@ -239,7 +248,7 @@ impl Ellipse {
 }
 
 /// Everything that is drawn, moved so that the paper begins at its upper left corner.
-fn finish(peers: &[Peer], middle: &[Placed<'_>], around: &[Placed<'_>]) -> Drawing {
+fn finish(peers: &[Peer], middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) -> Drawing {
     let mut drawing = Drawing { lines: lines(middle, around), ..Drawing::default() };
     for placed in middle.iter().chain(around) {
         drawing.add(placed);
@@ -283,12 +292,12 @@ impl Bounds {
 }
 
 /// Each hub to every other, and everything around to every hub.
-fn lines(middle: &[Placed<'_>], around: &[Placed<'_>]) -> Vec<Line> {
+fn lines(middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) -> Vec<TunnelLine> {
     let mut lines = Vec::new();
     for (index, hub) in middle.iter().enumerate() {
         for other in middle[..index].iter().chain(around) {
-            let only = |placed: &Placed<'_>| (!placed.item.is_group).then(|| placed.item.peers[0]);
-            lines.push(Line {
+            let only = |placed: &PlacedItem<'_>| (!placed.item.is_group).then(|| placed.item.peers[0]);
+            lines.push(TunnelLine {
                 from: (other.x, other.y),
                 to: (hub.x, hub.y),
                 tunnels: other.item.peers.len() * hub.item.peers.len(),
@@ -300,7 +309,7 @@ fn lines(middle: &[Placed<'_>], around: &[Placed<'_>]) -> Vec<Line> {
 }
 
 impl Drawing {
-    fn add(&mut self, placed: &Placed<'_>) {
+    fn add(&mut self, placed: &PlacedItem<'_>) {
         let item = placed.item;
         match item.is_group {
             true => self.add_group(placed),
@@ -319,7 +328,7 @@ impl Drawing {
     }
 
     /// One in the middle, six around it, twelve around those.
-    fn add_group(&mut self, placed: &Placed<'_>) {
+    fn add_group(&mut self, placed: &PlacedItem<'_>) {
         let members = &placed.item.peers;
         self.rings.push(Ring { x: placed.x, y: placed.y, radius: placed.item.radius });
         self.uncounted += members.len().saturating_sub(MAX_DOTS);

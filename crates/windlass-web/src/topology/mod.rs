@@ -21,7 +21,7 @@ pub enum Role {
 
 /// Whether something is as git says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum TopologyStatus {
     /// Someone changed it by hand.
     Drifted,
     /// A change of it waits.
@@ -35,19 +35,19 @@ pub enum Standing {
     InSync,
 }
 
-impl Standing {
+impl TopologyStatus {
     pub(crate) fn slug(&self) -> &'static str {
         match self {
-            Standing::Drifted => "drifted",
-            Standing::Proposed { .. } => "proposed",
-            Standing::InSync => "in-sync",
+            TopologyStatus::Drifted => "drifted",
+            TopologyStatus::Proposed { .. } => "proposed",
+            TopologyStatus::InSync => "in-sync",
         }
     }
 }
 
 /// Who holds a virtual IP when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum HolderRank {
     /// While it is healthy.
     Primary,
     /// When those before it fail; counted from 1.
@@ -56,13 +56,13 @@ pub enum Turn {
 
 /// A virtual IP at one of its holders.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldVirtualIp {
     /// The virtual IP's name inside its network.
     pub name: String,
     /// When this peer holds it.
-    pub turn: Turn,
+    pub turn: HolderRank,
     /// Whether it is as git says.
-    pub standing: Standing,
+    pub standing: TopologyStatus,
 }
 
 /// A peer of a network.
@@ -77,13 +77,13 @@ pub struct Peer {
     /// What it is to the others.
     pub role: Role,
     /// Whether it is as git says.
-    pub standing: Standing,
+    pub standing: TopologyStatus,
     /// Where others reach it.
     pub endpoint: Option<String>,
     /// Networks behind it.
     pub subnets: Vec<String>,
     /// The virtual IPs it holds or would take over.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldVirtualIp>,
 }
 
 /// A rectangle.
@@ -135,7 +135,7 @@ pub struct Ring {
 
 /// Tunnels between two places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TunnelLine {
     /// Where it begins.
     pub from: (i32, i32),
     /// Where it ends.
@@ -148,7 +148,7 @@ pub struct Line {
 
 /// What a line of a label tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum LabelText {
     /// A host or a region.
     Name(String),
     /// An address or a count.
@@ -156,14 +156,14 @@ pub enum Word {
     /// Something to look at, and how it stands.
     Notice(&'static str, String),
     /// A virtual IP.
-    Badge(Held),
+    Badge(HeldVirtualIp),
 }
 
 /// A line of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LabelRow {
     /// What it tells.
-    pub word: Word,
+    pub word: LabelText,
     /// Where its letters stand.
     pub baseline: i32,
     /// The room it takes.
@@ -189,7 +189,7 @@ pub struct Label {
     /// From where it is written.
     pub anchor: Anchor,
     /// Its lines.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LabelRow>,
 }
 
 /// A network on paper.
@@ -200,7 +200,7 @@ pub struct Drawing {
     /// The paper's height.
     pub height: i32,
     /// Tunnels, below everything.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TunnelLine>,
     /// Circles around groups.
     pub rings: Vec<Ring>,
     /// Peers.

@@ -1,6 +1,6 @@
 //! How much room words take. Labels are written in a fixed-width font, so that this is known without a browser.
 
-use super::{Anchor, Area, Label, Row, Word};
+use super::{Anchor, Area, Label, LabelRow, LabelText};
 
 /// Letters of a name that are shown.
 const MAX_NAME: usize = 26;
@@ -32,14 +32,14 @@ fn cut_front(text: &str, most: usize) -> String {
 }
 
 /// A word as short as a label has room for.
-pub(super) fn shortened(word: Word) -> Word {
+pub(super) fn shortened(word: LabelText) -> LabelText {
     match word {
-        Word::Name(text) => Word::Name(cut(&text, MAX_NAME)),
-        Word::Detail(text) => Word::Detail(cut_front(&text, MAX_DETAIL)),
-        Word::Notice(slug, text) => Word::Notice(slug, cut(&text, MAX_DETAIL)),
-        Word::Badge(mut held) => {
+        LabelText::Name(text) => LabelText::Name(cut(&text, MAX_NAME)),
+        LabelText::Detail(text) => LabelText::Detail(cut_front(&text, MAX_DETAIL)),
+        LabelText::Notice(slug, text) => LabelText::Notice(slug, cut(&text, MAX_DETAIL)),
+        LabelText::Badge(mut held) => {
             held.name = cut(&held.name, MAX_BADGE);
-            Word::Badge(held)
+            LabelText::Badge(held)
         }
     }
 }
@@ -50,41 +50,41 @@ fn letters(text: &str, tenths: i32) -> i32 {
     (places * tenths + 9) / 10
 }
 
-impl Word {
+impl LabelText {
     fn width(&self) -> i32 {
         match self {
-            Word::Name(text) => letters(text, 74),
-            Word::Detail(text) | Word::Notice(_, text) => letters(text, 68),
-            Word::Badge(held) => letters(&held.name, 68) + 2 * BADGE_PADDING,
+            LabelText::Name(text) => letters(text, 74),
+            LabelText::Detail(text) | LabelText::Notice(_, text) => letters(text, 68),
+            LabelText::Badge(held) => letters(&held.name, 68) + 2 * BADGE_PADDING,
         }
     }
 
     fn height(&self) -> i32 {
         match self {
-            Word::Name(_) => 16,
-            Word::Detail(_) | Word::Notice(..) => 15,
-            Word::Badge(_) => 21,
+            LabelText::Name(_) => 16,
+            LabelText::Detail(_) | LabelText::Notice(..) => 15,
+            LabelText::Badge(_) => 21,
         }
     }
 
     /// From the upper side of its room to the line on which its letters stand.
     fn ascent(&self) -> i32 {
         match self {
-            Word::Name(_) => 12,
-            Word::Detail(_) | Word::Notice(..) => 11,
-            Word::Badge(_) => 15,
+            LabelText::Name(_) => 12,
+            LabelText::Detail(_) | LabelText::Notice(..) => 11,
+            LabelText::Badge(_) => 15,
         }
     }
 }
 
 /// How wide and high words are together.
-pub(super) fn size(words: &[Word]) -> (i32, i32) {
-    let width = words.iter().map(Word::width).max().unwrap_or_default();
-    (width, words.iter().map(Word::height).sum())
+pub(super) fn size(words: &[LabelText]) -> (i32, i32) {
+    let width = words.iter().map(LabelText::width).max().unwrap_or_default();
+    (width, words.iter().map(LabelText::height).sum())
 }
 
 /// A label at a point: beside it, or in the middle below it.
-pub(super) fn label(words: Vec<Word>, x: i32, y: i32, anchor: Anchor) -> Label {
+pub(super) fn label(words: Vec<LabelText>, x: i32, y: i32, anchor: Anchor) -> Label {
     let (width, height) = size(&words);
     let left = |width: i32| match anchor {
         Anchor::Start => x,
@@ -97,7 +97,7 @@ pub(super) fn label(words: Vec<Word>, x: i32, y: i32, anchor: Anchor) -> Label {
         .map(|word| {
             let area = Area { x: left(word.width()), y: below, width: word.width(), height: word.height() };
             below += area.height;
-            Row { baseline: area.y + word.ascent(), area, word }
+            LabelRow { baseline: area.y + word.ascent(), area, word }
         })
         .collect();
     Label { area: Area { x: left(width), y, width, height }, anchor, rows }

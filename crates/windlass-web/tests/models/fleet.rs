@@ -4,16 +4,19 @@ use serde_json::json;
 use windlass_api::types::{
     Acceptance, AuditInfo, DriftItem, EventInfo, FieldChange, OwnerInfo, ResourceInfo,
 };
+use windlass_core::diff::Action;
+use windlass_core::event::Severity;
+use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
 use windlass_web::Html;
-use windlass_web::pages::adopt::{Adopt, Made};
-use windlass_web::pages::drift::{Difference, Drift, Sort};
-use windlass_web::pages::networks::{Counted, Networks};
-use windlass_web::pages::proposal::Reach;
-use windlass_web::pages::resource::{Declared, Resource};
-use windlass_web::pages::resources::{Listed, Resources, Search};
-use windlass_web::pages::topology::{Network, Topology, VirtualIp};
-use windlass_web::topology::{Held, Peer, Role, Standing, Turn};
+use windlass_web::pages::adopt::{AdoptOutcome, AdoptPage};
+use windlass_web::pages::drift::{DriftCard, DriftPage, DriftTab, DriftedTarget};
+use windlass_web::pages::networks::{NetworkSummary, NetworksPage};
+use windlass_web::pages::proposal::BlastRadius;
+use windlass_web::pages::resource::{DeclaredAt, ResourcePage};
+use windlass_web::pages::resources::{ResourceRow, ResourceSearch, ResourcesPage};
+use windlass_web::pages::topology::{NetworkFacts, TopologyPage, VirtualIp};
+use windlass_web::topology::{HeldVirtualIp, HolderRank, Peer, Role, TopologyStatus};
 
 use super::{error, frame, proposal, reach, some, text, value};
 
@@ -34,13 +37,16 @@ fn resource(t: &str, kind: &str) -> ResourceInfo {
     }
 }
 
-fn resources(t: &str, kind: Option<Kind>) -> Resources {
-    let listed =
-        |kind: &str, is_drifted| Listed { resource: resource(t, kind), is_drifted, proposal_id: some(t) };
-    Resources {
+fn resources(t: &str, kind: Option<Kind>) -> ResourcesPage {
+    let listed = |kind: &str, is_drifted| ResourceRow {
+        resource: resource(t, kind),
+        is_drifted,
+        proposal_id: some(t),
+    };
+    ResourcesPage {
         frame: frame(t),
         kind,
-        search: Search { q: text(t), repository: text(t) },
+        search: ResourceSearch { q: text(t), repository: text(t) },
         counts: vec![(Kind::Node, 3), (Kind::VirtualIp, 1)],
         repositories: vec![text(t)],
         resources: vec![listed("node", true), listed(t, false)],
@@ -52,11 +58,11 @@ fn fields(t: &str) -> Vec<FieldChange> {
     vec![FieldChange { path: text(t), before: value(t), after: json!(t) }]
 }
 
-fn drift_item(t: &str, change: &str, acceptance: Option<Acceptance>) -> DriftItem {
+fn drift_item(t: &str, change: Action, acceptance: Option<Acceptance>) -> DriftItem {
     DriftItem {
         kind: text(t),
         name: text(t),
-        change: text(change),
+        change,
         fields: fields(t),
         changed_by: some(t),
         changed_at: some(t),
@@ -69,7 +75,7 @@ fn acceptance(t: &str) -> Acceptance {
     Acceptance { by: text(t), reason: text(t), until: some(t) }
 }
 
-fn resource_page(t: &str, kind: &str, reach: Reach) -> Resource {
+fn resource_page(t: &str, kind: &str, reach: BlastRadius) -> ResourcePage {
     let entry = |action: &str, detail| AuditInfo {
         seq: 1,
         at: text(t),
@@ -87,18 +93,18 @@ fn resource_page(t: &str, kind: &str, reach: Reach) -> Resource {
         hash: text(t),
     };
     let changed = json!({"change": "update", "fields": fields(t), "proposal_id": t});
-    Resource {
+    ResourcePage {
         frame: frame(t),
         resource: resource(t, kind),
-        declared: Some(Declared { file: text(t), line: Some((3, text(t))) }),
+        declared: Some(DeclaredAt { file: text(t), line: Some((3, text(t))) }),
         reach,
-        drift: Some(drift_item(t, t, Some(acceptance(t)))),
-        proposals: vec![proposal(t, "update", "pending_approval")],
+        drift: Some(drift_item(t, Action::Update, Some(acceptance(t)))),
+        proposals: vec![proposal(t, Action::Update, Status::PendingApproval)],
         audit: vec![entry("proposal.apply", changed), entry(t, json!({t: t}))],
         events: vec![EventInfo {
             seq: 1,
             kind: text(t),
-            severity: text(t),
+            severity: Severity::Low,
             resource_kind: some(t),
             resource_name: some(t),
             repository_id: some(t),
@@ -111,26 +117,37 @@ fn resource_page(t: &str, kind: &str, reach: Reach) -> Resource {
     }
 }
 
-fn drift(t: &str, sort: Sort) -> Drift {
-    let difference = |change: &str| Difference {
+fn drift(t: &str, sort: DriftTab) -> DriftPage {
+    let difference = |change| DriftCard {
         repository_id: text(t),
         repository_name: text(t),
-        item: drift_item(t, change, (sort == Sort::Accepted).then(|| acceptance(t))),
+        item: drift_item(t, change, (sort == DriftTab::AcceptedDrift).then(|| acceptance(t))),
     };
-    Drift {
+    DriftPage {
         frame: frame(t),
         sort,
-        counts: [3, 2, 1],
+        counts: [1, 3, 2, 1],
         repositories: vec![(text(t), text(t)), (text("other"), text(t))],
         repository: text(t),
-        differences: vec![difference("create"), difference("update"), difference(t)],
+        targets: vec![DriftedTarget {
+            kind: text(t),
+            name: text(t),
+            seen: text(t),
+            since: text(t),
+            summary: text(t),
+        }],
+        differences: vec![
+            difference(Action::Create),
+            difference(Action::Update),
+            difference(Action::Destroy),
+        ],
         next: some(t),
         here: text(t),
     }
 }
 
-fn adopt(t: &str, made: Made) -> Adopt {
-    Adopt {
+fn adopt(t: &str, made: AdoptOutcome) -> AdoptPage {
+    AdoptPage {
         frame: frame(t),
         repository_id: text(t),
         repository_name: text(t),
@@ -141,42 +158,42 @@ fn adopt(t: &str, made: Made) -> Adopt {
     }
 }
 
-fn topology(t: &str, count: usize) -> Topology {
-    let proposed = || Standing::Proposed { change: text(t), proposal_id: text(t) };
+fn topology(t: &str, count: usize) -> TopologyPage {
+    let proposed = || TopologyStatus::Proposed { change: text(t), proposal_id: text(t) };
     let peer = |index: usize| Peer {
         host: text(t),
         address: some(t),
         region: some(t),
         role: if index == 0 { Role::Hub } else { Role::Spoke },
-        standing: [Standing::InSync, Standing::Drifted, proposed()][index % 3].clone(),
+        standing: [TopologyStatus::InSync, TopologyStatus::Drifted, proposed()][index % 3].clone(),
         endpoint: some(t),
         subnets: vec![text(t)],
         held: vec![
-            Held { name: text(t), turn: Turn::Primary, standing: proposed() },
-            Held { name: text(t), turn: Turn::Failover(1), standing: Standing::InSync },
+            HeldVirtualIp { name: text(t), turn: HolderRank::Primary, standing: proposed() },
+            HeldVirtualIp { name: text(t), turn: HolderRank::Failover(1), standing: TopologyStatus::InSync },
         ],
     };
-    let network = Network {
+    let network = NetworkFacts {
         name: text(t),
         description: text(t),
         routing_mode: text(t),
         cidr: some(t),
-        standing: if count > 5 { Standing::InSync } else { proposed() },
+        standing: if count > 5 { TopologyStatus::InSync } else { proposed() },
     };
     let ip = VirtualIp {
         name: text(t),
         address: some(t),
         holder: text(t),
         failover: vec![text(t)],
-        standing: Standing::Drifted,
+        standing: TopologyStatus::Drifted,
     };
-    Topology::new(frame(t), network, (0..count).map(peer).collect(), vec![ip])
+    TopologyPage::new(frame(t), network, (0..count).map(peer).collect(), vec![ip])
 }
 
 /// Every page of these.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
-    let counted = Counted { network: resource(t, "network"), peers: 2, virtual_ips: 1 };
-    let networks = Networks {
+    let counted = NetworkSummary { network: resource(t, "network"), peers: 2, virtual_ips: 1 };
+    let networks = NetworksPage {
         frame: frame(t),
         networks: vec![counted],
         proposed: vec![(text(t), text(t))],
@@ -187,11 +204,12 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         ("nodes", resources(t, Some(Kind::Node)).html()),
         ("resource", resource_page(t, t, reach(t)).html()),
         ("a peer", resource_page(t, "network", reach(t)).html()),
-        ("drift", drift(t, Sort::ByHand).html()),
-        ("pending drift", drift(t, Sort::Pending).html()),
-        ("accepted drift", drift(t, Sort::Accepted).html()),
-        ("adopt", adopt(t, Made::Patch(format!("--- a\n+++ b\n@@ {t}\n-{t}\n+{t}\n {t}"))).html()),
-        ("no patch", adopt(t, Made::Failed(error(t))).html()),
+        ("drifted machines", drift(t, DriftTab::Drifted).html()),
+        ("drift", drift(t, DriftTab::ManualChange).html()),
+        ("pending drift", drift(t, DriftTab::Pending).html()),
+        ("accepted drift", drift(t, DriftTab::AcceptedDrift).html()),
+        ("adopt", adopt(t, AdoptOutcome::Patch(format!("--- a\n+++ b\n@@ {t}\n-{t}\n+{t}\n {t}"))).html()),
+        ("no patch", adopt(t, AdoptOutcome::Failed(error(t))).html()),
         ("networks", networks.html()),
         ("topology", topology(t, 4).html()),
         ("large topology", topology(t, 90).html()),

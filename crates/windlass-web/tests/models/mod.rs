@@ -14,21 +14,30 @@ use windlass_api::types::{
     PreviewInfo, Problem, ProposalInfo, QuarantineInfo, QuarantinedWork, RepositoryInfo, RunErrorInfo,
     RunInfo, RunProposal,
 };
+use windlass_core::content::FileChange;
+use windlass_core::diff::{Action, Cause};
+use windlass_core::forge::ForgeKind;
+use windlass_core::gate::{ConsentState, ContributorRole};
+use windlass_core::plan::SetKind;
+use windlass_core::preview::{PreviewOutcome, PreviewSource};
 use windlass_core::proposal::Status;
+use windlass_core::repository::{LastStatus, RepositoryStatus};
+use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
+use windlass_core::{code, event};
 use windlass_web::Html;
-use windlass_web::frame::{Frame, Notice, Place, Theme, Tone};
-use windlass_web::pages::approvals::{Approvals, Choices, Search, group};
-use windlass_web::pages::audit::Audit;
-use windlass_web::pages::edit::Edit;
-use windlass_web::pages::entrance::{Bounce, Password, PasswordForm, SignIn, Sso, Trouble};
-use windlass_web::pages::events::{EventSearch, Events, Named, Part};
-use windlass_web::pages::overview::{KindHealth, Overview};
-use windlass_web::pages::preview::Preview;
-use windlass_web::pages::proposal::{Neighbour, Proposal, Reach, Standing, View};
-use windlass_web::pages::repositories::Repositories;
-use windlass_web::pages::run::{Run, Show};
-use windlass_web::pages::runs::Runs;
+use windlass_web::frame::{Frame, NavEntry, Notice, Theme, Tone};
+use windlass_web::pages::approvals::{ApprovalsPage, FilterCounts, ProposalSearch, group};
+use windlass_web::pages::audit::AuditPage;
+use windlass_web::pages::edit::EditPage;
+use windlass_web::pages::events::{EventSearch, EventsPage, EventsPart, RepositoryChoice};
+use windlass_web::pages::overview::{KindHealth, OverviewPage};
+use windlass_web::pages::preview::PreviewPage;
+use windlass_web::pages::proposal::{BlastRadius, DiffLayout, Neighbour, NeighbourState, ProposalPage};
+use windlass_web::pages::repositories::RepositoriesPage;
+use windlass_web::pages::run::{ProposalTab, RunPage};
+use windlass_web::pages::runs::RunsPage;
+use windlass_web::pages::sign_in::{ErrorPage, PasswordForm, PasswordPage, RedirectPage, SignInPage, Sso};
 
 /// What attacks are made of.
 pub(crate) const HOSTILE: &[&str] = &[
@@ -83,7 +92,7 @@ pub(crate) fn frame(t: &str) -> Frame {
             accounts: vec![text(t)],
         },
         csrf: text(t),
-        place: Place::Overview,
+        place: NavEntry::Overview,
         theme: Theme::System,
         pending: 2,
         halted: Some(HaltInfo { by: text(t), at: text(t), reason: text(t) }),
@@ -93,7 +102,7 @@ pub(crate) fn frame(t: &str) -> Frame {
     }
 }
 
-pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
+pub(crate) fn proposal(t: &str, change: Action, status: Status) -> ProposalInfo {
     ProposalInfo {
         id: text(t),
         repository_id: text(t),
@@ -102,12 +111,12 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
         action: text(t),
         kind: text(t),
         name: text(t),
-        change: text(change),
-        cause: text(t),
+        change,
+        cause: Cause::Edited,
         explanation: text(t),
         payload: value(t),
-        current: (change != "create").then(|| value(t)),
-        desired: (change != "destroy").then(|| json!({"other": value(t)})),
+        current: (change != Action::Create).then(|| value(t)),
+        desired: (change != Action::Destroy).then(|| json!({"other": value(t)})),
         fields: vec![FieldChange { path: text(t), before: value(t), after: json!(t) }],
         content: vec![ContentDifference {
             path: text(t),
@@ -115,7 +124,7 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
             after: format!("blob:{}", "ab".repeat(20)),
             files: vec![FileDifference {
                 path: text(t),
-                change: text("changed"),
+                change: FileChange::Changed,
                 before_bytes: Some(1),
                 after_bytes: Some(2),
                 lines: Some(format!("@@ {t}\n-{t}\n+{t}\n {t}\n")),
@@ -131,17 +140,17 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
         desired_digest: some(t),
         commit_sha: text(t),
         author: some(t),
-        contributors: vec![ContributorInfo { role: text(t), person: text(t) }],
+        contributors: vec![ContributorInfo { role: ContributorRole::CoAuthor, person: text(t) }],
         contributors_gap: some(t),
         direct_reason: some(t),
         file: some(t),
         line: Some(3),
-        status: text(status),
+        status,
         blocked_by: vec![text(t)],
         waits_for: vec![format!("{t} {t}"), text("node other")],
         gate: Some(GateInfo {
             rule: some(t),
-            consent: text("needed"),
+            consent: ConsentState::Needed,
             have: 1,
             need: 2,
             reasons: vec![text(t)],
@@ -169,9 +178,9 @@ pub(crate) fn proposal(t: &str, change: &str, status: &str) -> ProposalInfo {
 fn change_set(t: &str, count: usize) -> ChangeSetInfo {
     ChangeSetInfo {
         digest: text(t),
-        scope: text(t),
+        scope: SetKind::Group,
         kind: some(t),
-        change: some(t),
+        change: Some(Action::Update),
         count,
         destroys: 1,
         names: vec![text(t)],
@@ -192,16 +201,16 @@ fn run(t: &str) -> RunInfo {
         id: text(t),
         repository_id: text(t),
         repository_name: text(t),
-        status: text(t),
-        stage: text(t),
+        status: RunStatus::InProgress,
+        stage: Stage::Queued,
         waiting_for: vec![text(t)],
-        trigger: text(t),
+        trigger: Trigger::Webhook,
         requested_by: some(t),
         commit_sha: some(t),
         commit_author: some(t),
         commit_subject: some(t),
         commit_message: Some(format!("{t}\n\n{t}")),
-        movement: some(t),
+        movement: Some(Movement::Rewritten),
         diff: json!({t: {"add": [t], "update": [t, {t: t}], "delete": [t]}, "sdwan": {t: {"add": [t]}}}),
         diff_count: 3,
         remaining: 1,
@@ -215,9 +224,9 @@ fn run(t: &str) -> RunInfo {
             action: text(t),
             kind: text(t),
             name: text(t),
-            change: text(t),
+            change: Action::Create,
             payload: value(t),
-            status: text(t),
+            status: Status::Failed,
             blocked_by: vec![text(t)],
         }],
         applied_actions: vec![action()],
@@ -235,7 +244,7 @@ fn run(t: &str) -> RunInfo {
 
 fn problem(t: &str, line: usize) -> Problem {
     Problem {
-        severity: text(t),
+        severity: code::ProblemSeverity::Error,
         code: text(t),
         path: text(t),
         file: text(t),
@@ -262,14 +271,14 @@ fn repository(t: &str) -> RepositoryInfo {
         enabled: true,
         auto_apply: true,
         reconcile_interval_seconds: 30,
-        status: text(t),
-        last_status: text(t),
+        status: RepositoryStatus::Disabled,
+        last_status: LastStatus::Pending,
         last_error: some(t),
         last_run_id: some(t),
         last_synced_at: some(t),
         last_synced_revision: some(t),
         forge: Some(ForgeInfo {
-            kind: text(t),
+            kind: ForgeKind::Gitea,
             api_url: some(t),
             project: some(t),
             credential_path: some(t),
@@ -286,9 +295,9 @@ fn repository(t: &str) -> RepositoryInfo {
     }
 }
 
-fn overview(t: &str) -> Overview {
+fn overview(t: &str) -> OverviewPage {
     let account = AccountInfo { id: text(t), name: text(t), halted: None, created_at: text(t) };
-    Overview {
+    OverviewPage {
         frame: frame(t),
         status: api::Status {
             account,
@@ -303,18 +312,18 @@ fn overview(t: &str) -> Overview {
         kinds: vec![KindHealth { kind: text(t), accepted: 3, drifted: 1, open: 2 }],
         repositories: vec![repository(t)],
         runs: vec![run(t)],
-        waiting: vec![proposal(t, "create", "pending_approval")],
+        waiting: vec![proposal(t, Action::Create, Status::PendingApproval)],
     }
 }
 
-fn approvals(t: &str) -> Approvals {
+fn approvals(t: &str) -> ApprovalsPage {
     let counts = || BTreeMap::from([(text(t), 1)]);
     // Two that are the same, and one of each other sort.
-    let proposals =
-        ["create", "create", "update", "destroy", t].map(|change| proposal(t, change, "pending_approval"));
-    Approvals {
+    let proposals = [Action::Create, Action::Create, Action::Update, Action::Destroy]
+        .map(|change| proposal(t, change, Status::PendingApproval));
+    ApprovalsPage {
         frame: frame(t),
-        search: Search {
+        search: ProposalSearch {
             q: text(t),
             kind: text(t),
             change: text(t),
@@ -322,7 +331,7 @@ fn approvals(t: &str) -> Approvals {
             run: text(t),
             status: text(t),
         },
-        choices: Choices { kinds: counts(), changes: counts(), repositories: counts() },
+        choices: FilterCounts { kinds: counts(), changes: counts(), repositories: counts() },
         matching: 5,
         next: some(t),
         here: text(t),
@@ -330,29 +339,34 @@ fn approvals(t: &str) -> Approvals {
     }
 }
 
-fn reach(t: &str) -> Reach {
+fn reach(t: &str) -> BlastRadius {
     let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
-    let standings = [Standing::Accepted, Standing::BuiltIn, Standing::Missing, Standing::Proposed(text(t))];
-    Reach {
+    let standings = [
+        NeighbourState::Accepted,
+        NeighbourState::BuiltIn,
+        NeighbourState::Missing,
+        NeighbourState::Proposed(text(t)),
+    ];
+    BlastRadius {
         refers_to: standings.map(neighbour).to_vec(),
-        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: Standing::Accepted }],
+        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: NeighbourState::Accepted }],
         is_cut: true,
     }
 }
 
-fn proposal_page(t: &str, change: &str, status: &str, view: View) -> String {
+fn proposal_page(t: &str, change: Action, status: Status, view: DiffLayout) -> String {
     let mut shown = proposal(t, change, status);
-    if status != "pending_approval" {
+    if status != Status::PendingApproval {
         shown.gate = None;
     }
-    Proposal::new(frame(t), shown, Some(run(t)), reach(t), view).html()
+    ProposalPage::new(frame(t), shown, Some(run(t)), reach(t), view).html()
 }
 
-fn events(t: &str, part: Part) -> String {
+fn events(t: &str, part: EventsPart) -> String {
     let event = |repository_id, resource_name| EventInfo {
         seq: 7,
         kind: text(t),
-        severity: text(t),
+        severity: event::Severity::High,
         resource_kind: some(t),
         resource_name,
         repository_id,
@@ -370,10 +384,10 @@ fn events(t: &str, part: Part) -> String {
         resource: text(t),
         run: text(t),
     };
-    let page = Events {
+    let page = EventsPage {
         frame: frame(t),
         search,
-        repositories: vec![Named { id: text(t), name: text(t) }],
+        repositories: vec![RepositoryChoice { id: text(t), name: text(t) }],
         events: vec![event(some(t), some(t)), event(some("gone"), None), event(None, None)],
         part,
         newest: text(t),
@@ -400,20 +414,20 @@ fn audit(t: &str) -> String {
         hash: text(t),
     };
     let of_a_proposal = AuditInfo { actor: format!("{t} (proposal {t})"), ..entry.clone() };
-    Audit { frame: frame(t), entries: vec![entry, of_a_proposal], target: text(t), next: some(t) }.html()
+    AuditPage { frame: frame(t), entries: vec![entry, of_a_proposal], target: text(t), next: some(t) }.html()
 }
 
 /// Every page with this text wherever a text can be.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let problem_of = |line| problem(t, line);
-    let edit = Edit {
+    let edit = EditPage {
         frame: frame(t),
-        proposal: proposal(t, "update", "pending_approval"),
+        proposal: proposal(t, Action::Update, Status::PendingApproval),
         text: format!("{t}\n{t}"),
         problems: vec![problem_of(0), problem_of(1), problem_of(9)],
         error: Some(error(t)),
     };
-    let sign_in = SignIn {
+    let sign_in = SignInPage {
         theme: Theme::Dark,
         csrf: text(t),
         next: text(t),
@@ -423,29 +437,32 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         sso: Some(Sso { name: text(t), href: text(t) }),
         form: PasswordForm::Shown,
     };
-    let behind = SignIn { form: PasswordForm::Behind(text(t)), ..sign_in.clone() };
+    let behind = SignInPage { form: PasswordForm::AtUrl(text(t)), ..sign_in.clone() };
     let mut forced = frame(t);
     forced.me.must_change_password = true;
     vec![
         ("sign in", sign_in.html()),
         ("sign in without passwords", behind.html()),
-        ("password", Password { frame: frame(t), problem: Some(error(t)) }.html()),
-        ("forced password", Password { frame: forced, problem: Some(error(t)) }.html()),
-        ("trouble", Trouble { theme: Theme::Light, status: 403, error: error(t) }.html()),
-        ("bounce", Bounce { to: text(t) }.html()),
+        ("password", PasswordPage { frame: frame(t), problem: Some(error(t)) }.html()),
+        ("forced password", PasswordPage { frame: forced, problem: Some(error(t)) }.html()),
+        ("trouble", ErrorPage { theme: Theme::Light, status: 403, error: error(t) }.html()),
+        ("bounce", RedirectPage { to: text(t) }.html()),
         ("overview", overview(t).html()),
         ("approvals", approvals(t).html()),
-        ("a create", proposal_page(t, "create", "pending_approval", View::Unified)),
-        ("an update", proposal_page(t, "update", "pending_approval", View::Split)),
-        ("a destroy", proposal_page(t, "destroy", "pending_approval", View::Unified)),
-        ("a closed one", proposal_page(t, t, t, View::Split)),
+        ("a create", proposal_page(t, Action::Create, Status::PendingApproval, DiffLayout::Unified)),
+        ("an update", proposal_page(t, Action::Update, Status::PendingApproval, DiffLayout::Split)),
+        ("a destroy", proposal_page(t, Action::Destroy, Status::PendingApproval, DiffLayout::Unified)),
+        ("a closed one", proposal_page(t, Action::Update, Status::Withdrawn, DiffLayout::Split)),
         ("edit", edit.html()),
-        ("repositories", Repositories { frame: frame(t), repositories: vec![repository(t)] }.html()),
-        ("runs", Runs { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
-        ("events", events(t, Part::Newest)),
-        ("older events", events(t, Part::Older)),
+        ("repositories", RepositoriesPage { frame: frame(t), repositories: vec![repository(t)] }.html()),
+        ("runs", RunsPage { frame: frame(t), runs: vec![run(t)], repository: some(t), next: some(t) }.html()),
+        ("events", events(t, EventsPart::Newest)),
+        ("older events", events(t, EventsPart::Older)),
         ("audit", audit(t)),
-        ("audit of nothing", Audit { frame: frame(t), entries: vec![], target: text(t), next: None }.html()),
+        (
+            "audit of nothing",
+            AuditPage { frame: frame(t), entries: vec![], target: text(t), next: None }.html(),
+        ),
         ("run", run_page(t).html()),
         ("preview", preview_page(t).html()),
     ]
@@ -461,11 +478,11 @@ pub(crate) fn preview(t: &str) -> PreviewInfo {
         repository_id: text(t),
         repository_name: text(t),
         path_prefix: text(t),
-        source: text("git"),
+        source: PreviewSource::Git,
         reference: text(t),
         commit_sha: some(t),
         base_commit: some(t),
-        outcome: text(t),
+        outcome: PreviewOutcome::Problems,
         changes: 3,
         requested_by: some(t),
         created_at: text(t),
@@ -473,7 +490,7 @@ pub(crate) fn preview(t: &str) -> PreviewInfo {
     }
 }
 
-fn preview_page(t: &str) -> Preview {
+fn preview_page(t: &str) -> PreviewPage {
     let digest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let content = format!("tree:{}", "ab".repeat(20));
     let step = |cause: &str, position: usize| {
@@ -495,20 +512,20 @@ fn preview_page(t: &str) -> Preview {
         "problems": [{"severity": "error", "code": "unknown-key", "path": t, "file": t, "line": 3, "column": 2,
             "message": t, "help": t}],
     });
-    Preview { frame: frame(t), preview: preview(t), plan: Some(serde_json::from_value(plan).unwrap()) }
+    PreviewPage { frame: frame(t), preview: preview(t), plan: Some(serde_json::from_value(plan).unwrap()) }
 }
 
-fn run_page(t: &str) -> Run {
+fn run_page(t: &str) -> RunPage {
     let mut shown = run(t);
     // What was never proposed, and the run that would destroy too much.
     shown.skipped_actions.push(ActionInfo { proposal_id: None, ..shown.skipped_actions[0].clone() });
     shown.error = Some(RunErrorInfo { code: text("mass-destroy"), message: text(t), help: text(t) });
-    Run {
+    RunPage {
         frame: frame(t),
         run: shown,
         tally: BTreeMap::from([(Status::PendingApproval, 1), (Status::Failed, 1)]),
         decided_at: some(t),
-        show: Show::Failed,
+        show: ProposalTab::Failed,
         next: some(t),
     }
 }

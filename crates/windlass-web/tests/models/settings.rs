@@ -6,12 +6,16 @@ use windlass_api::types::{
     RepositoryTest, SignsInWith, TokenInfo, UserInfo, WebhookInfo, WebhookReceived, WebhookRefused,
     WebhookSetup,
 };
+use windlass_core::delivery::DeliveryState;
+use windlass_core::forge::WebhookSender;
 use windlass_core::redacted::Redacted;
 use windlass_web::Html;
-use windlass_web::pages::notifications::{Notifications, Provider};
-use windlass_web::pages::repository::{Aside, HookSecret, Repository};
-use windlass_web::pages::repository_form::{Filled, FilledForge, RepositoryForm};
-use windlass_web::pages::settings::{Invitations, Once, People, Policy, Settings, Tokens};
+use windlass_web::pages::notifications::{NotificationsPage, ProviderRow};
+use windlass_web::pages::repository::{HookSecret, OneTimePanel, RepositoryPage};
+use windlass_web::pages::repository_form::{ForgeFormFields, RepositoryForm, RepositoryFormFields};
+use windlass_web::pages::settings::{
+    InvitationsPage, OneTimeSecret, PeoplePage, PolicyPage, SettingsPage, TokensPage,
+};
 
 use super::{error, frame, preview, problem, repository, run, some, text};
 
@@ -26,18 +30,18 @@ fn webhook(t: &str) -> WebhookInfo {
     WebhookInfo {
         url: text(t),
         generation: 1,
-        last_delivery: Some(WebhookReceived { at, sender: text(t), event, outcome }),
+        last_delivery: Some(WebhookReceived { at, sender: WebhookSender::Generic, event, outcome }),
         last_refusal: Some(WebhookRefused { at: text(t), address: text(t), reason: text(t) }),
     }
 }
 
 fn hook_secret(t: &str) -> HookSecret {
-    let setup = vec![WebhookSetup { forge: text(t), how: text(t) }];
+    let setup = vec![WebhookSetup { forge: WebhookSender::Generic, how: text(t) }];
     HookSecret { secret: Redacted::new(text(t)), signing_token: Redacted::new(text(t)), setup }
 }
 
-fn filled(t: &str) -> Filled {
-    Filled {
+fn filled(t: &str) -> RepositoryFormFields {
+    RepositoryFormFields {
         name: text(t),
         repo_url: text(t),
         branch: text(t),
@@ -50,7 +54,7 @@ fn filled(t: &str) -> Filled {
         allowed_signers: text(t),
         drops_ca: true,
         drops_signers: true,
-        forge: FilledForge {
+        forge: ForgeFormFields {
             kind: text("gitea"),
             api_url: text(t),
             project: text(t),
@@ -62,11 +66,11 @@ fn filled(t: &str) -> Filled {
     }
 }
 
-fn once(t: &str) -> Option<Once> {
-    Some(Once { of: text(t), secret: Redacted::new(text(t)) })
+fn once(t: &str) -> Option<OneTimeSecret> {
+    Some(OneTimeSecret { of: text(t), secret: Redacted::new(text(t)) })
 }
 
-fn people(t: &str) -> People {
+fn people(t: &str) -> PeoplePage {
     let person = UserInfo {
         id: text(t),
         email: text(t),
@@ -76,7 +80,7 @@ fn people(t: &str) -> People {
         created_at: text(t),
         signs_in_with: SignsInWith::Sso,
     };
-    People {
+    PeoplePage {
         frame: frame(t),
         people: vec![
             person.clone(),
@@ -97,7 +101,7 @@ fn people(t: &str) -> People {
     }
 }
 
-fn invitations(t: &str) -> Invitations {
+fn invitations(t: &str) -> InvitationsPage {
     let received = ReceivedInvitation {
         id: text(t),
         account: text(t),
@@ -106,10 +110,10 @@ fn invitations(t: &str) -> Invitations {
         created_at: text(t),
         expires_at: text(t),
     };
-    Invitations { frame: frame(t), invitations: vec![received] }
+    InvitationsPage { frame: frame(t), invitations: vec![received] }
 }
 
-fn tokens(t: &str) -> Tokens {
+fn tokens(t: &str) -> TokensPage {
     let token = TokenInfo {
         id: text(t),
         name: text(t),
@@ -122,7 +126,7 @@ fn tokens(t: &str) -> Tokens {
     };
     let mut frame = frame(t);
     frame.me.permissions = vec![Permission::GitopsRead];
-    Tokens {
+    TokensPage {
         frame,
         tokens: vec![token.clone(), TokenInfo { revoked_at: some(t), ..token }],
         name: text(t),
@@ -133,14 +137,14 @@ fn tokens(t: &str) -> Tokens {
     }
 }
 
-fn account(t: &str, halted: Option<HaltInfo>) -> Settings {
+fn account(t: &str, halted: Option<HaltInfo>) -> SettingsPage {
     let account = AccountInfo { id: text(t), name: text(t), halted, created_at: text(t) };
     let mut frame = frame(t);
     frame.me.permissions = Vec::new();
-    Settings { frame, account, version: text(t) }
+    SettingsPage { frame, account, version: text(t) }
 }
 
-fn notifications(t: &str) -> Notifications {
+fn notifications(t: &str) -> NotificationsPage {
     let delivery = DeliveryInfo {
         id: text(t),
         alert: some(t),
@@ -148,7 +152,7 @@ fn notifications(t: &str) -> Notifications {
         event_seq: Some(1),
         event_kind: text(t),
         message: text(t),
-        state: text("failed"),
+        state: DeliveryState::Failed,
         attempts: 1,
         repeats: 2,
         next_at: some(t),
@@ -156,14 +160,14 @@ fn notifications(t: &str) -> Notifications {
         created_at: text(t),
         finished_at: some(t),
     };
-    let provider = |last| Provider { name: text(t), speaks: text(t), address: text(t), last };
+    let provider = |last| ProviderRow { name: text(t), speaks: text(t), address: text(t), last };
     let mut frame = frame(t);
     frame.me.permissions = Vec::new();
-    Notifications {
+    NotificationsPage {
         frame,
         providers: vec![provider(None), provider(Some(delivery.clone()))],
         alerts: 1,
-        deliveries: vec![DeliveryInfo { state: text("sent"), ..delivery.clone() }, delivery],
+        deliveries: vec![DeliveryInfo { state: DeliveryState::Sent, ..delivery.clone() }, delivery],
         provider: text(t),
         state: text(t),
         next: some(t),
@@ -173,7 +177,7 @@ fn notifications(t: &str) -> Notifications {
 pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let mut stopped = run(t);
     stopped.error.as_mut().expect("it failed").code = text("mass-destroy");
-    let one = |aside| Repository {
+    let one = |aside| RepositoryPage {
         frame: frame(t),
         repository: repository(t),
         runs: vec![stopped.clone(), run(t)],
@@ -195,7 +199,7 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let mut at_field = form(None);
     at_field.error.as_mut().expect("there is one").message = format!("repo_url: {t}");
     let halted = HaltInfo { by: text(t), at: text(t), reason: text(t) };
-    let policy = Policy {
+    let policy = PolicyPage {
         frame: frame(t),
         text: format!("{t}\n{t}"),
         version: 1,
@@ -204,9 +208,9 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         error: Some(error(t)),
     };
     vec![
-        ("a repository", one(Aside::Nothing).html()),
-        ("a repository that was tested", one(Aside::Test(test(t))).html()),
-        ("a repository with its secret", one(Aside::Secret(hook_secret(t))).html()),
+        ("a repository", one(OneTimePanel::Nothing).html()),
+        ("a repository that was tested", one(OneTimePanel::Test(test(t))).html()),
+        ("a repository with its secret", one(OneTimePanel::Secret(hook_secret(t))).html()),
         ("register", form(None).html()),
         ("register with a wrong address", at_field.html()),
         ("change a repository", form(Some(repository(t))).html()),

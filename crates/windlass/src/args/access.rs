@@ -7,7 +7,8 @@ use windlass_api::permission::{Permission, Role};
 use windlass_core::time::Timestamp;
 
 use super::gitops::Paging;
-use super::keys::KeyPlace;
+use super::keys::KeyLocation;
+use super::word::word;
 
 #[derive(Args, Debug)]
 pub(crate) struct NoOptions {}
@@ -82,8 +83,8 @@ pub(crate) enum AuditCommand {
     ///
     /// Stop the server first. Entries up to the newest signed checkpoint within the limit go to the file, with the
     /// checkpoint and the public keys. Log and file are verified before anything is deleted. What stays in the database
-    /// continues the file: `windlass audit verify --archive FILE` verifies both. It is on the audit record. The same command
-    /// again finishes what was interrupted.
+    /// continues the file: `windlass audit verify --archive FILE` verifies both. It is on the audit record. The same
+    /// command again finishes what was interrupted.
     Archive(ArchiveOptions),
     /// Print the public key that signs checkpoints.
     Key,
@@ -145,7 +146,7 @@ pub(crate) struct ArchiveOptions {
     pub(crate) chain: ChainOptions,
 
     #[command(flatten)]
-    pub(crate) at: KeyPlace,
+    pub(crate) at: KeyLocation,
 }
 
 /// Reads a day, which begins at midnight UTC, or a moment.
@@ -178,7 +179,7 @@ pub(crate) enum TokenCommand {
         name: String,
 
         /// What it may do, for example `system.gitops.sync`. May be given more than once. Left out: read.
-        #[arg(long = "permission", value_name = "PERMISSION", value_parser = parse_permission)]
+        #[arg(long = "permission", value_name = "PERMISSION", value_parser = word::<Permission>())]
         permissions: Vec<Permission>,
 
         /// Give it what this takes, as far as you may it yourself; more with --permission.
@@ -260,7 +261,7 @@ pub(crate) enum UserCommand {
         name: String,
 
         /// What they may do: viewer, operator, approver or admin.
-        #[arg(long, default_value = "viewer", value_parser = parse_role)]
+        #[arg(long, default_value = "viewer", value_parser = word::<Role>())]
         role: Role,
     },
     /// List the people of the account.
@@ -271,7 +272,7 @@ pub(crate) enum UserCommand {
         email: String,
 
         /// What they may do: viewer, operator, approver or admin.
-        #[arg(value_parser = parse_role)]
+        #[arg(value_parser = word::<Role>())]
         role: Role,
     },
     /// Let someone in no longer.
@@ -313,14 +314,4 @@ pub(crate) enum AccountCommand {
         /// Its name: letters, digits, `.`, `_` and `-`.
         name: String,
     },
-}
-
-fn parse_permission(text: &str) -> Result<Permission, String> {
-    let known = || Permission::ALL.iter().map(|permission| permission.slug()).collect::<Vec<_>>().join(", ");
-    Permission::from_slug(text).ok_or_else(|| format!("there is {}", known()))
-}
-
-fn parse_role(text: &str) -> Result<Role, String> {
-    let known = || Role::ALL.iter().map(|role| role.slug()).collect::<Vec<_>>().join(", ");
-    Role::from_slug(text).ok_or_else(|| format!("there is {}", known()))
 }

@@ -105,7 +105,7 @@ pub(crate) enum ProposalCommand {
     /// proposed yet because of the cap. The approval falls as soon as a newer plan has other changes.
     Approve {
         #[command(flatten)]
-        which: Which,
+        which: ProposalSelection,
 
         /// The digest of the plan that was reviewed, as `windlass run show` tells it. If it is another by now, nothing is
         /// approved.
@@ -131,7 +131,7 @@ pub(crate) enum ProposalCommand {
     /// Reject proposals. The next sync proposes them again, unless --until-change.
     Reject {
         #[command(flatten)]
-        which: Which,
+        which: ProposalSelection,
 
         /// Why.
         #[arg(long, value_name = "TEXT")]
@@ -165,7 +165,7 @@ pub(crate) enum ProposalCommand {
 /// Which proposals are meant.
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Which {
+pub(crate) struct ProposalSelection {
     /// Their ids, or beginnings or ends that no others have.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,

@@ -23,7 +23,7 @@ pub(crate) enum KeyCommand {
     /// Print the key's fingerprint and whether the database is used with it.
     Show {
         #[command(flatten)]
-        at: KeyPlace,
+        at: KeyLocation,
     },
     /// Make a new key; the one before is accepted for a while longer.
     ///
@@ -36,7 +36,7 @@ pub(crate) enum KeyCommand {
         overlap: Duration,
 
         #[command(flatten)]
-        at: KeyPlace,
+        at: KeyLocation,
     },
     /// Give an installation whose key is lost a new one.
     ///
@@ -48,13 +48,13 @@ pub(crate) enum KeyCommand {
         yes: bool,
 
         #[command(flatten)]
-        at: KeyPlace,
+        at: KeyLocation,
     },
 }
 
 /// Which server's key.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct KeyPlace {
+pub(crate) struct KeyLocation {
     #[command(flatten)]
     pub(crate) data: DataOptions,
 

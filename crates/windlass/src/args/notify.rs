@@ -1,8 +1,10 @@
 //! `windlass notify`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use windlass_core::delivery::DeliveryState;
 
 use super::gitops::Paging;
+use super::word::word;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NotifyCommand {
@@ -18,8 +20,8 @@ pub(crate) enum NotifyCommand {
         provider: Option<String>,
 
         /// Only in this state.
-        #[arg(long, value_enum, value_name = "STATE")]
-        state: Option<DeliveryWord>,
+        #[arg(long, value_parser = word::<DeliveryState>(), value_name = "STATE")]
+        state: Option<DeliveryState>,
 
         #[command(flatten)]
         paging: Paging,
@@ -29,29 +31,4 @@ pub(crate) enum NotifyCommand {
         /// Its id, as `windlass notify log` shows it.
         id: String,
     },
-}
-
-/// What became of a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DeliveryWord {
-    /// It is to be sent, at once or again.
-    Pending,
-    /// It arrived.
-    Sent,
-    /// It was given up.
-    Failed,
-    /// There were too many; a digest tells of it.
-    Suppressed,
-}
-
-impl DeliveryWord {
-    /// The word in the API.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            DeliveryWord::Pending => "pending",
-            DeliveryWord::Sent => "sent",
-            DeliveryWord::Failed => "failed",
-            DeliveryWord::Suppressed => "suppressed",
-        }
-    }
 }

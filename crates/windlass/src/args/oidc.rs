@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use windlass_server::Grant;
+use windlass_server::GroupGrantSetting;
 
 /// Which provider, and what its groups give.
 #[derive(Args, Clone, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct OidcOptions {
     /// What members of a group may do: `GROUP=ROLE` or `GROUP=ROLE@ACCOUNT`, with viewer, operator, approver or admin.
     /// Can be given several times; in the variable one on each line. Without an account the first one is meant.
     #[arg(long, env = "WINDLASS_OIDC_GRANT", value_name = "GRANT", value_delimiter = '\n')]
-    pub(crate) oidc_grant: Vec<Grant>,
+    pub(crate) oidc_grant: Vec<GroupGrantSetting>,
 
     /// Trust only the authorities in this PEM file, instead of the system's.
     #[arg(long, env = "WINDLASS_OIDC_CA_FILE", value_name = "FILE")]

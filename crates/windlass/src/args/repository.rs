@@ -17,7 +17,7 @@ pub(crate) enum RepoCommand {
         url: String,
 
         #[command(flatten)]
-        settings: Box<RepoSettings>,
+        settings: Box<RepositorySettingsArgs>,
 
         /// Register it switched off: it is synced only when asked to.
         #[arg(long)]
@@ -45,7 +45,7 @@ pub(crate) enum RepoCommand {
         url: Option<String>,
 
         #[command(flatten)]
-        settings: Box<RepoSettings>,
+        settings: Box<RepositorySettingsArgs>,
     },
     /// Show what a reference or a commit would change, and propose nothing. Exits as `plan` does.
     Preview(PreviewOptions),
@@ -63,7 +63,7 @@ pub(crate) enum RepoCommand {
         url: Option<String>,
 
         #[command(flatten)]
-        settings: Box<RepoSettings>,
+        settings: Box<RepositorySettingsArgs>,
 
         /// Whether it is synced on its own.
         #[arg(long, action = ArgAction::Set, value_name = "true|false")]
@@ -151,8 +151,8 @@ pub(crate) enum CredentialCommand {
     Bindings,
     /// Let a credential be told to a host.
     ///
-    /// A credential that names its hosts itself, in a field `hosts` or `url`, needs no binding. One that does not is bound to
-    /// the first host that an admin uses it with, and after that only by this command.
+    /// A credential that names its hosts itself, in a field `hosts` or `url`, needs no binding. One that does not is bound
+    /// to the first host that an admin uses it with, and after that only by this command.
     Bind {
         /// Where the credential is kept, as repositories name it.
         path: String,
@@ -172,7 +172,7 @@ pub(crate) enum CredentialCommand {
 
 /// What can be configured of a repository.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct RepoSettings {
+pub(crate) struct RepositorySettingsArgs {
     /// The branch to follow. Default: main.
     #[arg(long)]
     pub(crate) branch: Option<String>,
@@ -203,13 +203,13 @@ pub(crate) struct RepoSettings {
     pub(crate) auto_apply: Option<bool>,
 
     #[command(flatten)]
-    pub(crate) forge: ForgeSettings,
+    pub(crate) forge: ForgeSettingsArgs,
 }
 
 /// What the forge of a repository is told.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Forge")]
-pub(crate) struct ForgeSettings {
+pub(crate) struct ForgeSettingsArgs {
     /// Tell the forge about commits and pull requests; `none` to tell it nothing any more. Known by itself for github.com
     /// and gitlab.com.
     #[arg(long, value_name = "KIND", value_parser = ["github", "gitea", "forgejo", "gitlab", "none"])]

@@ -94,7 +94,7 @@ pub(crate) enum Output {
 
 /// A command that asks a server.
 #[derive(Args, Debug)]
-pub(crate) struct At<T: Args> {
+pub(crate) struct ServerCommand<T: Args> {
     #[command(flatten)]
     pub(crate) options: T,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(crate) struct At<T: Args> {
 
 /// Commands about one noun that ask a server.
 #[derive(Args, Debug)]
-pub(crate) struct Group<T: Subcommand> {
+pub(crate) struct ServerCommandGroup<T: Subcommand> {
     #[command(subcommand)]
     pub(crate) command: T,
     #[command(flatten)]
@@ -117,71 +117,71 @@ pub(crate) enum RemoteCommand {
     /// The session is kept in $XDG_CONFIG_HOME/windlass/credentials.json, readable by you alone, one per server. The
     /// server you signed in to last is the one other commands ask. For scripts, make an API token with `windlass token
     /// create` and set WINDLASS_SERVER and WINDLASS_TOKEN instead.
-    Login(At<LoginOptions>),
+    Login(ServerCommand<LoginOptions>),
     /// End the session and forget it.
-    Logout(At<NoOptions>),
+    Logout(ServerCommand<NoOptions>),
     /// Tell who you are and what you may do.
-    Whoami(At<NoOptions>),
+    Whoami(ServerCommand<NoOptions>),
     /// Show the account at a glance, and what is waited for.
-    Status(At<NoOptions>),
+    Status(ServerCommand<NoOptions>),
     /// Register, test and change repositories.
-    Repo(Group<RepoCommand>),
+    Repo(ServerCommandGroup<RepoCommand>),
     /// See which credentials repositories can use. What is kept there is never shown.
-    Credential(Group<CredentialCommand>),
+    Credential(ServerCommandGroup<CredentialCommand>),
     /// Sync a repository now and show what it proposes.
-    Sync(At<SyncOptions>),
+    Sync(ServerCommand<SyncOptions>),
     /// Look at sync runs.
-    Run(Group<RunCommand>),
+    Run(ServerCommandGroup<RunCommand>),
     /// Review, approve, reject and edit proposals.
-    Proposal(Group<ProposalCommand>),
+    Proposal(ServerCommandGroup<ProposalCommand>),
     /// Apply what is approved, now.
     ///
     /// Approved proposals are applied by themselves; this does not wait for their turn and tells what came of each.
-    Apply(At<ApplyOptions>),
+    Apply(ServerCommand<ApplyOptions>),
     /// Show what was changed by hand, and decide what becomes of it.
     ///
     /// Exits with 2 when something drifted. Each drifted resource can be reverted (a proposal makes it what git says),
     /// adopted (the accepted state is written into git) or accepted (it is meant, until a date).
-    Drift(At<DriftOptions>),
+    Drift(ServerCommand<DriftOptions>),
     /// Write accepted state as fleet.yaml.
-    Export(At<ExportOptions>),
+    Export(ServerCommand<ExportOptions>),
     /// Test where notifications go, see what became of them, and send them again.
     ///
     /// Where they go and which events they tell are resources: notification_providers and alerts, in fleet.yaml or by
     /// `windlass set`.
-    Notify(Group<NotifyCommand>),
+    Notify(ServerCommandGroup<NotifyCommand>),
     /// Show what happened, or follow what happens.
-    Events(At<EventsOptions>),
+    Events(ServerCommand<EventsOptions>),
     /// List accepted resources of a kind, or show one.
-    Get(At<GetOptions>),
+    Get(ServerCommand<GetOptions>),
     /// Tell everything about one accepted resource.
-    Describe(At<DescribeOptions>),
+    Describe(ServerCommand<DescribeOptions>),
     /// Change an accepted resource by hand. It will show as drift.
-    Set(At<SetOptions>),
+    Set(ServerCommand<SetOptions>),
     /// End an accepted resource by hand. It will show as drift.
-    Delete(At<DeleteOptions>),
+    Delete(ServerCommand<DeleteOptions>),
     /// Show, check and replace the approval policy.
-    Policy(Group<PolicyCommand>),
+    Policy(ServerCommandGroup<PolicyCommand>),
     /// Read and verify the audit log.
-    Audit(Group<AuditCommand>),
+    Audit(ServerCommandGroup<AuditCommand>),
     /// Make and revoke API tokens.
-    Token(Group<TokenCommand>),
+    Token(ServerCommandGroup<TokenCommand>),
     /// Add people and say what they may do.
-    User(Group<UserCommand>),
+    User(ServerCommandGroup<UserCommand>),
     /// See, accept and decline invitations to accounts; see and take back those of the account.
-    Invitation(Group<InvitationCommand>),
+    Invitation(ServerCommandGroup<InvitationCommand>),
     /// List and make accounts.
-    Account(Group<AccountCommand>),
+    Account(ServerCommandGroup<AccountCommand>),
     /// Offer the server's tools to an MCP client, over standard input and output.
     ///
     /// For clients that start their servers themselves. Asks the server as you, or with WINDLASS_TOKEN: better a token of
     /// its own, made with `windlass token create NAME --for mcp`. Clients that speak HTTP need none of this: the server
     /// answers them at /mcp.
-    Mcp(At<NoOptions>),
+    Mcp(ServerCommand<NoOptions>),
     /// Pull the kill switch: nothing is applied until someone resumes.
-    Halt(At<HaltOptions>),
+    Halt(ServerCommand<HaltOptions>),
     /// Apply again after a halt.
-    Resume(At<NoOptions>),
+    Resume(ServerCommand<NoOptions>),
 }
 
 #[cfg(test)]

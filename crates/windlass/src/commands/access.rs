@@ -6,12 +6,12 @@ use windlass_api::types::{
 };
 
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::access::{AccountCommand, TokenCommand};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn token(command: &TokenCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         TokenCommand::Create { name, permissions, purpose, days } => {
             let mut permissions = permissions.clone();
@@ -32,30 +32,30 @@ pub(super) fn token(command: &TokenCommand, remote: &Remote) -> Result<Exit, Com
         TokenCommand::Revoke { which } => {
             let id = token_id(which, remote)?;
             remote.text(remote.call(Operation::TokenRevoke, &[&id]))?;
-            remote.say(&format!("revoked {which}"))?;
+            remote.print_message(&format!("revoked {which}"))?;
         }
     }
     Ok(Exit::Fine)
 }
 
 /// The id of a token that is named by its name or a part of its id.
-fn token_id(word: &str, remote: &Remote) -> Result<String, CommandError> {
+fn token_id(word: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     let list: TokenList = remote.get(remote.call(Operation::TokenList, &[]))?;
     let valid = || list.tokens.iter().filter(|token| token.revoked_at.is_none());
     let named: Vec<&str> =
         valid().filter(|token| token.name == word).map(|token| token.id.as_str()).collect();
     match named.as_slice() {
         [one] => Ok((*one).to_owned()),
-        [] => find::one_of(word, "token", valid().map(|token| token.id.as_str()))?
-            .ok_or_else(|| find::unknown("token", word, "`windlass token list` shows them")),
+        [] => find::resolve_id(word, "token", valid().map(|token| token.id.as_str()))?
+            .ok_or_else(|| find::not_found("token", word, "`windlass token list` shows them")),
         many => {
             let message = format!("{} tokens are called `{word}`", many.len());
-            Err(CommandError::told(message, format!("name it by its id: {}", many.join(", "))))
+            Err(CommandError::failed(message, format!("name it by its id: {}", many.join(", "))))
         }
     }
 }
 
-pub(super) fn account(command: &AccountCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn account(command: &AccountCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         AccountCommand::List => {
             let answer = remote.ask(remote.call(Operation::AccountList, &[]))?;

@@ -5,30 +5,33 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ProposalEnvelope, ProposalInfo};
+use windlass_core::proposal::Status;
 
 use super::chosen::chosen;
-use super::remote::Remote;
-use super::sync;
-use crate::args::gitops::{ApplyOptions, Which};
+use super::remote::ServerConnection;
+use crate::args::gitops::{ApplyOptions, ProposalSelection};
 use crate::exit::{CommandError, Exit};
 use crate::view;
-use crate::view::progress::Progress;
+use crate::view::progress::WaitIndicator;
 use crate::view::proposal::ApplyOutcome;
 
 /// Seconds the server may take before it answers that it is still at it.
-const HOLD: &str = "20";
+const SERVER_WAIT_SECONDS: &str = "20";
 
 /// Between two looks at something that waits.
-const PAUSE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(super) fn run(options: &ApplyOptions, remote: &Remote) -> Result<Exit, CommandError> {
-    let which = Which { ids: options.ids.clone(), run: options.run.clone(), all: options.ids.is_empty() };
+pub(super) fn run(options: &ApplyOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
+    let which =
+        ProposalSelection { ids: options.ids.clone(), run: options.run.clone(), all: options.ids.is_empty() };
     let proposals = chosen(&which, "approved", remote)?;
     if proposals.is_empty() && remote.is_for_people() {
-        remote.say("nothing is approved and not yet applied; `windlass status` tells what is waited for")?;
+        remote.print_message(
+            "nothing is approved and not yet applied; `windlass status` tells what is waited for",
+        )?;
         return Ok(Exit::Fine);
     }
-    let mut progress = Progress::start();
+    let mut progress = WaitIndicator::start();
     let mut outcomes = Vec::new();
     for (number, proposal) in proposals.iter().enumerate() {
         let place = format!("{} of {}", number + 1, proposals.len());
@@ -42,8 +45,8 @@ pub(super) fn run(options: &ApplyOptions, remote: &Remote) -> Result<Exit, Comma
     show(&outcomes, remote)
 }
 
-fn apply(proposal: &ProposalInfo, remote: &Remote) -> Result<ApplyOutcome, CommandError> {
-    let call = remote.call(Operation::ProposalApply, &[&proposal.id]).query("wait", HOLD);
+fn apply(proposal: &ProposalInfo, remote: &ServerConnection) -> Result<ApplyOutcome, CommandError> {
+    let call = remote.call(Operation::ProposalApply, &[&proposal.id]).query("wait", SERVER_WAIT_SECONDS);
     match remote.get::<ProposalEnvelope>(call) {
         Ok(envelope) => Ok(ApplyOutcome { proposal: envelope.proposal, refused: None }),
         // One that cannot be applied does not keep the others from it.
@@ -54,17 +57,21 @@ fn apply(proposal: &ProposalInfo, remote: &Remote) -> Result<ApplyOutcome, Comma
     }
 }
 
-fn wait(outcomes: &mut [ApplyOutcome], progress: &mut Progress, remote: &Remote) -> Result<(), CommandError> {
+fn wait(
+    outcomes: &mut [ApplyOutcome],
+    progress: &mut WaitIndicator,
+    remote: &ServerConnection,
+) -> Result<(), CommandError> {
     loop {
         let waits: Vec<String> = outcomes
             .iter()
-            .filter(|outcome| sync::is_open(&outcome.proposal.status))
+            .filter(|outcome| outcome.proposal.status.is_open())
             .map(|outcome| view::proposal::waits_for(&outcome.proposal))
             .collect();
         let Some(first) = waits.first() else { return Ok(()) };
-        progress.tell(&format!("{} left; {first}", view::count(waits.len(), "change")))?;
-        remote.pause(PAUSE);
-        for outcome in outcomes.iter_mut().filter(|outcome| sync::is_open(&outcome.proposal.status)) {
+        progress.tell(&format!("{} left; {first}", view::pluralize(waits.len(), "change")))?;
+        remote.pause(POLL_INTERVAL);
+        for outcome in outcomes.iter_mut().filter(|outcome| outcome.proposal.status.is_open()) {
             let call = remote.call(Operation::ProposalShow, &[&outcome.proposal.id]);
             let envelope: ProposalEnvelope = remote.get(call)?;
             *outcome = ApplyOutcome { proposal: envelope.proposal, refused: None };
@@ -72,7 +79,7 @@ fn wait(outcomes: &mut [ApplyOutcome], progress: &mut Progress, remote: &Remote)
     }
 }
 
-fn show(outcomes: &[ApplyOutcome], remote: &Remote) -> Result<Exit, CommandError> {
+fn show(outcomes: &[ApplyOutcome], remote: &ServerConnection) -> Result<Exit, CommandError> {
     match remote.is_for_people() {
         true => view::proposal::applied(outcomes)?,
         false => {
@@ -83,6 +90,6 @@ fn show(outcomes: &[ApplyOutcome], remote: &Remote) -> Result<Exit, CommandError
         }
     }
     let is_applied =
-        |outcome: &ApplyOutcome| matches!(outcome.proposal.status.as_str(), "applied" | "applied_manually");
+        |outcome: &ApplyOutcome| matches!(outcome.proposal.status, Status::Applied | Status::AppliedManually);
     Ok(if outcomes.iter().all(is_applied) { Exit::Fine } else { Exit::Problems })
 }

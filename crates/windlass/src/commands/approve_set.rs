@@ -3,31 +3,31 @@
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ApproveSetBody, ApprovedSet, ChangeSetInfo, RunEnvelope, RunInfo};
 
-use super::confirm::{Asked, Consent, confirm};
+use super::confirm::{ConfirmAnswer, Preconfirmed, confirm};
 use super::decide::approve_open;
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
 /// Which set was reviewed; the whole plan as it is shown if neither is given.
-pub(super) struct Wanted<'w> {
+pub(super) struct SetSelection<'w> {
     pub(super) plan: Option<&'w str>,
     pub(super) group: Option<&'w str>,
 }
 
 /// What was said on the command line.
-pub(super) struct Answer {
+pub(super) struct ApprovalOptions {
     pub(super) reason: Option<String>,
-    pub(super) asked: Asked,
+    pub(super) asked: Preconfirmed,
     pub(super) include_destroys: bool,
 }
 
 pub(super) fn run(
     run: &str,
-    wanted: &Wanted<'_>,
-    answer: &Answer,
-    remote: &Remote,
+    wanted: &SetSelection<'_>,
+    answer: &ApprovalOptions,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     let id = find::run(run, remote)?;
     let shown: RunEnvelope = remote.get(remote.call(Operation::RunShow, &[&id]))?;
@@ -41,14 +41,15 @@ pub(super) fn run(
     if remote.is_for_people() {
         view::plan_set::reviewed(set, &run.sets)?;
     }
-    let question = format!("Approve {}, also those that are not proposed yet?", view::plan_set::told(set));
-    if confirm(&question, answer.asked)? == Consent::Refused {
+    let question =
+        format!("Approve {}, also those that are not proposed yet?", view::plan_set::set_summary(set));
+    if confirm(&question, answer.asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     let body = ApproveSetBody {
         digest: set.digest.clone(),
         // Who was asked was told how many there are.
-        include_destroys: answer.include_destroys || answer.asked == Asked::NotYet,
+        include_destroys: answer.include_destroys || answer.asked == Preconfirmed::NotYet,
         reason: answer.reason.clone(),
     };
     let told = remote.ask(remote.call(Operation::RunApprove, &[&id]).body(&body))?;
@@ -56,7 +57,7 @@ pub(super) fn run(
     Ok(if approved.not_counted.is_empty() { Exit::Fine } else { Exit::Problems })
 }
 
-fn find_set<'r>(run: &'r RunInfo, wanted: &Wanted<'_>) -> Result<&'r ChangeSetInfo, CommandError> {
+fn find_set<'r>(run: &'r RunInfo, wanted: &SetSelection<'_>) -> Result<&'r ChangeSetInfo, CommandError> {
     let other = |what: &str, now: &str| {
         let message = format!("the run has no such {what}");
         CommandError::usage(message, format!("`windlass run show {}` tells what there is{now}", run.id))

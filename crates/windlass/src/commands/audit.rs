@@ -7,7 +7,7 @@ use windlass_api::types::{
 
 use super::audit_archive::{self, ArchiveSeries};
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::access::{AuditCommand, ChainOptions, VerifyOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -15,7 +15,7 @@ use crate::view;
 /// `open` signs in to the server, for those commands that ask one.
 pub(super) fn run(
     command: &AuditCommand,
-    open: impl FnOnce() -> Result<Remote, CommandError>,
+    open: impl FnOnce() -> Result<ServerConnection, CommandError>,
 ) -> Result<Exit, CommandError> {
     match command {
         AuditCommand::Archive(options) => return audit_archive::archive(options),
@@ -52,12 +52,12 @@ pub(super) fn run(
     Ok(Exit::Fine)
 }
 
-fn checkpoints<'r>(chain: ChainOptions, remote: &'r Remote) -> windlass_api::client::Call<'r> {
+fn checkpoints<'r>(chain: ChainOptions, remote: &'r ServerConnection) -> windlass_api::client::ApiCall<'r> {
     remote.call(Operation::CheckpointList, &[]).query_if("chain", chain.word().as_ref())
 }
 
 /// The server checks the chain. Archives are verified here, and with a public key the signatures, too.
-fn verify(options: &VerifyOptions, remote: &Remote) -> Result<Exit, CommandError> {
+fn verify(options: &VerifyOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let archives = ArchiveSeries::read(&options.archive, options.expect.as_deref())?;
     // The log continues the archives if it holds their last entry, or begins with it.
     let continued = archives.end().map(|end| end.hash.as_str());
@@ -85,7 +85,7 @@ fn verify(options: &VerifyOptions, remote: &Remote) -> Result<Exit, CommandError
 fn verify_signatures(
     options: &VerifyOptions,
     archives: &ArchiveSeries,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     if options.public_key.is_none() && archives.is_empty() {
         return Ok(Exit::Fine);
@@ -97,28 +97,31 @@ fn verify_signatures(
     }
     if signed.is_empty() {
         let help = "`windlass audit checkpoint` makes the first";
-        return Err(CommandError::told("the log has no signed checkpoint", help));
+        return Err(CommandError::failed("the log has no signed checkpoint", help));
     }
     let public_key = options.public_key.as_deref().unwrap_or(&keys.public_key).trim();
     if let Some(fault) = windlass_server::first_fault(public_key, &archives.keys_and(keys.keys), &signed) {
         let message = format!("entry {}: {}", fault.seq, fault.reason);
         let help = "see the runbook: someone may have tampered with the database or an archive";
-        return Err(CommandError::told(message, help));
+        return Err(CommandError::failed(message, help));
     }
     if let Some(end) = archives.end() {
-        remote.say(&format!(
+        remote.print_message(&format!(
             "entries 1 to {} are archived as they were written, and the log continues them",
             end.seq
         ))?;
     }
     if options.public_key.is_some() {
-        let checkpoints = view::count(signed.len(), "checkpoint");
-        remote.say(&format!("{checkpoints} are signed by this key or one it vouches for"))?;
+        let checkpoints = view::pluralize(signed.len(), "checkpoint");
+        remote.print_message(&format!("{checkpoints} are signed by this key or one it vouches for"))?;
     }
     Ok(Exit::Fine)
 }
 
-fn all_checkpoints(chain: ChainOptions, remote: &Remote) -> Result<Vec<CheckpointInfo>, CommandError> {
+fn all_checkpoints(
+    chain: ChainOptions,
+    remote: &ServerConnection,
+) -> Result<Vec<CheckpointInfo>, CommandError> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let call = checkpoints(chain, remote).query_if("limit", Some(&"500"));

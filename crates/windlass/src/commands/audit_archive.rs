@@ -17,7 +17,7 @@ use crate::exit::{CommandError, Exit};
 use crate::view;
 
 fn archive_error(error: &ArchiveError) -> CommandError {
-    CommandError::told(error.to_string(), error.help())
+    CommandError::failed(error.to_string(), error.help())
 }
 
 /// Moves the first entries of a log to a file.
@@ -83,7 +83,7 @@ impl ArchiveSeries {
                     end.seq,
                     header.after.seq + 1
                 );
-                return Err(CommandError::told(message, "give all archives of the same log, each once"));
+                return Err(CommandError::failed(message, "give all archives of the same log, each once"));
             }
             end = header.up_to.clone();
         }

@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ProposalEnvelope, ProposalInfo, ProposalList, RunEnvelope};
 
-use super::find::{self, Amount};
-use super::remote::Remote;
-use crate::args::gitops::Which;
+use super::find::{self, PageLimit};
+use super::remote::ServerConnection;
+use crate::args::gitops::ProposalSelection;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
 /// The proposals that are meant, in the order in which they would be applied.
 pub(super) fn chosen(
-    which: &Which,
+    which: &ProposalSelection,
     status: &str,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<Vec<ProposalInfo>, CommandError> {
     if !which.ids.is_empty() {
         return find::proposals(&which.ids, remote);
     }
     let call = || remote.call(Operation::ProposalList, &[]).query("status", status);
-    let mut list: ProposalList = remote.read(&find::pages(remote, "proposals", Amount::All, call)?)?;
+    let mut list: ProposalList = remote.read(&find::pages(remote, "proposals", PageLimit::All, call)?)?;
     if let Some(run) = &which.run {
         // A run's proposals may have been opened by an earlier one, so the run itself is asked which they are.
         let id = find::run(run, remote)?;
@@ -35,7 +35,7 @@ pub(super) fn chosen(
 }
 
 /// Prints an answer that is one proposal.
-pub(super) fn show(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn show(answer: &serde_json::Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
     remote
         .show::<ProposalEnvelope>(answer, |shown, terminal| view::proposal::one(&shown.proposal, terminal))?;
     Ok(Exit::Fine)

@@ -9,51 +9,51 @@ use crate::view;
 
 /// What someone said to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Consent {
+pub(super) enum ConfirmAnswer {
     Given,
     Refused,
 }
 
 /// Whether the command line already said yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum Preconfirmed {
     AlreadyYes,
     NotYet,
 }
 
-impl From<bool> for Asked {
-    fn from(yes: bool) -> Asked {
-        if yes { Asked::AlreadyYes } else { Asked::NotYet }
+impl From<bool> for Preconfirmed {
+    fn from(yes: bool) -> Preconfirmed {
+        if yes { Preconfirmed::AlreadyYes } else { Preconfirmed::NotYet }
     }
 }
 
 /// Asks a question whose answer is no unless someone says yes.
-pub(super) fn confirm(question: &str, asked: Asked) -> Result<Consent, CommandError> {
-    if asked == Asked::AlreadyYes {
-        return Ok(Consent::Given);
+pub(super) fn confirm(question: &str, asked: Preconfirmed) -> Result<ConfirmAnswer, CommandError> {
+    if asked == Preconfirmed::AlreadyYes {
+        return Ok(ConfirmAnswer::Given);
     }
-    if !is_someone_there() {
+    if !is_interactive() {
         return Err(CommandError::usage("this needs a yes, and there is no terminal to ask", "add --yes"));
     }
     let answer = line(&format!("{question} [y/N] "))?;
     Ok(match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Consent::Given,
+        "y" | "yes" => ConfirmAnswer::Given,
         _ => {
             view::note("nothing was done")?;
-            Consent::Refused
+            ConfirmAnswer::Refused
         }
     })
 }
 
 /// Whether questions can be asked.
-pub(super) fn is_someone_there() -> bool {
+pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks for a line.
 pub(super) fn line(question: &str) -> Result<String, CommandError> {
     let mut err = io::stderr();
-    write!(err, "{}", view::clean(question))?;
+    write!(err, "{}", view::sanitize_for_terminal(question))?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
@@ -63,7 +63,7 @@ pub(super) fn line(question: &str) -> Result<String, CommandError> {
 /// Asks for a secret, which is not shown while it is typed.
 pub(super) fn secret(question: &str) -> Result<Redacted<String>, CommandError> {
     rpassword::prompt_password(question).map(Redacted::new).map_err(|error| {
-        let message = format!("could not ask for the password: {error}");
-        CommandError::usage(message, "without a terminal, use --password-stdin or WINDLASS_TOKEN")
+        let help = "without a terminal, use --password-stdin or WINDLASS_TOKEN";
+        CommandError::usage("could not ask for the password", help).because(error)
     })
 }

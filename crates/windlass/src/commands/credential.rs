@@ -3,12 +3,12 @@
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{CredentialBindingBody, CredentialBindingList, CredentialList};
 
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::repository::CredentialCommand;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &CredentialCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &CredentialCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let call = match command {
         CredentialCommand::List => {
             let answer = remote.ask(remote.call(Operation::CredentialList, &[]))?;

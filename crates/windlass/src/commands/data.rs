@@ -16,18 +16,19 @@ use crate::exit::CommandError;
 pub(super) fn address_of(data: &DataOptions) -> Result<Address, CommandError> {
     match &data.database {
         Some(text) => Address::parse(text).map_err(|error| {
-            CommandError::told(error.to_string(), "write postgres://user@host/name, or the path of a file")
+            CommandError::failed(error.to_string(), "write postgres://user@host/name, or the path of a file")
+                .because(error)
         }),
         None => Ok(Address::Sqlite(data.data_dir.join("windlass.db"))),
     }
 }
 
-pub(super) fn store_error(error: &StoreError) -> CommandError {
-    let help = match error {
+pub(super) fn store_error(error: StoreError) -> CommandError {
+    let help = match &error {
         StoreError::Migrate(error) => error.help(),
         _ => "check --data-dir and --database",
     };
-    CommandError::told(error.to_string(), help)
+    CommandError::failed(error.to_string(), help).because(error)
 }
 
 /// Refuses to go on without a database: looking after one never makes one.
@@ -35,7 +36,7 @@ pub(super) fn require_existing(address: &Address) -> Result<(), CommandError> {
     match address {
         Address::Sqlite(path) if !path.exists() => {
             let message = format!("there is no database at {}", path.display());
-            Err(CommandError::told(message, "check --data-dir and --database"))
+            Err(CommandError::failed(message, "check --data-dir and --database"))
         }
         _ => Ok(()),
     }
@@ -44,7 +45,7 @@ pub(super) fn require_existing(address: &Address) -> Result<(), CommandError> {
 /// An existing database.
 pub(super) async fn open_existing(address: &Address) -> Result<Store, CommandError> {
     require_existing(address)?;
-    Store::open(address).await.map_err(|error| store_error(&error))
+    Store::open(address).await.map_err(store_error)
 }
 
 /// Keeps servers away from an embedded database for as long as the files are held. Refuses while a server uses it. Servers
@@ -59,10 +60,10 @@ pub(super) fn lock_embedded(data: &DataOptions, address: &Address) -> Result<Vec
     for directory in directories {
         let lock = windlass_server::open_lock(&directory).map_err(|error| {
             let message = format!("cannot lock {}: {error}", directory.display());
-            CommandError::told(message, "run it as the server's user")
+            CommandError::failed(message, "run it as the server's user")
         })?;
         if lock.try_lock().is_err() {
-            return Err(CommandError::told("a server uses this data", "stop it first"));
+            return Err(CommandError::failed("a server uses this data", "stop it first"));
         }
         locks.push(lock);
     }
@@ -83,6 +84,6 @@ pub(super) fn source_of(options: &KeyOptions) -> Result<KeySource, CommandError>
     }
 }
 
-pub(super) fn key_error(error: &KeyError) -> CommandError {
-    CommandError::told(error.to_string(), error.help())
+pub(super) fn key_error(error: KeyError) -> CommandError {
+    CommandError::failed(error.to_string(), error.help()).because(error)
 }

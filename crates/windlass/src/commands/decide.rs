@@ -8,9 +8,9 @@ use windlass_api::types::{
 };
 
 use super::chosen::chosen;
-use super::confirm::{Asked, Consent, confirm};
-use super::remote::Remote;
-use crate::args::gitops::Which;
+use super::confirm::{ConfirmAnswer, Preconfirmed, confirm};
+use super::remote::ServerConnection;
+use crate::args::gitops::ProposalSelection;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
@@ -36,10 +36,10 @@ impl Decision {
 pub(super) fn approve_open(
     run: &str,
     reason: Option<String>,
-    asked: Asked,
-    remote: &Remote,
+    asked: Preconfirmed,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
-    let which = Which { ids: Vec::new(), run: Some(run.to_owned()), all: false };
+    let which = ProposalSelection { ids: Vec::new(), run: Some(run.to_owned()), all: false };
     let proposals = chosen(&which, "pending_approval", remote)?;
     decide(&proposals, &Decision::Approve { reason }, asked, remote)
 }
@@ -47,18 +47,18 @@ pub(super) fn approve_open(
 pub(super) fn decide(
     proposals: &[ProposalInfo],
     decision: &Decision,
-    asked: Asked,
-    remote: &Remote,
+    asked: Preconfirmed,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     if proposals.is_empty() {
-        remote.say("nothing waits for a decision")?;
+        remote.print_message("nothing waits for a decision")?;
         return Ok(Exit::Fine);
     }
     if remote.is_for_people() {
         view::proposal::reviewed(proposals, &remote.terminal)?;
     }
-    let question = format!("{} {}?", decision.verb(), view::count(proposals.len(), "change"));
-    if confirm(&question, asked)? == Consent::Refused {
+    let question = format!("{} {}?", decision.verb(), view::pluralize(proposals.len(), "change"));
+    if confirm(&question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     match proposals {
@@ -67,7 +67,11 @@ pub(super) fn decide(
     }
 }
 
-fn decide_one(proposal: &ProposalInfo, decision: &Decision, remote: &Remote) -> Result<Exit, CommandError> {
+fn decide_one(
+    proposal: &ProposalInfo,
+    decision: &Decision,
+    remote: &ServerConnection,
+) -> Result<Exit, CommandError> {
     let call = match decision {
         Decision::Approve { reason } => {
             // The digest of what was shown: if it is something else by now, the server refuses.
@@ -87,7 +91,7 @@ fn decide_one(proposal: &ProposalInfo, decision: &Decision, remote: &Remote) -> 
 fn decide_all(
     proposals: &[ProposalInfo],
     decision: &Decision,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     let mut all = BatchResult { done: 0, refused: 0, results: Vec::new() };
     for part in proposals.chunks(IN_ONE_REQUEST) {

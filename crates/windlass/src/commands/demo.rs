@@ -11,11 +11,11 @@ use windlass_api::types::{
 };
 use windlass_core::address_guard::AllowedAddress;
 use windlass_core::redacted::Redacted;
-use windlass_server::{Config, Running};
+use windlass_server::{Config, RunningServer};
 
 use super::serve::{runtime, start_error, start_log, until_stopped};
 use crate::args::operate::DemoOptions;
-use crate::exit::{CommandError, Exit};
+use crate::exit::{Cause, CommandError, Exit};
 use crate::view;
 
 /// The tutorial's fleet.
@@ -29,23 +29,23 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
     let temporary = tempfile::Builder::new()
         .prefix("windlass-demo-")
         .tempdir()
-        .map_err(|error| CommandError::told(format!("cannot make a directory: {error}"), "set TMPDIR"))?;
+        .map_err(|error| CommandError::failed("cannot make a directory", "set TMPDIR").because(error))?;
     let root = options.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     std::fs::create_dir_all(&root).map_err(|error| {
-        CommandError::told(format!("cannot use {}: {error}", root.display()), "choose another --dir")
+        CommandError::failed(format!("cannot use {}", root.display()), "choose another --dir").because(error)
     })?;
     let root = root.canonicalize().unwrap_or(root);
     let fleet = make_repository(&root.join("fleet-config"))?;
     let ended = runtime()?.block_on(async {
         let mut config = Config::in_directory(root.join("data"));
         config.listen = options.listen;
-        config.control.insecure_git = windlass_server::Insecure::Allowed;
+        config.control.insecure_git = windlass_server::InsecureUrls::Allowed;
         // Whoever tries it out may have a git server on the same machine.
         config.control.allowed_addresses = AllowedAddress::loopback().to_vec();
         config.first_account = ACCOUNT.to_owned();
         config.first_admin = EMAIL.to_owned();
-        let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
-        set_the_stage(&running, &fleet).await?;
+        let running = windlass_server::start(config).await.map_err(start_error)?;
+        prepare_demo(&running, &fleet).await?;
         until_stopped(running).await
     });
     drop(temporary);
@@ -54,15 +54,15 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
 
 /// A git repository with the tutorial's fleet in it.
 fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
-    let told =
-        |what: &str, why: String| CommandError::told(format!("{what}: {why}"), "the demonstration needs git");
+    fn told(what: &str, why: impl Into<Cause>) -> CommandError {
+        CommandError::failed(what, "the demonstration needs git").because(why)
+    }
     if directory.join("fleet.yaml").exists() {
         return Ok(directory.to_path_buf());
     }
-    std::fs::create_dir_all(directory)
-        .map_err(|error| told("cannot make a repository", error.to_string()))?;
+    std::fs::create_dir_all(directory).map_err(|error| told("cannot make a repository", error))?;
     std::fs::write(directory.join("fleet.yaml"), FLEET)
-        .map_err(|error| told("cannot write fleet.yaml", error.to_string()))?;
+        .map_err(|error| told("cannot write fleet.yaml", error))?;
     let git = |arguments: &[&str]| {
         let output = Command::new("git")
             .args(["-c", "user.name=Ada", "-c", "user.email=ada@acme.test", "-c", "commit.gpgsign=false"])
@@ -70,7 +70,7 @@ fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
             .args(arguments)
             .current_dir(directory)
             .output()
-            .map_err(|error| told("cannot run git", error.to_string()))?;
+            .map_err(|error| told("cannot run git", error))?;
         match output.status.success() {
             true => Ok(()),
             false => Err(told("git failed", String::from_utf8_lossy(&output.stderr).trim().to_owned())),
@@ -83,10 +83,10 @@ fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
 }
 
 /// Signs in, registers the repository, syncs it and says what to try.
-async fn set_the_stage(running: &Running, fleet: &Path) -> Result<(), CommandError> {
+async fn prepare_demo(running: &RunningServer, fleet: &Path) -> Result<(), CommandError> {
     let server = running.origin();
     let failed = |error: ClientError| {
-        CommandError::told(format!("the demonstration failed: {error}"), "see the log above")
+        CommandError::failed("the demonstration failed", "see the log above").because(error)
     };
     let Some(login) = running.first_login() else {
         view::line(&format!("Windlass listens on {server} with the data of an earlier demonstration"))?;
@@ -110,7 +110,7 @@ async fn set_the_stage(running: &Running, fleet: &Path) -> Result<(), CommandErr
         .send()
         .await
         .map_err(failed)?;
-    tell(&server, &session.token, &password, fleet, &run)?;
+    print_next_steps(&server, &session.token, &password, fleet, &run)?;
     Ok(())
 }
 
@@ -131,7 +131,13 @@ async fn sign_in(server: &str, once: &Redacted<String>) -> Result<(Session, Stri
     Ok((session, password))
 }
 
-fn tell(server: &str, token: &str, password: &str, fleet: &Path, run: &RunEnvelope) -> std::io::Result<()> {
+fn print_next_steps(
+    server: &str,
+    token: &str,
+    password: &str,
+    fleet: &Path,
+    run: &RunEnvelope,
+) -> std::io::Result<()> {
     let run = &run.sync_run;
     let binary = std::env::args().next().unwrap_or_else(|| "windlass".to_owned());
     let lines = [

@@ -1,12 +1,12 @@
 //! `windlass describe`: everything about one resource, from several answers.
 
 use serde_json::{Value, json};
-use windlass_api::client::Call;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::client::ApiCall;
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::types::{AuditList, EventList, ProposalList};
 
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::resource::DescribeOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
@@ -14,11 +14,11 @@ use crate::view;
 /// As much history as fits a screen.
 const HISTORY: &str = "10";
 
-pub(super) fn run(options: &DescribeOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(options: &DescribeOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let noun = find::noun(&options.kind)?;
     let (kind, name) = (noun.kind().slug(), options.name.as_str());
     let target = format!("{kind}/{name}");
-    let answer = remote.ask(remote.call(Operation::Resource(noun, Verb::Show), &[name]))?;
+    let answer = remote.ask(remote.call(Operation::Resource(noun, ResourceVerb::Show), &[name]))?;
     let proposals = remote.call(Operation::ProposalList, &[]).query("status", "open");
     let proposals = if_allowed(proposals.query("kind", kind).query("name", name), remote)?;
     let events = remote.call(Operation::EventList, &[]).query("resource", &target).query("limit", HISTORY);
@@ -35,7 +35,7 @@ pub(super) fn run(options: &DescribeOptions, remote: &Remote) -> Result<Exit, Co
         }))?;
         return Ok(Exit::Fine);
     }
-    let described = view::resource::Described {
+    let described = view::resource::ResourceDescription {
         resource: find::unwrapped(&answer, noun.singular(), remote)?,
         proposals: read_if(proposals, remote, |list: ProposalList| list.proposals)?,
         events: read_if(events, remote, |list: EventList| list.fleet_events)?,
@@ -46,7 +46,7 @@ pub(super) fn run(options: &DescribeOptions, remote: &Remote) -> Result<Exit, Co
 }
 
 /// An answer, or none if one may see resources but not this.
-fn if_allowed(call: Call<'_>, remote: &Remote) -> Result<Option<Value>, CommandError> {
+fn if_allowed(call: ApiCall<'_>, remote: &ServerConnection) -> Result<Option<Value>, CommandError> {
     match remote.ask(call) {
         Err(CommandError::Refused(_)) => Ok(None),
         answer => answer.map(Some),
@@ -55,7 +55,7 @@ fn if_allowed(call: Call<'_>, remote: &Remote) -> Result<Option<Value>, CommandE
 
 fn read_if<L: serde::de::DeserializeOwned, T>(
     answer: Option<Value>,
-    remote: &Remote,
+    remote: &ServerConnection,
     items: impl FnOnce(L) -> Vec<T>,
 ) -> Result<Vec<T>, CommandError> {
     answer.map_or(Ok(Vec::new()), |answer| remote.read(&answer).map(items))

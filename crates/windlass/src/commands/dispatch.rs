@@ -1,6 +1,6 @@
 //! Which command asks a server for what.
 
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use super::{
     access, apply, audit, credential, describe, drift, events, export, get, invitation, login, mcp, notify,
     policy, proposal, repo, run, set, status, sync, user,
@@ -15,7 +15,7 @@ pub(crate) fn run(
     root: RootServerOptions,
     terminal: &Terminal,
 ) -> Result<Exit, CommandError> {
-    let open = |server: ServerOptions| Remote::open(server.or(root.clone()), *terminal);
+    let open = |server: ServerOptions| ServerConnection::open(server.or(root.clone()), *terminal);
     match command {
         RemoteCommand::Login(at) => login::login(&at.options, at.server.or(root), *terminal),
         RemoteCommand::Logout(at) => login::logout(at.server.or(root), *terminal),

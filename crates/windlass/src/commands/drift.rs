@@ -10,13 +10,13 @@ use windlass_api::types::{
 use windlass_core::time::Timestamp;
 
 use super::find;
-use super::input::{Existing, write_text};
-use super::remote::Remote;
+use super::input::{OverwritePolicy, write_text};
+use super::remote::ServerConnection;
 use crate::args::gitops::{DriftCommand, DriftOptions, DriftedResource};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(options: &DriftOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(options: &DriftOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match &options.command {
         None => report(options.repo.as_deref(), remote),
         Some(DriftCommand::Revert { target }) => revert(target, remote),
@@ -48,7 +48,7 @@ fn drift_target(kind: &str, name: &str) -> Result<DriftTarget, CommandError> {
     Ok(DriftTarget { kind: find::noun(kind)?.kind().slug().to_owned(), name: name.to_owned() })
 }
 
-fn report(repo: Option<&str>, remote: &Remote) -> Result<Exit, CommandError> {
+fn report(repo: Option<&str>, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let of = |repo: &str| remote.ask(remote.call(Operation::DriftReport, &[repo]));
     let mut reports: Vec<(String, Value)> = Vec::new();
     match repo {
@@ -78,7 +78,7 @@ fn report(repo: Option<&str>, remote: &Remote) -> Result<Exit, CommandError> {
     Ok(if is_drifted { Exit::Changes } else { Exit::Fine })
 }
 
-fn revert(target: &DriftedResource, remote: &Remote) -> Result<Exit, CommandError> {
+fn revert(target: &DriftedResource, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let body = drift_target(&target.kind, &target.name)?;
     let answer = remote.ask(remote.call(Operation::DriftRevert, &[&target.repo]).body(&body))?;
     remote.show::<Reverted>(&answer, |reverted, _| view::drift::reverted(reverted))?;
@@ -89,12 +89,12 @@ fn adopt(
     repo: &str,
     body: &AdoptBody,
     patch_file: Option<&Path>,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     let answer = remote.ask(remote.call(Operation::DriftAdopt, &[repo]).body(body))?;
     let adopted: Adopted = remote.read(&answer)?;
     if let Some(file) = patch_file {
-        write_text(file, &adopted.patch, Existing::Replace)?;
+        write_text(file, &adopted.patch, OverwritePolicy::Replace)?;
     }
     remote.show::<Adopted>(&answer, |adopted, _| view::drift::adopted(adopted, patch_file))?;
     Ok(Exit::Fine)
@@ -104,7 +104,7 @@ fn accepted(
     answer: &Value,
     target: &DriftedResource,
     what: &str,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     remote
         .show::<DriftReport>(answer, |_, _| view::line(&format!("{} {} {what}", target.kind, target.name)))?;
@@ -123,7 +123,7 @@ fn moment(text: &str, now: Timestamp) -> Result<String, CommandError> {
             _ => return None,
         };
         let count: u64 = count.parse().ok()?;
-        Some(now.after(std::time::Duration::from_secs(count.checked_mul(seconds)?)))
+        Some(now.plus(std::time::Duration::from_secs(count.checked_mul(seconds)?)))
     };
     let end_of_day = || Timestamp::parse(&format!("{text}T23:59:59Z"));
     let found = Timestamp::parse(text).or_else(end_of_day).or_else(from_now);

@@ -11,57 +11,51 @@ use windlass_core::yaml;
 
 use super::chosen::show;
 use super::confirm;
-use super::input::{ReadYaml, read_text, read_yaml};
-use super::remote::Remote;
+use super::input::{YamlInput, read_text, read_yaml};
+use super::remote::ServerConnection;
 use crate::exit::{CommandError, Exit};
 
 /// Where the edit comes from.
-pub(super) enum Source<'s> {
+pub(super) enum EditSource<'s> {
     Editor,
     File(&'s Path),
     /// An earlier edit is taken back.
     Undo,
 }
 
-impl Source<'_> {
-    pub(super) fn of(file: Option<&Path>, undo: bool) -> Source<'_> {
-        match file {
-            _ if undo => Source::Undo,
-            Some(file) => Source::File(file),
-            None => Source::Editor,
-        }
-    }
-}
-
-pub(super) fn run(id: &str, source: &Source<'_>, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(
+    id: &str,
+    source: &EditSource<'_>,
+    remote: &ServerConnection,
+) -> Result<Exit, CommandError> {
     let envelope: ProposalEnvelope = remote.get(remote.call(Operation::ProposalShow, &[id]))?;
     let shown = envelope.proposal;
     match source {
-        Source::Undo => send(&shown, Value::Null, remote),
-        Source::File(file) => {
+        EditSource::Undo => send(&shown, Value::Null, remote),
+        EditSource::File(file) => {
             let text = read_text(file)?;
             match read_yaml(&file.to_string_lossy(), &text, &remote.terminal)? {
-                ReadYaml::Sound(payload) => send(&shown, payload, remote),
-                ReadYaml::Told => Ok(Exit::Problems),
+                YamlInput::Valid(payload) => send(&shown, payload, remote),
+                YamlInput::ProblemsReported => Ok(Exit::Problems),
             }
         }
-        Source::Editor => edit(&shown, remote),
+        EditSource::Editor => edit(&shown, remote),
     }
 }
 
-fn send(shown: &ProposalInfo, payload: Value, remote: &Remote) -> Result<Exit, CommandError> {
+fn send(shown: &ProposalInfo, payload: Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let call = remote.call(Operation::ProposalEdit, &[&shown.id]).body(&EditBody { payload });
     let answer = remote.ask(call.header("if-match", &shown.version.to_string()))?;
     show(&answer, remote)
 }
 
-fn edit(shown: &ProposalInfo, remote: &Remote) -> Result<Exit, CommandError> {
-    if !confirm::is_someone_there() {
+fn edit(shown: &ProposalInfo, remote: &ServerConnection) -> Result<Exit, CommandError> {
+    if !confirm::is_interactive() {
         return Err(CommandError::usage("there is no terminal for an editor", "add --file FILE"));
     }
     let before = shown.edited_payload.as_ref().unwrap_or(&shown.payload);
     let fail = |error: std::io::Error| {
-        CommandError::told(format!("could not keep a file to edit: {error}"), "add --file FILE instead")
+        CommandError::failed("could not keep a file to edit", "add --file FILE instead").because(error)
     };
     let mut file = tempfile::Builder::new().prefix("windlass-").suffix(".yaml").tempfile().map_err(fail)?;
     file.write_all(yaml::write(before.clone()).as_bytes()).map_err(fail)?;
@@ -69,12 +63,12 @@ fn edit(shown: &ProposalInfo, remote: &Remote) -> Result<Exit, CommandError> {
     // Editors put a new file in place of the old one: read by name, not by handle.
     let text = read_text(file.path())?;
     let outcome = match read_yaml("the edit", &text, &remote.terminal)? {
-        ReadYaml::Sound(after) if after == *before => {
-            remote.say("nothing was changed")?;
+        YamlInput::Valid(after) if after == *before => {
+            remote.print_message("nothing was changed")?;
             return Ok(Exit::Fine);
         }
-        ReadYaml::Sound(after) => send(shown, after, remote),
-        ReadYaml::Told => Ok(Exit::Problems),
+        YamlInput::Valid(after) => send(shown, after, remote),
+        YamlInput::ProblemsReported => Ok(Exit::Problems),
     };
     if !matches!(outcome, Ok(Exit::Fine)) {
         // What someone typed must not be lost because it has a mistake.
@@ -92,10 +86,12 @@ fn open_editor(path: &Path) -> Result<(), CommandError> {
     let ended = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(path).status();
     match ended {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(CommandError::told(format!("`{editor}` ended with {status}"), "nothing was sent")),
+        Ok(status) => {
+            Err(CommandError::failed(format!("`{editor}` ended with {status}"), "nothing was sent"))
+        }
         Err(error) => {
             let help = "set VISUAL or EDITOR to an editor, or add --file FILE";
-            Err(CommandError::told(format!("could not start `{editor}`: {error}"), help))
+            Err(CommandError::failed(format!("could not start `{editor}`"), help).because(error))
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use windlass_api::client::{Call, ClientError};
+use windlass_api::client::{ApiCall, ClientError};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{EventInfo, EventList, RepositoryEnvelope};
+use windlass_core::display::error_chain;
 
 use super::find;
-use super::remote::Remote;
-use super::stream::Parser;
+use super::remote::ServerConnection;
+use super::stream::SseParser;
 use crate::args::resource::EventsOptions;
 use crate::args::server::Output;
 use crate::exit::{CommandError, Exit};
@@ -22,15 +23,15 @@ const LAST_PAUSE: Duration = Duration::from_secs(15);
 const STREAM_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// Which events are wanted.
-struct Filter {
+struct EventFilterArgs {
     kind: Option<String>,
     run: Option<String>,
     repository: Option<String>,
     resource: Option<(String, String)>,
 }
 
-pub(super) fn run(options: &EventsOptions, remote: &Remote) -> Result<Exit, CommandError> {
-    let filter = Filter::of(options, remote)?;
+pub(super) fn run(options: &EventsOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
+    let filter = EventFilterArgs::of(options, remote)?;
     if !options.follow {
         let answer =
             remote.ask(filter.list(remote).query("limit", options.limit.clamp(1, 500).to_string()))?;
@@ -53,8 +54,8 @@ pub(super) fn run(options: &EventsOptions, remote: &Remote) -> Result<Exit, Comm
     follow(last, &filter, remote)
 }
 
-impl Filter {
-    fn of(options: &EventsOptions, remote: &Remote) -> Result<Filter, CommandError> {
+impl EventFilterArgs {
+    fn of(options: &EventsOptions, remote: &ServerConnection) -> Result<EventFilterArgs, CommandError> {
         let run = options.run.as_deref().map(|word| find::run(word, remote)).transpose()?;
         let repository = match &options.repo {
             Some(repo) => {
@@ -74,10 +75,10 @@ impl Filter {
             }
             None => None,
         };
-        Ok(Filter { kind: options.kind.clone(), run, repository, resource })
+        Ok(EventFilterArgs { kind: options.kind.clone(), run, repository, resource })
     }
 
-    fn list<'r>(&self, remote: &'r Remote) -> Call<'r> {
+    fn list<'r>(&self, remote: &'r ServerConnection) -> ApiCall<'r> {
         let resource = self.resource.as_ref().map(|(kind, name)| format!("{kind}/{name}"));
         remote
             .call(Operation::EventList, &[])
@@ -88,7 +89,7 @@ impl Filter {
     }
 
     /// The stream is filtered by kind alone; the rest is looked at here.
-    fn lets_pass(&self, event: &EventInfo) -> bool {
+    fn matches(&self, event: &EventInfo) -> bool {
         let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
         let is_resource = self.resource.as_ref().is_none_or(|(kind, name)| {
             event.resource_kind.as_ref() == Some(kind) && event.resource_name.as_ref() == Some(name)
@@ -98,21 +99,21 @@ impl Filter {
 }
 
 /// Why a connection ended.
-enum Ended {
+enum StreamEnd {
     /// It may be taken up again.
     Lost(String),
     /// It may not.
     For(CommandError),
 }
 
-fn follow(mut last: i64, filter: &Filter, remote: &Remote) -> Result<Exit, CommandError> {
+fn follow(mut last: i64, filter: &EventFilterArgs, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let mut pause = FIRST_PAUSE;
     loop {
         let before = last;
         let ended = remote.block_on(listen(&mut last, filter, remote));
         let reason = match ended {
-            Ended::Lost(reason) => reason,
-            Ended::For(error) => return Err(error),
+            StreamEnd::Lost(reason) => reason,
+            StreamEnd::For(error) => return Err(error),
         };
         if last > before {
             pause = FIRST_PAUSE;
@@ -124,7 +125,7 @@ fn follow(mut last: i64, filter: &Filter, remote: &Remote) -> Result<Exit, Comma
 }
 
 /// Prints events as they come. `last` is the number of the last one that was seen, whatever happens.
-async fn listen(last: &mut i64, filter: &Filter, remote: &Remote) -> Ended {
+async fn listen(last: &mut i64, filter: &EventFilterArgs, remote: &ServerConnection) -> StreamEnd {
     let number = last.to_string();
     let call = remote
         .call(Operation::EventStream, &[])
@@ -135,35 +136,35 @@ async fn listen(last: &mut i64, filter: &Filter, remote: &Remote) -> Ended {
         .patience(STREAM_PATIENCE);
     let mut response = match call.send_response().await {
         Ok(response) => response,
-        Err(ClientError::Refused { status: 429 | 500.., body }) => return Ended::Lost(body.message),
-        Err(error @ ClientError::Unreachable { .. }) => return Ended::Lost(error.to_string()),
-        Err(error) => return Ended::For(remote.told(error)),
+        Err(ClientError::Refused { status: 429 | 500.., body }) => return StreamEnd::Lost(body.message),
+        Err(error @ ClientError::Unreachable { .. }) => return StreamEnd::Lost(error_chain(&error)),
+        Err(error) => return StreamEnd::For(remote.call_error(error)),
     };
-    let mut parser = Parser::default();
+    let mut parser = SseParser::default();
     loop {
         let messages = match response.chunk().await {
             Ok(Some(bytes)) => parser.take(&bytes),
-            Ok(None) => return Ended::Lost("the server ended the stream".to_owned()),
-            Err(_) => return Ended::Lost("the connection was lost".to_owned()),
+            Ok(None) => return StreamEnd::Lost("the server ended the stream".to_owned()),
+            Err(_) => return StreamEnd::Lost("the connection was lost".to_owned()),
         };
         let Ok(messages) = messages else {
-            return Ended::Lost("the server sent what is not an event".to_owned());
+            return StreamEnd::Lost("the server sent what is not an event".to_owned());
         };
         for message in messages {
             let event = serde_json::from_str::<EventInfo>(&remote.hide(message.data));
             // What has no number, or one that was seen, was told already or is nothing to tell.
             let Some(event) = event.ok().filter(|event| event.seq > *last) else { continue };
             *last = event.seq;
-            if filter.lets_pass(&event)
+            if filter.matches(&event)
                 && let Err(error) = print(&event, remote)
             {
-                return Ended::For(error);
+                return StreamEnd::For(error);
             }
         }
     }
 }
 
-fn print(event: &EventInfo, remote: &Remote) -> Result<(), CommandError> {
+fn print(event: &EventInfo, remote: &ServerConnection) -> Result<(), CommandError> {
     match remote.output() {
         Output::Human => view::event::line(event)?,
         Output::Json => view::json::line(event)?,

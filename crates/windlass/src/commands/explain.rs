@@ -22,7 +22,7 @@ pub(crate) fn run(options: &ExplainOptions, terminal: &Terminal) -> Result<Exit,
                 None if unknown.known.is_empty() => "this field has no fields of its own".to_owned(),
                 None => format!("there is {}", unknown.known.join(", ")),
             };
-            Err(CommandError::told(unknown.to_string(), help))
+            Err(CommandError::failed(unknown.to_string(), help).because(unknown))
         }
     }
 }

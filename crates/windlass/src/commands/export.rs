@@ -7,15 +7,15 @@ use serde::Deserialize;
 use windlass_api::endpoint::Operation;
 use windlass_core::manifest::FLEET_FILE;
 
-use super::input::{Existing, write_text};
-use super::remote::Remote;
+use super::input::{OverwritePolicy, write_text};
+use super::remote::ServerConnection;
 use crate::args::resource::ExportOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
 /// A fleet that is too large for one file.
 #[derive(Deserialize)]
-struct Files {
+struct FilesAnswer {
     /// Path → text.
     files: BTreeMap<String, String>,
     #[serde(default)]
@@ -25,25 +25,30 @@ struct Files {
     masked: usize,
 }
 
-pub(super) fn run(options: &ExportOptions, remote: &Remote) -> Result<Exit, CommandError> {
-    let existing = if options.overwrite { Existing::Replace } else { Existing::Keep };
+pub(super) fn run(options: &ExportOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
+    let existing = if options.overwrite { OverwritePolicy::Replace } else { OverwritePolicy::Keep };
     let call = remote.call(Operation::Export, &[]).query("form", options.form.word());
     let call = call.query_if("secrets", options.show_secrets.then_some("show"));
     let text = remote.text(call.query_if("repository", options.repo.as_ref()))?;
     // One file comes as it is, which is YAML with `version` first; several come as a JSON object.
-    match (serde_json::from_str::<Files>(&text), &options.dir, &options.file) {
+    match (serde_json::from_str::<FilesAnswer>(&text), &options.dir, &options.file) {
         (Ok(several), Some(directory), _) => write_files(&several, directory, existing, remote),
         (Ok(several), None, _) => {
             let message = format!("the fleet needs {} files", several.files.len());
-            Err(CommandError::told(message, "add --dir DIRECTORY"))
+            Err(CommandError::failed(message, "add --dir DIRECTORY"))
         }
         (Err(_), Some(directory), _) => {
             let one = BTreeMap::from([(FLEET_FILE.to_owned(), text)]);
-            write_files(&Files { files: one, left_out: Vec::new(), masked: 0 }, directory, existing, remote)
+            write_files(
+                &FilesAnswer { files: one, left_out: Vec::new(), masked: 0 },
+                directory,
+                existing,
+                remote,
+            )
         }
         (Err(_), None, Some(file)) => {
             write_text(file, &text, existing)?;
-            remote.say(&format!("wrote {}", file.display()))?;
+            remote.print_message(&format!("wrote {}", file.display()))?;
             Ok(Exit::Fine)
         }
         (Err(_), None, None) => {
@@ -54,10 +59,10 @@ pub(super) fn run(options: &ExportOptions, remote: &Remote) -> Result<Exit, Comm
 }
 
 fn write_files(
-    exported: &Files,
+    exported: &FilesAnswer,
     directory: &Path,
-    existing: Existing,
-    remote: &Remote,
+    existing: OverwritePolicy,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     let mut paths = Vec::new();
     for name in exported.files.keys() {
@@ -68,11 +73,11 @@ fn write_files(
     for (path, name) in &paths {
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent).map_err(|error| {
-            let message = format!("could not make {}: {error}", parent.display());
-            CommandError::told(message, "name a directory you may write to")
+            let message = format!("could not make {}", parent.display());
+            CommandError::failed(message, "name a directory you may write to").because(error)
         })?;
         write_text(path, &exported.files[*name], existing)?;
-        remote.say(&format!("wrote {}", path.display()))?;
+        remote.print_message(&format!("wrote {}", path.display()))?;
     }
     if exported.masked > 0 {
         let masked = format!("{} values are masked; --show-secrets writes them", exported.masked);
@@ -91,7 +96,7 @@ fn inside(directory: &Path, name: &str) -> Result<PathBuf, CommandError> {
         true => Ok(directory.join(name)),
         false => {
             let message = format!("the server named a file outside of the directory: {name}");
-            Err(CommandError::told(message, "nothing was written; do not trust that server"))
+            Err(CommandError::failed(message, "nothing was written; do not trust that server"))
         }
     }
 }

@@ -4,14 +4,14 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use windlass_api::client::Call;
+use windlass_api::client::ApiCall;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
 use windlass_api::types::{ProposalInfo, ProposalList, RunInfo, RunList};
 use windlass_core::resource::Kind;
 use windlass_core::shape::nearest;
 
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::exit::CommandError;
 
 /// As many as a page may have.
@@ -27,7 +27,7 @@ const WHOLE_ID: usize = 36;
 const SHORTEST: usize = 4;
 
 /// The one id that a word stands for.
-pub(super) fn one_of<'i>(
+pub(super) fn resolve_id<'i>(
     word: &str,
     what: &str,
     ids: impl Iterator<Item = &'i str>,
@@ -41,13 +41,13 @@ pub(super) fn one_of<'i>(
         many => {
             let shown: Vec<&str> = many.iter().take(4).copied().collect();
             let message = format!("`{word}` may be any of {} {what}s", many.len());
-            Err(CommandError::told(message, format!("write more of the id: {}", shown.join(", "))))
+            Err(CommandError::failed(message, format!("write more of the id: {}", shown.join(", "))))
         }
     }
 }
 
 /// The id of the proposal that a word stands for.
-pub(super) fn proposal(word: &str, remote: &Remote) -> Result<String, CommandError> {
+pub(super) fn proposal(word: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     if word.len() >= WHOLE_ID {
         return Ok(word.to_owned());
     }
@@ -56,27 +56,27 @@ pub(super) fn proposal(word: &str, remote: &Remote) -> Result<String, CommandErr
         let call = remote.call(Operation::ProposalList, &[]).query_if("status", status);
         let list: ProposalList = remote.get(call.query("limit", PAGE.to_string()))?;
         let ids = list.proposals.iter().map(|proposal| proposal.id.as_str());
-        if let Some(id) = one_of(word, "proposal", ids)? {
+        if let Some(id) = resolve_id(word, "proposal", ids)? {
             return Ok(id);
         }
     }
-    Err(unknown("proposal", word, "`windlass proposal list` shows those that are open"))
+    Err(not_found("proposal", word, "`windlass proposal list` shows those that are open"))
 }
 
 /// The id of the run that a word stands for.
-pub(super) fn run(word: &str, remote: &Remote) -> Result<String, CommandError> {
+pub(super) fn run(word: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     if word.len() >= WHOLE_ID {
         return Ok(word.to_owned());
     }
     let call = remote.call(Operation::RunList, &[]).query("limit", PAGE.to_string());
     let list: RunList = remote.get(call)?;
-    let found = one_of(word, "run", list.sync_runs.iter().map(|run: &RunInfo| run.id.as_str()))?;
-    found.ok_or_else(|| unknown("run", word, "`windlass run list` shows them"))
+    let found = resolve_id(word, "run", list.sync_runs.iter().map(|run: &RunInfo| run.id.as_str()))?;
+    found.ok_or_else(|| not_found("run", word, "`windlass run list` shows them"))
 }
 
 /// There is no such thing.
-pub(super) fn unknown(what: &str, word: &str, help: &str) -> CommandError {
-    CommandError::told(format!("there is no {what} `{word}`"), help)
+pub(super) fn not_found(what: &str, word: &str, help: &str) -> CommandError {
+    CommandError::failed(format!("there is no {what} `{word}`"), help)
 }
 
 /// The kind of resource that a word stands for, as fleet.yaml or the API calls it.
@@ -96,35 +96,35 @@ pub(super) fn noun(word: &str) -> Result<Noun, CommandError> {
 
 /// How much of a list is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum PageLimit {
     /// This many.
     First(usize),
     /// However many there are.
     All,
 }
 
-impl From<crate::args::gitops::Paging> for Amount {
-    fn from(paging: crate::args::gitops::Paging) -> Amount {
-        if paging.all { Amount::All } else { Amount::First(usize::from(paging.limit)) }
+impl From<crate::args::gitops::Paging> for PageLimit {
+    fn from(paging: crate::args::gitops::Paging) -> PageLimit {
+        if paging.all { PageLimit::All } else { PageLimit::First(usize::from(paging.limit)) }
     }
 }
 
 /// As much of a list as is wanted, page after page, as one answer. `call` begins each page.
 pub(super) fn pages<'r>(
-    remote: &'r Remote,
+    remote: &'r ServerConnection,
     key: &str,
-    amount: Amount,
-    call: impl Fn() -> Call<'r>,
+    amount: PageLimit,
+    call: impl Fn() -> ApiCall<'r>,
 ) -> Result<Value, CommandError> {
     let wanted = match amount {
-        Amount::First(count) => count.clamp(1, PAGE),
-        Amount::All => PAGE,
+        PageLimit::First(count) => count.clamp(1, PAGE),
+        PageLimit::All => PAGE,
     };
     let page = |cursor: Option<&str>| {
         remote.ask(call().query("limit", wanted.to_string()).query_if("cursor", cursor))
     };
     let mut answer = page(None)?;
-    let more = if amount == Amount::All { MAX_PAGES } else { 0 };
+    let more = if amount == PageLimit::All { MAX_PAGES } else { 0 };
     for _ in 0..more {
         let Some(cursor) = next_cursor(&answer) else { break };
         let mut next = page(Some(&cursor))?;
@@ -143,7 +143,7 @@ pub(super) fn next_cursor(answer: &Value) -> Option<String> {
 }
 
 /// Says that a list goes on, if it does.
-pub(super) fn tell_more(answer: &Value, remote: &Remote) -> Result<(), CommandError> {
+pub(super) fn tell_more(answer: &Value, remote: &ServerConnection) -> Result<(), CommandError> {
     if remote.is_for_people() && next_cursor(answer).is_some() {
         crate::view::note("… and more: -n shows more of them, --all shows all")?;
     }
@@ -154,13 +154,16 @@ pub(super) fn tell_more(answer: &Value, remote: &Remote) -> Result<(), CommandEr
 pub(super) fn unwrapped<T: DeserializeOwned>(
     answer: &Value,
     key: &str,
-    remote: &Remote,
+    remote: &ServerConnection,
 ) -> Result<T, CommandError> {
     remote.read(answer.get(key).unwrap_or(answer))
 }
 
 /// Proposals by id, as they are now.
-pub(super) fn proposals(ids: &[String], remote: &Remote) -> Result<Vec<ProposalInfo>, CommandError> {
+pub(super) fn proposals(
+    ids: &[String],
+    remote: &ServerConnection,
+) -> Result<Vec<ProposalInfo>, CommandError> {
     let show = |word: &String| {
         let id = proposal(word, remote)?;
         let envelope: windlass_api::types::ProposalEnvelope =
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_id_may_be_shortened_to_a_beginning_or_end_that_no_other_has() {
-        let found = |word| one_of(word, "proposal", IDS.into_iter());
+        let found = |word| resolve_id(word, "proposal", IDS.into_iter());
         assert_eq!(found("0193ff").unwrap().as_deref(), Some(IDS[2]));
         assert_eq!(found("bbbb").unwrap().as_deref(), Some(IDS[1]));
         assert_eq!(found("dddd").unwrap(), None);

@@ -1,18 +1,18 @@
 //! `windlass get`.
 
 use serde_json::Value;
-use windlass_api::client::Call;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::client::ApiCall;
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::ResourceInfo;
 
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::resource::GetOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(options: &GetOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(options: &GetOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let noun = match options.kind.as_str() {
         "all" | "resources" => None,
         kind => Some(find::noun(kind)?),
@@ -24,19 +24,19 @@ pub(super) fn run(options: &GetOptions, remote: &Remote) -> Result<Exit, Command
     }
 }
 
-fn one(noun: Noun, name: &str, remote: &Remote) -> Result<Exit, CommandError> {
-    let answer = remote.ask(remote.call(Operation::Resource(noun, Verb::Show), &[name]))?;
+fn one(noun: Noun, name: &str, remote: &ServerConnection) -> Result<Exit, CommandError> {
+    let answer = remote.ask(remote.call(Operation::Resource(noun, ResourceVerb::Show), &[name]))?;
     let resource: ResourceInfo = find::unwrapped(&answer, noun.singular(), remote)?;
     remote.show::<Value>(&answer, |_, terminal| view::resource::one(&resource, terminal))?;
     Ok(Exit::Fine)
 }
 
-fn list(noun: Option<Noun>, options: &GetOptions, remote: &Remote) -> Result<Exit, CommandError> {
+fn list(noun: Option<Noun>, options: &GetOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let (operation, key) = match noun {
-        Some(noun) => (Operation::Resource(noun, Verb::List), noun.plural()),
+        Some(noun) => (Operation::Resource(noun, ResourceVerb::List), noun.plural()),
         None => (Operation::ResourceList, "resources"),
     };
-    let call = || -> Call<'_> {
+    let call = || -> ApiCall<'_> {
         let begun = remote.call(operation, &[]).query_if("q", options.query.as_ref());
         begun.query_if("repository", options.repo.as_ref())
     };

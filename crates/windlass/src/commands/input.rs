@@ -20,22 +20,22 @@ pub(super) fn read_text(path: &Path) -> Result<String, CommandError> {
         _ => std::fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text)),
     };
     read.map_err(|error| {
-        let message = format!("could not read {}: {error}", path.display());
-        CommandError::told(message, "check that it is UTF-8 text you may read")
+        let message = format!("could not read {}", path.display());
+        CommandError::failed(message, "check that it is UTF-8 text you may read").because(error)
     })?;
     Ok(text)
 }
 
 /// What came of reading YAML.
-pub(super) enum ReadYaml {
+pub(super) enum YamlInput {
     /// The value.
-    Sound(Value),
+    Valid(Value),
     /// It has problems, which were told.
-    Told,
+    ProblemsReported,
 }
 
 /// Reads a text as YAML or JSON and tells every problem.
-pub(super) fn read_yaml(file: &str, text: &str, terminal: &Terminal) -> Result<ReadYaml, CommandError> {
+pub(super) fn read_yaml(file: &str, text: &str, terminal: &Terminal) -> Result<YamlInput, CommandError> {
     let (tree, mut findings) = yaml::parse(text);
     let mut decoder = Decoder::default();
     let value = tree.as_ref().and_then(|tree| Value::decode(tree.root(), &mut decoder));
@@ -44,35 +44,33 @@ pub(super) fn read_yaml(file: &str, text: &str, terminal: &Terminal) -> Result<R
     let problems: Vec<_> = findings.into_iter().map(|finding| lines.place(file, finding)).collect();
     view::human::file_problems(&problems, text, terminal)?;
     Ok(match value.filter(|_| !windlass_core::diagnostic::has_errors(&problems)) {
-        Some(value) => ReadYaml::Sound(value),
-        None => ReadYaml::Told,
+        Some(value) => YamlInput::Valid(value),
+        None => YamlInput::ProblemsReported,
     })
 }
 
 /// What to do with a file that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(super) enum OverwritePolicy {
     Keep,
     Replace,
 }
 
 /// Writes a whole file at once: beside its place first, so that no reader sees half of it.
-pub(super) fn write_text(path: &Path, text: &str, existing: Existing) -> Result<(), CommandError> {
+pub(super) fn write_text(path: &Path, text: &str, existing: OverwritePolicy) -> Result<(), CommandError> {
     let fail = |error: std::io::Error| {
-        let message = format!("could not write {}: {error}", path.display());
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                CommandError::told(message, "choose another, or add --overwrite")
-            }
-            _ => CommandError::told(message, "check that you may write there"),
-        }
+        let help = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => "choose another, or add --overwrite",
+            _ => "check that you may write there",
+        };
+        CommandError::failed(format!("could not write {}", path.display()), help).because(error)
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".windlass").tempfile_in(directory).map_err(fail)?;
     file.write_all(text.as_bytes()).map_err(fail)?;
     match existing {
-        Existing::Keep => file.persist_noclobber(path).map_err(|error| fail(error.error))?,
-        Existing::Replace => file.persist(path).map_err(|error| fail(error.error))?,
+        OverwritePolicy::Keep => file.persist_noclobber(path).map_err(|error| fail(error.error))?,
+        OverwritePolicy::Replace => file.persist(path).map_err(|error| fail(error.error))?,
     };
     Ok(())
 }

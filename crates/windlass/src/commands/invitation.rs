@@ -4,12 +4,12 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{InvitationList, JoinedAccount, ReceivedInvitationList};
 
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::access::InvitationCommand;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &InvitationCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &InvitationCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         InvitationCommand::List => {
             let answer = remote.ask(remote.call(Operation::ReceivedInvitationList, &[]))?;
@@ -25,7 +25,7 @@ pub(super) fn run(command: &InvitationCommand, remote: &Remote) -> Result<Exit, 
         InvitationCommand::Decline { which } => {
             let id = received(which, remote)?;
             remote.text(remote.call(Operation::InvitationDecline, &[&id]))?;
-            remote.say(&format!("declined to join {which}"))?;
+            remote.print_message(&format!("declined to join {which}"))?;
         }
         InvitationCommand::Sent => {
             let answer = remote.ask(remote.call(Operation::InvitationList, &[]))?;
@@ -38,18 +38,19 @@ pub(super) fn run(command: &InvitationCommand, remote: &Remote) -> Result<Exit, 
             let found =
                 list.invitations.iter().find(|it| it.email.eq_ignore_ascii_case(email) || it.id == *email);
             let help = "`windlass invitation sent` shows the account's invitations";
-            let id = found.map(|it| it.id.clone()).ok_or_else(|| find::unknown("invitation", email, help))?;
+            let id =
+                found.map(|it| it.id.clone()).ok_or_else(|| find::not_found("invitation", email, help))?;
             remote.text(remote.call(Operation::InvitationRevoke, &[&id]))?;
-            remote.say(&format!("took back the invitation of {email}"))?;
+            remote.print_message(&format!("took back the invitation of {email}"))?;
         }
     }
     Ok(Exit::Fine)
 }
 
 /// The id of the invitation to an account.
-fn received(account: &str, remote: &Remote) -> Result<String, CommandError> {
+fn received(account: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     let list: ReceivedInvitationList = remote.get(remote.call(Operation::ReceivedInvitationList, &[]))?;
     let found = list.invitations.iter().find(|it| it.account == account || it.id == account);
     let help = "`windlass invitation list` shows the accounts that ask you to join";
-    found.map(|it| it.id.clone()).ok_or_else(|| find::unknown("invitation", account, help))
+    found.map(|it| it.id.clone()).ok_or_else(|| find::not_found("invitation", account, help))
 }

@@ -1,11 +1,11 @@
 //! `windlass key` and `windlass recover-admin`: on the server's machine.
 
-use windlass_server::{Recovery, RecoveryError, TokenFate};
+use windlass_server::{Recovery, RecoveryError, TokenHandling};
 
-use super::confirm::{Consent, confirm};
+use super::confirm::{ConfirmAnswer, Preconfirmed, confirm};
 use super::data::{address_of, key_error, open_existing, source_of};
 use super::serve::runtime;
-use crate::args::keys::{KeyCommand, KeyPlace, RecoverAdminOptions};
+use crate::args::keys::{KeyCommand, KeyLocation, RecoverAdminOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
@@ -15,7 +15,7 @@ pub(crate) fn run(command: &KeyCommand) -> Result<Exit, CommandError> {
         KeyCommand::Rotate { overlap, at } => {
             let source = source_of(&at.key)?;
             let rotated = windlass_server::rotate_key(&source, &at.data.data_dir, *overlap);
-            let rotated = rotated.map_err(|error| key_error(&error))?;
+            let rotated = rotated.map_err(key_error)?;
             if let Some(text) = &rotated.text {
                 view::note("Give every server this value, and keep it from others:")?;
                 // The only place it can be had from: the environment cannot be changed from here.
@@ -26,28 +26,28 @@ pub(crate) fn run(command: &KeyCommand) -> Result<Exit, CommandError> {
             view::note("Restart every server, then replace each webhook's secret at its forge by then.")?;
             Ok(Exit::Fine)
         }
-        KeyCommand::Reset { yes, at } => reset(at, *yes),
+        KeyCommand::Reset { yes, at } => reset(at, (*yes).into()),
     }
 }
 
-fn show(at: &KeyPlace) -> Result<Exit, CommandError> {
+fn show(at: &KeyLocation) -> Result<Exit, CommandError> {
     let source = source_of(&at.key)?;
     let found = windlass_server::fingerprint_of(&source, &at.data.data_dir);
-    let found = found.map_err(|error| key_error(&error))?;
+    let found = found.map_err(key_error)?;
     view::line(found.as_deref().unwrap_or("there is no key yet"))?;
     let address = address_of(&at.data)?;
     runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let checked = windlass_server::check_key(&store, &source, &at.data.data_dir).await;
         store.close().await;
-        checked.map_err(|error| key_error(&error))
+        checked.map_err(key_error)
     })?;
     Ok(Exit::Fine)
 }
 
-fn reset(at: &KeyPlace, yes: bool) -> Result<Exit, CommandError> {
+fn reset(at: &KeyLocation, asked: Preconfirmed) -> Result<Exit, CommandError> {
     let question = "All sessions end and every webhook needs a new secret. Replace the secret key?";
-    if confirm(question, yes.into())? == Consent::Refused {
+    if confirm(question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     let source = source_of(&at.key)?;
@@ -57,7 +57,7 @@ fn reset(at: &KeyPlace, yes: bool) -> Result<Exit, CommandError> {
         let store = open_existing(&address).await?;
         let reset = windlass_server::reset_key(&store, &source, directory).await;
         store.close().await;
-        reset.map_err(|error| key_error(&error))
+        reset.map_err(key_error)
     })?;
     view::line(&format!("the secret key is {fingerprint} now"))?;
     view::note("Start the servers with it, then replace each webhook's secret at its forge.")?;
@@ -70,18 +70,19 @@ pub(crate) fn recover_admin(options: &RecoverAdminOptions) -> Result<Exit, Comma
     let wanted = Recovery {
         email: options.email.clone(),
         account: options.in_account.clone(),
-        tokens: if options.keep_tokens { TokenFate::Keep } else { TokenFate::End },
+        tokens: if options.keep_tokens { TokenHandling::Keep } else { TokenHandling::End },
     };
     let login = runtime()?.block_on(async {
         let store = open_existing(&address).await?;
         let recovered = windlass_server::recover_admin(&store, &wanted).await;
         store.close().await;
-        recovered.map_err(|error| CommandError::told(error.to_string(), recovery_help(&error)))
+        recovered
+            .map_err(|error| CommandError::failed(error.to_string(), recovery_help(&error)).because(error))
     })?;
     view::line("Sign in once with this password and choose your own:")?;
     view::line(&format!("  account   {}", login.account))?;
     view::line(&format!("  email     {}", login.email))?;
-    // The one place that prints it: it works once and is stored nowhere.
+    // Printed here and never again: it works once and is stored nowhere.
     view::line(&format!("  password  {}", login.password.expose()))?;
     Ok(Exit::Fine)
 }

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::content::ContentId;
 use windlass_core::diagnostic::{self, Diagnostic};
-use windlass_core::manifest::{Context, FLEET_FILE, Fleet, Memo, SourceFile};
-use windlass_core::remark::Remark;
+use windlass_core::manifest::{FLEET_FILE, Fleet, ReadCache, ReadContext, SourceFile};
+use windlass_core::resource_finding::ResourceFinding;
 use windlass_source::{
-    Content, Directory, FleetFiles, GitTree, Objects, Tree, read_ahead, read_fleet, unreadable,
+    DiskTree, FileTree, FleetFiles, GitTree, Objects, PathContent, read_fleet, read_uncached_files,
+    unreadable,
 };
 
 use crate::exit::CommandError;
 
 /// A fleet with its problems, as the command line names its files.
-pub(super) struct Loaded {
+pub(super) struct LoadedFleet {
     /// The fleet; its own problems are in `problems`.
     pub(super) fleet: Fleet,
     /// Every problem, files named as seen from the current directory.
@@ -25,15 +26,15 @@ pub(super) struct Loaded {
     prefix: String,
 }
 
-impl Loaded {
+impl LoadedFleet {
     /// Whether anything stops a plan.
     pub(super) fn has_errors(&self) -> bool {
         diagnostic::has_errors(&self.problems)
     }
 
     /// Problems with resources, with files named as seen from the current directory.
-    pub(super) fn tell(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
-        let mut problems = self.fleet.tell(remarks);
+    pub(super) fn tell(&self, remarks: Vec<ResourceFinding>) -> Vec<Diagnostic> {
+        let mut problems = self.fleet.place_findings(remarks);
         name_files(&mut problems, &self.prefix);
         problems
     }
@@ -60,20 +61,20 @@ fn or_here(parent: &Path) -> PathBuf {
 }
 
 /// The files of a fleet, read but not yet joined: what takes the time and depends on nothing else.
-pub(super) struct Reading<T> {
+pub(super) struct FleetFilesRead<T> {
     tree: T,
     files: FleetFiles,
-    memo: Memo,
+    memo: ReadCache,
     prefix: String,
 }
 
 /// Reads the fleet at a path.
-pub(super) fn from_path(path: &Path, context: &Context) -> Loaded {
+pub(super) fn from_path(path: &Path, context: &ReadContext) -> LoadedFleet {
     read_path(path).join(context)
 }
 
 /// Reads the files of the fleet at a path.
-pub(super) fn read_path(path: &Path) -> Reading<Directory> {
+pub(super) fn read_path(path: &Path) -> FleetFilesRead<DiskTree> {
     let (directory, root) = split(path);
     let shown = directory.to_string_lossy();
     let prefix = match shown.as_ref() {
@@ -81,21 +82,25 @@ pub(super) fn read_path(path: &Path) -> Reading<Directory> {
         shown if shown.ends_with('/') => shown.to_owned(),
         shown => format!("{shown}/"),
     };
-    Reading::new(Directory::new(&directory), &root, prefix)
+    FleetFilesRead::new(DiskTree::new(&directory), &root, prefix)
 }
 
 /// Reads the fleet at a path as it was at a git revision.
-pub(super) fn from_revision(path: &Path, revision: &str, context: &Context) -> Result<Loaded, CommandError> {
+pub(super) fn from_revision(
+    path: &Path,
+    revision: &str,
+    context: &ReadContext,
+) -> Result<LoadedFleet, CommandError> {
     let (directory, root) = split(path);
     let tree = GitTree::open(&directory, revision).map_err(|error| {
         let help = "--from takes a directory, a file or a git revision such as `main` or `HEAD~1`";
-        CommandError::told(error.to_string(), help)
+        CommandError::failed(error.to_string(), help).because(error)
     })?;
-    Ok(Reading::new(tree, &root, format!("{revision}:")).join(context))
+    Ok(FleetFilesRead::new(tree, &root, format!("{revision}:")).join(context))
 }
 
 /// The files of a fleet as they are, to be sent to a server that joins them.
-pub(super) struct Collected {
+pub(super) struct FilesToSend {
     /// The files, paths from the fleet's directory.
     pub(super) files: Vec<SourceFile>,
     /// What stood in the way of reading others, files named as seen from the current directory.
@@ -109,7 +114,7 @@ pub(super) struct Collected {
     fleet: Fleet,
 }
 
-impl Collected {
+impl FilesToSend {
     /// The text of a file by the name its problems carry.
     pub(super) fn text(&self, file: &str) -> Option<&str> {
         self.fleet.text(file.strip_prefix(&self.prefix)?)
@@ -117,22 +122,22 @@ impl Collected {
 }
 
 /// Reads the files of the fleet at a path, and which of the paths that it names are there.
-pub(super) fn collect(path: &Path) -> Collected {
+pub(super) fn read_files_to_send(path: &Path) -> FilesToSend {
     let (_, root) = split(path);
-    let Reading { tree, files, memo, prefix } = read_path(path);
+    let FleetFilesRead { tree, files, memo, prefix } = read_path(path);
     let FleetFiles { files, mut problems } = files;
-    let fleet = memo.read_once(&files, &Context::offline());
+    let fleet = memo.read_once(&files, &ReadContext::offline());
     let needed: BTreeSet<String> = fleet.repository_paths().into_iter().map(|needed| needed.path).collect();
     let mut contents = BTreeMap::new();
     for path in needed {
         match tree.content(&path) {
-            Ok(Content::Known(id)) => drop(contents.insert(plain(&path), id)),
-            Ok(Content::Nothing | Content::Unknown) => {}
+            Ok(PathContent::Known(id)) => drop(contents.insert(plain(&path), id)),
+            Ok(PathContent::Nothing | PathContent::Unknown) => {}
             Err(error) => problems.push(unreadable(&root, &error)),
         }
     }
     name_files(&mut problems, &prefix);
-    Collected { files, problems, contents, root, prefix, fleet }
+    FilesToSend { files, problems, contents, root, prefix, fleet }
 }
 
 /// A path without what may be left out of it.
@@ -140,27 +145,27 @@ fn plain(path: &str) -> String {
     path.strip_prefix("./").unwrap_or(path).trim_end_matches('/').to_owned()
 }
 
-impl<T: Tree + Objects + 'static> Reading<T> {
-    fn new(tree: T, root: &str, prefix: String) -> Reading<T> {
-        let mut memo = Memo::default();
+impl<T: FileTree + Objects + 'static> FleetFilesRead<T> {
+    fn new(tree: T, root: &str, prefix: String) -> FleetFilesRead<T> {
+        let mut memo = ReadCache::default();
         let files = read_fleet(&tree, root, &mut memo);
-        read_ahead(&files.files, &mut memo);
-        Reading { tree, files, memo, prefix }
+        read_uncached_files(&files.files, &mut memo);
+        FleetFilesRead { tree, files, memo, prefix }
     }
 
     /// Joins the files into a fleet and checks it.
-    pub(super) fn join(self, context: &Context) -> Loaded {
+    pub(super) fn join(self, context: &ReadContext) -> LoadedFleet {
         let FleetFiles { files, problems: unread } = self.files;
         let mut fleet = self.memo.read_once(&files, context);
         FleetFiles::check_paths(&self.tree, &mut fleet);
         if !unread.is_empty() {
-            fleet.files_were_refused();
+            fleet.retract_not_found_problems();
         }
         let mut problems: Vec<Diagnostic> = unread;
         problems.append(&mut fleet.diagnostics);
         name_files(&mut problems, &self.prefix);
-        diagnostic::sort(&mut problems);
-        Loaded { fleet, problems, objects: Box::new(self.tree), prefix: self.prefix }
+        diagnostic::sort_diagnostics(&mut problems);
+        LoadedFleet { fleet, problems, objects: Box::new(self.tree), prefix: self.prefix }
     }
 }
 
@@ -171,7 +176,7 @@ fn name_files(problems: &mut [Diagnostic], prefix: &str) {
 }
 
 /// The context of the command line: no server, and the account that was asked for.
-pub(super) fn context(accounts: &[String]) -> Context {
+pub(super) fn context(accounts: &[String]) -> ReadContext {
     let account = (!accounts.is_empty()).then(|| accounts.to_vec());
-    Context { account, ..Context::offline() }
+    ReadContext { account, ..ReadContext::offline() }
 }

@@ -11,8 +11,8 @@ pub(crate) fn run(options: &ManOptions) -> Result<Exit, CommandError> {
     match &options.dir {
         Some(directory) => {
             let fail = |error: std::io::Error| {
-                let message = format!("could not write man pages to {}: {error}", directory.display());
-                CommandError::told(message, "name a directory you may write to")
+                let message = format!("could not write man pages to {}", directory.display());
+                CommandError::failed(message, "name a directory you may write to").because(error)
             };
             std::fs::create_dir_all(directory).map_err(fail)?;
             clap_mangen::generate_to(command, directory).map_err(fail)?;

@@ -8,29 +8,30 @@ use serde_json::Value;
 use windlass_api::client::{Client, ClientError};
 use windlass_api::endpoint::{Operation, TOOLS_HEADER};
 use windlass_api::types::{ErrorBody, Me};
-use windlass_mcp::{By, Call, Caller, Refusal, Who};
+use windlass_core::display::error_chain;
+use windlass_mcp::{ApiCallSpec, ApiCaller, CallError, CallerCredential, ToolCaller};
 
-use super::remote::{Mask, Remote};
+use super::remote::{ServerConnection, TokenMask};
 use crate::exit::{CommandError, Exit};
 
 /// Answers until the client closes our input.
-pub(super) fn run(remote: &Remote) -> Result<Exit, CommandError> {
-    let caller = Outside { client: remote.client.clone(), mask: remote.mask() };
-    remote.block_on(windlass_mcp::speak::serve_stdio(caller)).map_err(|error| {
+pub(super) fn run(remote: &ServerConnection) -> Result<Exit, CommandError> {
+    let caller = HttpCaller { client: remote.client.clone(), mask: remote.mask() };
+    remote.block_on(windlass_mcp::protocol::serve_stdio(caller)).map_err(|error| {
         let help = "this command is for MCP clients, which speak the protocol over standard input and output";
-        CommandError::told(format!("the MCP client cannot be understood: {error}"), help)
+        CommandError::failed("the MCP client cannot be understood", help).because(error)
     })?;
     Ok(Exit::Fine)
 }
 
 /// Calls over HTTP.
-struct Outside {
+struct HttpCaller {
     client: Client,
-    mask: Mask,
+    mask: TokenMask,
 }
 
-impl Outside {
-    async fn send(&self, call: &Call) -> Result<Value, ClientError> {
+impl HttpCaller {
+    async fn send(&self, call: &ApiCallSpec) -> Result<Value, ClientError> {
         let parts: Vec<&str> = call.parts.iter().map(String::as_str).collect();
         let mut asked = self.client.call(call.operation, &parts).header(TOOLS_HEADER, "yes");
         for (name, value) in &call.query {
@@ -41,7 +42,7 @@ impl Outside {
         }
         let response = asked.send_response().await?;
         let kind = response.headers().get("content-type").map(|kind| kind.as_bytes().to_vec());
-        let cut_off = |source| ClientError::Unreachable { server: self.client.server().to_owned(), source };
+        let cut_off = |source| ClientError::unreachable(self.client.server(), source);
         let text = self.mask.hide(response.text().await.map_err(cut_off)?);
         match kind.is_some_and(|kind| kind.starts_with(b"application/json")) {
             true => serde_json::from_str(&text).map_err(|error| ClientError::Answer(error.to_string())),
@@ -51,7 +52,7 @@ impl Outside {
     }
 
     /// What the server said, or why it said nothing.
-    fn told(&self, error: ClientError) -> Refusal {
+    fn told(&self, error: ClientError) -> CallError {
         let told = |code: &str, help: &str, message: String| ErrorBody {
             code: code.to_owned(),
             message: self.mask.hide(message),
@@ -62,28 +63,28 @@ impl Outside {
         Box::new(match error {
             ClientError::Refused { body, .. } => self.mask.hide_in(body),
             ClientError::Unreachable { .. } => {
-                told("unreachable", "check that the server runs, and try again", error.to_string())
+                told("unreachable", "check that the server runs, and try again", error_chain(&error))
             }
             _ => told(
                 "not-understood",
                 "check WINDLASS_SERVER, and that both are of one version",
-                error.to_string(),
+                error_chain(&error),
             ),
         })
     }
 }
 
-impl Caller for Outside {
-    async fn who(&self) -> Result<Who, Refusal> {
+impl ApiCaller for HttpCaller {
+    async fn who(&self) -> Result<ToolCaller, CallError> {
         let me: Me = self.client.call(Operation::Me, &[]).send().await.map_err(|error| self.told(error))?;
-        let by = if me.token_name.is_some() { By::Token } else { By::Session };
-        Ok(Who { permissions: BTreeSet::from_iter(me.permissions), by })
+        let by = if me.token_name.is_some() { CallerCredential::Token } else { CallerCredential::Session };
+        Ok(ToolCaller { permissions: BTreeSet::from_iter(me.permissions), by })
     }
 
-    async fn call(&self, call: &Call) -> Result<Value, Refusal> {
+    async fn call(&self, call: &ApiCallSpec) -> Result<Value, CallError> {
         self.send(call).await.map_err(|error| self.told(error))
     }
 
     /// The server was asked nothing, so there is nothing for its record.
-    async fn refused(&self, _: &Call, _: &ErrorBody) {}
+    async fn refused(&self, _: &ApiCallSpec, _: &ErrorBody) {}
 }

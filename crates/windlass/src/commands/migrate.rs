@@ -12,21 +12,21 @@ pub(crate) fn run(options: &MigrateOptions) -> Result<Exit, CommandError> {
     let address = address_of(&options.data)?;
     require_existing(&address)?;
     let runtime = runtime()?;
-    let state = runtime.block_on(Store::schema_state(&address)).map_err(|error| store_error(&error))?;
+    let state = runtime.block_on(Store::schema_state(&address)).map_err(store_error)?;
     if state.pending.is_empty() {
-        let applied = view::count(state.applied, "migration");
+        let applied = view::pluralize(state.applied, "migration");
         view::line(&format!("up to date: {applied} applied, and their checksums agree"))?;
         return Ok(Exit::Fine);
     }
     if options.check {
         print_all("pending", &state.pending)?;
-        view::line(&format!("{} pending", view::count(state.pending.len(), "migration")))?;
+        view::line(&format!("{} pending", view::pluralize(state.pending.len(), "migration")))?;
         view::note("Make a backup, stop every server on this database, then run `windlass migrate`.")?;
         return Ok(Exit::Changes);
     }
     let _lock = lock_embedded(&options.data, &address)?;
     runtime.block_on(async {
-        Store::open(&address).await.map_err(|error| store_error(&error))?.close().await;
+        Store::open(&address).await.map_err(store_error)?.close().await;
         Ok::<_, CommandError>(())
     })?;
     print_all("applied", &state.pending)?;

@@ -4,12 +4,12 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{DeliveryEnvelope, DeliveryList, ProviderTest};
 
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::notify::NotifyCommand;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &NotifyCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &NotifyCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         NotifyCommand::Test { provider } => {
             let answer = remote.ask(remote.call(Operation::ProviderTest, &[provider]))?;
@@ -17,7 +17,7 @@ pub(super) fn run(command: &NotifyCommand, remote: &Remote) -> Result<Exit, Comm
             Ok(if tested.ok { Exit::Fine } else { Exit::Problems })
         }
         NotifyCommand::Log { provider, state, paging } => {
-            let state = state.map(|state| state.word().to_owned());
+            let state = state.map(|state| state.to_string());
             let call = || {
                 remote
                     .call(Operation::DeliveryList, &[])

@@ -1,6 +1,6 @@
 //! What the options about single sign-on mean.
 
-use windlass_server::{OidcSettings, OidcSettingsError, Passwords};
+use windlass_server::{OidcSettings, OidcSettingsError, PasswordPolicy};
 
 use super::input::read_text;
 use crate::args::oidc::OidcOptions;
@@ -25,7 +25,7 @@ pub(super) fn settings(options: &OidcOptions) -> Result<Option<OidcSettings>, Co
     settings.grants.clone_from(&options.oidc_grant);
     settings.ca_pem = options.oidc_ca_file.as_deref().map(read_text).transpose()?;
     if options.oidc_only {
-        settings.passwords = Passwords::RootOnly;
+        settings.passwords = PasswordPolicy::RootOnly;
     }
     Ok(Some(settings))
 }

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use windlass_core::display::error_chain;
 use windlass_server::TlsFiles;
-use windlass_store::{Address, Checked, Store};
+use windlass_store::{Address, Checked, Store, StoreError};
 
 use super::data::{address_of, open_existing, require_existing, source_of, store_error};
 use super::serve::runtime;
@@ -20,10 +21,10 @@ pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
     runtime()?.block_on(async {
         require_existing(&address)?;
         // A backup before an upgrade is made with the schema that the database has.
-        let store = Store::open_unmigrated(&address).await.map_err(|error| store_error(&error))?;
+        let store = Store::open_unmigrated(&address).await.map_err(store_error)?;
         let written = store.backup(&options.file).await;
         store.close().await;
-        written.map_err(|error| CommandError::told(error.to_string(), "choose another file"))
+        written.map_err(|error| CommandError::failed(error.to_string(), "choose another file").because(error))
     })?;
     make_private(&options.file)?;
     let size = fs::metadata(&options.file).map_or(0, |metadata| metadata.len());
@@ -35,42 +36,39 @@ pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
 fn make_private(path: &Path) -> Result<(), CommandError> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| {
-        CommandError::told(
-            format!("cannot keep {} from others: {error}", path.display()),
-            "check its file system",
-        )
+        CommandError::failed(format!("cannot keep {} from others", path.display()), "check its file system")
+            .because(error)
     })
 }
 
 pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
     let Address::Sqlite(database) = address_of(&options.data)? else {
         let help = "restore PostgreSQL with pg_restore or psql";
-        return Err(CommandError::told("only the embedded database is restored from a file", help));
+        return Err(CommandError::failed("only the embedded database is restored from a file", help));
     };
-    let told = |what: &str, error: &std::io::Error| {
-        CommandError::told(format!("{what}: {error}"), "nothing was changed")
-    };
+    let told =
+        |what: &str, error: std::io::Error| CommandError::failed(what, "nothing was changed").because(error);
     let directory = database.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
     if !directory.exists() {
         windlass_server::make_private(&directory)
-            .map_err(|error| told("cannot make the data directory", &error))?;
+            .map_err(|error| told("cannot make the data directory", error))?;
     }
-    let lock = windlass_server::open_lock(&directory).map_err(|error| told("cannot lock", &error))?;
+    let lock = windlass_server::open_lock(&directory).map_err(|error| told("cannot lock", error))?;
     if lock.try_lock().is_err() {
-        return Err(CommandError::told("a server uses this data", "stop it first"));
+        return Err(CommandError::failed("a server uses this data", "stop it first"));
     }
     let copy = directory.join("windlass.restoring");
-    copy_privately(&options.file, &copy).map_err(|error| told("cannot copy the backup", &error))?;
+    copy_privately(&options.file, &copy).map_err(|error| told("cannot copy the backup", error))?;
     let checked = check_copy(&copy);
     if let Err(error) = checked {
         let _ = fs::remove_file(&copy);
         return Err(error);
     }
     let aside =
-        put_in_place(&database, &copy).map_err(|error| told("cannot put the backup in place", &error))?;
+        put_in_place(&database, &copy).map_err(|error| told("cannot put the backup in place", error))?;
     // What was signed since the backup is not in it: from here the server signs anew.
     put_aside(&options.data.data_dir.join("audit-heads.json"))
-        .map_err(|error| told("cannot put the last signed heads aside", &error))?;
+        .map_err(|error| told("cannot put the last signed heads aside", error))?;
     match aside {
         Some(aside) => view::line(&format!("restored; what was there is now {}", aside.display()))?,
         None => view::line("restored")?,
@@ -107,7 +105,7 @@ fn tell_key(options: &RestoreOptions) -> Result<(), CommandError> {
         Ok::<_, CommandError>(checked)
     })?;
     if let Err(error) = checked {
-        view::note(&format!("before you start the server: {error}"))?;
+        view::note(&format!("before you start the server: {}", error_chain(&error)))?;
         view::note(error.help())?;
     }
     Ok(())
@@ -116,14 +114,13 @@ fn tell_key(options: &RestoreOptions) -> Result<(), CommandError> {
 /// A backup is put in place only if it is whole.
 fn check_copy(copy: &Path) -> Result<(), CommandError> {
     runtime()?.block_on(async {
-        let bad = |message: String| CommandError::told(message, "nothing was changed; use another backup");
-        let store = Store::open(&Address::Sqlite(copy.to_path_buf()))
-            .await
-            .map_err(|error| bad(format!("this is not a backup: {error}")))?;
-        let checked = store.check().await.map_err(|error| bad(format!("this is not a backup: {error}")))?;
+        let bad = |message: &str| CommandError::failed(message, "nothing was changed; use another backup");
+        let no_backup = |error: StoreError| bad("this is not a backup").because(error);
+        let store = Store::open(&Address::Sqlite(copy.to_path_buf())).await.map_err(no_backup)?;
+        let checked = store.check().await.map_err(no_backup)?;
         store.close().await;
         match checked.into_iter().find_map(|checked| checked.fault) {
-            Some(fault) => Err(bad(format!("the backup is damaged: {fault}"))),
+            Some(fault) => Err(bad(&format!("the backup is damaged: {fault}"))),
             None => Ok(()),
         }
     })
@@ -156,16 +153,16 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     checked.extend(vault_check(&options.vault)?);
     checked.extend(runtime()?.block_on(async {
         let store = open_existing(&address).await?;
-        let checked = store.check().await.map_err(|error| store_error(&error));
+        let checked = store.check().await.map_err(store_error);
         let source = source_of(&options.key)?;
         let key = windlass_server::check_key(&store, &source, &options.data.data_dir).await;
         let signed = windlass_server::check_checkpoints(&store, &source, &options.data.data_dir).await;
         store.close().await;
         let mut checked = checked?;
-        let fault = signed.unwrap_or_else(|error| Some(format!("{error}: {}", error.help())));
+        let fault = signed.unwrap_or_else(|error| Some(format!("{}: {}", error_chain(&error), error.help())));
         let what = "the audit logs continue what this server signed".to_owned();
         checked.push(Checked { what, fault });
-        let fault = key.err().map(|error| format!("{error}: {}", error.help()));
+        let fault = key.err().map(|error| format!("{}: {}", error_chain(&error), error.help()));
         let what = "the secret key is private and the one this database is used with".to_owned();
         checked.push(Checked { what, fault });
         Ok::<_, CommandError>(checked)
@@ -182,14 +179,14 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
     }
     view::line(&match faults {
         0 => "everything is in order".to_owned(),
-        count => view::count(count, "fault"),
+        count => view::pluralize(count, "fault"),
     })?;
     Ok(if faults == 0 { Exit::Fine } else { Exit::Problems })
 }
 
 /// Whether the server could use its certificate and key, as they are now.
 fn certificate_check(files: &TlsFiles) -> Checked {
-    let fault = files.check().err().map(|error| error.to_string());
+    let fault = files.check().err().map(|error| error_chain(&error));
     Checked { what: "the TLS certificate and its key can be used".to_owned(), fault }
 }
 
@@ -197,7 +194,7 @@ fn certificate_check(files: &TlsFiles) -> Checked {
 fn vault_check(options: &VaultOptions) -> Result<Option<Checked>, CommandError> {
     let Some(credentials) = vault::credentials(options)? else { return Ok(None) };
     let fault = runtime()?.block_on(credentials.keep_alive()).err();
-    let fault = fault.map(|error| format!("{error}: {}", error.help()));
+    let fault = fault.map(|error| format!("{}: {}", error_chain(&error), error.help()));
     Ok(Some(Checked { what: "Vault answers and lets the server in".to_owned(), fault }))
 }
 

@@ -5,17 +5,17 @@ use std::thread;
 
 use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::catalogue::KnownVersions;
-use windlass_core::code::{Code, Severity};
+use windlass_core::code::{Code, ProblemSeverity};
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::diff::compare;
-use windlass_core::manifest::Context;
-use windlass_core::plan::{self, Confirmation, Plan, Standing};
+use windlass_core::display::{PlanView, markdown};
+use windlass_core::manifest::ReadContext;
+use windlass_core::plan::{self, MassDestroyConfirmation, Plan, ProposalHistory};
 use windlass_core::resource::{ResourceKey, Spec};
-use windlass_core::tell::{Planned, markdown};
 use windlass_core::value::Lifecycle;
 use windlass_source::{Objects, content_differences};
 
-use super::load::{self, Loaded};
+use super::load::{self, LoadedFleet};
 use super::preview;
 use crate::args::server::RootServerOptions;
 use crate::args::{PlanFormat, PlanOptions};
@@ -48,16 +48,16 @@ fn offline(options: &PlanOptions, from: &str, terminal: &Terminal) -> Result<Exi
     let changes = plan.steps.iter().flat_map(|step| step.change.content_changes());
     let objects: [&dyn Objects; 2] = [after.objects.as_ref(), before.objects.as_ref()];
     let content = content_differences(objects.as_slice(), changes);
-    let batch = plan::take(&plan.steps, options.max_proposals_per_tick, |_| Standing::Fresh);
+    let batch = plan::next_batch(&plan.steps, options.max_proposals_per_tick, |_| ProposalHistory::New);
     let configs = &after.fleet.desired.provider_configs;
-    let shown = Planned {
+    let shown = PlanView {
         problems: &problems,
         from,
         content: &content,
         provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
         cap: options.max_proposals_per_tick,
         remaining: batch.remaining,
-        ..Planned::of(&plan)
+        ..PlanView::of(&plan)
     };
     match options.format {
         PlanFormat::Human => {
@@ -74,22 +74,22 @@ fn offline(options: &PlanOptions, from: &str, terminal: &Terminal) -> Result<Exi
 }
 
 /// Both states. Their files are read at the same time; joining the new one needs to know the old.
-fn load_both(options: &PlanOptions, from: &str) -> Result<(Loaded, Loaded), CommandError> {
+fn load_both(options: &PlanOptions, from: &str) -> Result<(LoadedFleet, LoadedFleet), CommandError> {
     thread::scope(|scope| {
         let reading = scope.spawn(|| load::read_path(&options.path));
-        let before = load_before(options, from, &Context::offline())?;
-        let context = know(&before, load::context(&options.account));
+        let before = load_before(options, from, &ReadContext::offline())?;
+        let context = add_known(&before, load::context(&options.account));
         let after = reading.join().map(|read| read.join(&context));
         Ok((before, after.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
     })
 }
 
 /// The plan and every problem. A fleet with errors is not planned: what it leaves out would look like destroys.
-fn make_plan(options: &PlanOptions, before: &Loaded, after: &Loaded) -> (Plan, Vec<Diagnostic>) {
+fn make_plan(options: &PlanOptions, before: &LoadedFleet, after: &LoadedFleet) -> (Plan, Vec<Diagnostic>) {
     let desired = &after.fleet.desired;
     if before.has_errors() {
         let mut problems: Vec<Diagnostic> = before.problems.clone();
-        problems.retain(|problem| problem.severity == Severity::Error);
+        problems.retain(|problem| problem.severity == ProblemSeverity::Error);
         return (Plan::nothing(&desired.account), problems);
     }
     if after.has_errors() {
@@ -97,20 +97,27 @@ fn make_plan(options: &PlanOptions, before: &Loaded, after: &Loaded) -> (Plan, V
     }
     // Offline there is one repository: what it declared before is what it owns.
     let repository = Owner::Repository(desired.account.clone());
-    let accepted = Accepted::after(&before.fleet.desired, &repository);
-    let confirmation =
-        if options.confirm_mass_destroy { Confirmation::MassDestroy } else { Confirmation::Missing };
+    let accepted = Accepted::from_desired(&before.fleet.desired, &repository);
+    let confirmation = if options.confirm_mass_destroy {
+        MassDestroyConfirmation::MassDestroy
+    } else {
+        MassDestroyConfirmation::Missing
+    };
     let plan = plan::build(desired, compare(desired, &accepted, &repository), confirmation);
     let mut problems = after.problems.clone();
     problems.extend(after.tell(plan.problems.clone()));
     problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
-    diagnostic::sort(&mut problems);
+    diagnostic::sort_diagnostics(&mut problems);
     (plan, problems)
 }
 
 /// A path that exists is a path; anything else is a revision. Where no fleet.yaml is yet, there is an empty fleet: the
 /// first pull request of a repository has nothing to compare with.
-fn load_before(options: &PlanOptions, from: &str, context: &Context) -> Result<Loaded, CommandError> {
+fn load_before(
+    options: &PlanOptions,
+    from: &str,
+    context: &ReadContext,
+) -> Result<LoadedFleet, CommandError> {
     let path = Path::new(from);
     let mut before = match path.exists() {
         true => load::from_path(path, context),
@@ -124,7 +131,7 @@ fn load_before(options: &PlanOptions, from: &str, context: &Context) -> Result<L
 }
 
 /// What was declared before exists: references may lead there, and pins to its versions.
-fn know(before: &Loaded, mut context: Context) -> Context {
+fn add_known(before: &LoadedFleet, mut context: ReadContext) -> ReadContext {
     for (kind, name, declared) in before.fleet.desired.resources.iter() {
         context.known.resources.insert(ResourceKey::new(kind, name), ());
         if let Spec::Module(module) = declared.spec.as_ref()

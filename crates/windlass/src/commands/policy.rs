@@ -8,7 +8,7 @@ use windlass_core::diagnostic;
 use windlass_core::gate::Policy;
 
 use super::input::read_text;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::access::PolicyCommand;
 use crate::args::server::ServerOptions;
 use crate::exit::{CommandError, Exit};
@@ -21,24 +21,24 @@ pub(super) fn run(
 ) -> Result<Exit, CommandError> {
     match command {
         PolicyCommand::Show => {
-            let remote = Remote::open(server, terminal)?;
+            let remote = ServerConnection::open(server, terminal)?;
             let answer = remote.ask(remote.call(Operation::PolicyShow, &[]))?;
             remote.show::<PolicyInfo>(&answer, |info, _| view::access::policy(&info.policy))?;
             Ok(Exit::Fine)
         }
         PolicyCommand::Check { file } => {
             let Some((rules, _)) = check(file, &terminal)? else { return Ok(Exit::Problems) };
-            view::line(&format!("✓ {}", view::count(rules, "rule")))?;
+            view::line(&format!("✓ {}", view::pluralize(rules, "rule")))?;
             Ok(Exit::Fine)
         }
         PolicyCommand::Set { file } => {
             let Some((rules, text)) = check(file, &terminal)? else { return Ok(Exit::Problems) };
-            let remote = Remote::open(server, terminal)?;
+            let remote = ServerConnection::open(server, terminal)?;
             let before: PolicyInfo = remote.get(remote.call(Operation::PolicyShow, &[]))?;
             let call = remote.call(Operation::PolicyReplace, &[]).body(&PolicyBody { policy: text.into() });
             let answer = remote.ask(call.header("if-match", &before.version.to_string()))?;
             remote.show::<PolicyInfo>(&answer, |_, _| {
-                view::line(&format!("the policy now has {}", view::count(rules, "rule")))
+                view::line(&format!("the policy now has {}", view::pluralize(rules, "rule")))
             })?;
             Ok(Exit::Fine)
         }

@@ -7,12 +7,12 @@ use serde_json::json;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{PreviewBody, PreviewEnvelope, PreviewInfo};
 use windlass_core::diagnostic::LineIndex;
+use windlass_core::display::{PlanView, markdown};
 use windlass_core::manifest::FLEET_FILE;
-use windlass_core::plan::{Plan, ReadPlan};
-use windlass_core::tell::{Planned, markdown};
+use windlass_core::plan::{ParsedPlan, Plan};
 
-use super::load::{self, Collected};
-use super::remote::Remote;
+use super::load::{self, FilesToSend};
+use super::remote::ServerConnection;
 use crate::args::repository::PreviewOptions;
 use crate::args::server::{Output, RootServerOptions, ServerOptions};
 use crate::args::{PlanFormat, PlanOptions};
@@ -29,7 +29,7 @@ pub(super) fn plan(
         let help = "name it with --repository: the accepted state is compared for one repository";
         return Err(CommandError::usage("which repository of the server is this?", help));
     };
-    let collected = load::collect(&options.path);
+    let collected = load::read_files_to_send(&options.path);
     if !collected.problems.is_empty() {
         return unreadable(&collected, options.format, terminal);
     }
@@ -38,7 +38,7 @@ pub(super) fn plan(
         account: options.account.first().cloned(),
         ..ServerOptions::default()
     };
-    let remote = Remote::open(server.or(root), *terminal)?;
+    let remote = ServerConnection::open(server.or(root), *terminal)?;
     let body = PreviewBody {
         files: Some(files(&collected)?),
         paths: collected.contents.keys().cloned().collect(),
@@ -52,7 +52,7 @@ pub(super) fn plan(
     let mut plan = read(&answer.preview)?;
     place(&mut plan, &answer.preview, &collected);
     let address = format!("{}/app/previews/{}", remote.client.server(), answer.preview.id);
-    let shown = Planned::read(&plan);
+    let shown = PlanView::read(&plan);
     match options.format {
         PlanFormat::Human => {
             view::human::plan(&shown, &|file| collected.text(file), terminal)?;
@@ -72,7 +72,7 @@ pub(super) fn plan(
 }
 
 /// Has the server look at a reference or a commit.
-pub(super) fn of_revision(options: &PreviewOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn of_revision(options: &PreviewOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let body = PreviewBody {
         reference: options.reference.clone(),
         commit: options.commit.clone(),
@@ -82,7 +82,7 @@ pub(super) fn of_revision(options: &PreviewOptions, remote: &Remote) -> Result<E
     let answer = remote.ask(remote.call(Operation::PreviewCreate, &[&options.repo]).body(&body))?;
     let envelope: PreviewEnvelope = remote.read(&answer)?;
     let plan = read(&envelope.preview)?;
-    let shown = Planned::read(&plan);
+    let shown = PlanView::read(&plan);
     match remote.output() {
         Output::Human => {
             view::human::plan(&shown, &|_| None, &remote.terminal)?;
@@ -98,7 +98,7 @@ pub(super) fn of_revision(options: &PreviewOptions, remote: &Remote) -> Result<E
     Ok(exit(&shown))
 }
 
-fn exit(shown: &Planned<'_>) -> Exit {
+fn exit(shown: &PlanView<'_>) -> Exit {
     match (shown.has_errors(), shown.is_empty()) {
         (true, _) => Exit::Problems,
         (false, true) => Exit::Fine,
@@ -106,17 +106,21 @@ fn exit(shown: &Planned<'_>) -> Exit {
     }
 }
 
-fn read(preview: &PreviewInfo) -> Result<ReadPlan, CommandError> {
+fn read(preview: &PreviewInfo) -> Result<ParsedPlan, CommandError> {
     serde_json::from_value(preview.plan.clone()).map_err(|error| {
-        let message = format!("the server's plan is not understood: {error}");
-        CommandError::told(message, "use the same version of windlass here and on the server")
+        let help = "use the same version of windlass here and on the server";
+        CommandError::failed("the server's plan is not understood", help).because(error)
     })
 }
 
 /// What cannot be read here is not sent.
-fn unreadable(collected: &Collected, format: PlanFormat, terminal: &Terminal) -> Result<Exit, CommandError> {
+fn unreadable(
+    collected: &FilesToSend,
+    format: PlanFormat,
+    terminal: &Terminal,
+) -> Result<Exit, CommandError> {
     let plan = Plan::nothing("");
-    let shown = Planned { problems: &collected.problems, from: "accepted state", ..Planned::of(&plan) };
+    let shown = PlanView { problems: &collected.problems, from: "accepted state", ..PlanView::of(&plan) };
     match format {
         PlanFormat::Human => view::human::plan(&shown, &|file| collected.text(file), terminal)?,
         PlanFormat::Json => view::json::document(&shown.document(&plan))?,
@@ -126,11 +130,11 @@ fn unreadable(collected: &Collected, format: PlanFormat, terminal: &Terminal) ->
 }
 
 /// The files as they are sent. The root file has the name that the server looks for.
-fn files(collected: &Collected) -> Result<BTreeMap<String, String>, CommandError> {
+fn files(collected: &FilesToSend) -> Result<BTreeMap<String, String>, CommandError> {
     let text = |bytes: &[u8], path: &str| {
         String::from_utf8(bytes.to_vec()).map_err(|_| {
             let message = format!("{}{path} is not UTF-8 text", collected.prefix);
-            CommandError::told(message, "`windlass validate` tells where")
+            CommandError::failed(message, "`windlass validate` tells where")
         })
     };
     let mut files = BTreeMap::new();
@@ -142,7 +146,7 @@ fn files(collected: &Collected) -> Result<BTreeMap<String, String>, CommandError
 }
 
 /// Names files as they are seen from here, and finds the places of problems in them.
-fn place(plan: &mut ReadPlan, preview: &PreviewInfo, collected: &Collected) {
+fn place(plan: &mut ParsedPlan, preview: &PreviewInfo, collected: &FilesToSend) {
     let prefix = match preview.path_prefix.as_str() {
         "" => String::new(),
         prefix => format!("{prefix}/"),

@@ -4,15 +4,15 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::ProposalList;
 
 use super::chosen::{chosen, show};
-use super::confirm::Asked;
+use super::confirm::Preconfirmed;
 use super::decide::{Decision, decide};
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use super::{approve_set, edit, find};
-use crate::args::gitops::{Paging, ProposalCommand, Which};
+use crate::args::gitops::{Paging, ProposalCommand, ProposalSelection};
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &ProposalCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         ProposalCommand::List { status, repo, run, kind, query, paging } => {
             let run = run.as_deref().map(|word| find::run(word, remote)).transpose()?;
@@ -32,15 +32,15 @@ pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, Co
             show(&answer, remote)
         }
         ProposalCommand::Approve {
-            which: Which { run: Some(run), .. },
+            which: ProposalSelection { run: Some(run), .. },
             plan,
             group,
             include_destroys,
             reason,
             yes,
         } => {
-            let wanted = approve_set::Wanted { plan: plan.as_deref(), group: group.as_deref() };
-            let answer = approve_set::Answer {
+            let wanted = approve_set::SetSelection { plan: plan.as_deref(), group: group.as_deref() };
+            let answer = approve_set::ApprovalOptions {
                 reason: reason.clone(),
                 asked: (*yes).into(),
                 include_destroys: *include_destroys,
@@ -56,12 +56,17 @@ pub(super) fn run(command: &ProposalCommand, remote: &Remote) -> Result<Exit, Co
             let proposals = chosen(which, "open", remote)?;
             let decision = Decision::Reject { reason: reason.clone(), until_change: *until_change };
             // Proposals that were named one by one are meant; the next sync offers them again anyway.
-            let asked = if which.ids.is_empty() { (*yes).into() } else { Asked::AlreadyYes };
+            let asked = if which.ids.is_empty() { (*yes).into() } else { Preconfirmed::AlreadyYes };
             decide(&proposals, &decision, asked, remote)
         }
         ProposalCommand::Edit { id, file, undo } => {
             let id = find::proposal(id, remote)?;
-            edit::run(&id, &edit::Source::of(file.as_deref(), *undo), remote)
+            let source = match file {
+                _ if *undo => edit::EditSource::Undo,
+                Some(file) => edit::EditSource::File(file),
+                None => edit::EditSource::Editor,
+            };
+            edit::run(&id, &source, remote)
         }
     }
 }
@@ -76,7 +81,11 @@ fn states(words: &str) -> String {
     words.split(',').map(state).collect::<Vec<_>>().join(",")
 }
 
-fn list(filters: &[(&str, &Option<String>)], paging: Paging, remote: &Remote) -> Result<Exit, CommandError> {
+fn list(
+    filters: &[(&str, &Option<String>)],
+    paging: Paging,
+    remote: &ServerConnection,
+) -> Result<Exit, CommandError> {
     let call = || {
         let begun = remote.call(Operation::ProposalList, &[]);
         filters.iter().fold(begun, |call, (name, value)| call.query_if(name, value.as_ref()))

@@ -3,21 +3,22 @@
 use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
-use windlass_core::reference::{codes_page, fleet_page, policy_page};
+use windlass_core::reference::{codes_page, fleet_page, policy_page, states_page};
 
 use crate::args::{Arguments, ReferenceOptions};
 use crate::exit::{CommandError, Exit};
 
 pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
     let fail = |error: std::io::Error| {
-        let message = format!("could not write the reference to {}: {error}", options.dir.display());
-        CommandError::told(message, "name a directory you may write to")
+        let message = format!("could not write the reference to {}", options.dir.display());
+        CommandError::failed(message, "name a directory you may write to").because(error)
     };
     std::fs::create_dir_all(&options.dir).map_err(fail)?;
     for (name, page) in [
         ("fleet-yaml.md", fleet_page()),
         ("approval-policy.md", policy_page()),
         ("problem-codes.md", codes_page()),
+        ("states.md", states_page()),
         ("command-line.md", command_page()),
         ("mcp.md", windlass_mcp::tools_page()),
         ("metrics.md", windlass_server::metrics_page()),

@@ -1,7 +1,7 @@
 //! Commands that ask a server: which server and as whom, the call, and its answer in the form that was asked for.
 //!
-//! The only place that holds a token while a command runs. Whatever a server sends back goes through here, so that it
-//! cannot make us print the token.
+//! Whatever a server sends back goes through here, or through the [`TokenMask`] that is made here, so that it cannot make
+//! us print the token.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,33 +9,33 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use windlass_api::client::{Call, Client, ClientError};
+use windlass_api::client::{ApiCall, Client, ClientError};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::Me;
 use windlass_core::redacted::Redacted;
 use windlass_core::secret::HIDDEN;
 
-use super::credentials::Credentials;
-use super::destination::{Destination, variable};
-use super::refusal;
+use super::call_error;
+use super::server_address::{ServerAddress, variable};
+use super::sign_in_store::Credentials;
 use crate::args::server::{Output, ServerOptions};
 use crate::exit::CommandError;
 use crate::view::{self, Terminal};
 
 /// A server, someone who may ask it, and where answers go.
-pub(super) struct Remote {
+pub(super) struct ServerConnection {
     pub(super) client: Client,
     pub(super) terminal: Terminal,
     runtime: tokio::runtime::Runtime,
-    mask: Mask,
+    mask: TokenMask,
     output: Output,
 }
 
 /// Hides our token in what a server sends back.
 #[derive(Clone)]
-pub(super) struct Mask(Option<Redacted<String>>);
+pub(super) struct TokenMask(Option<Redacted<String>>);
 
-impl Mask {
+impl TokenMask {
     /// A text without the token.
     pub(super) fn hide(&self, text: String) -> String {
         match &self.0 {
@@ -53,9 +53,9 @@ impl Mask {
     }
 }
 
-impl Remote {
+impl ServerConnection {
     /// The server and the sign-in that the options, the environment or the last `login` name.
-    pub(super) fn open(options: ServerOptions, terminal: Terminal) -> Result<Remote, CommandError> {
+    pub(super) fn open(options: ServerOptions, terminal: Terminal) -> Result<ServerConnection, CommandError> {
         let given = options.token.or_else(|| variable("WINDLASS_TOKEN").map(Redacted::new));
         let server = options.server.or_else(|| variable("WINDLASS_SERVER"));
         let credentials = match (&given, &server) {
@@ -63,13 +63,14 @@ impl Remote {
             (Some(_), Some(_)) => Credentials::load().unwrap_or_default(),
             _ => Credentials::load()?,
         };
-        let destination = Destination::of(server, None, &credentials)?;
+        let destination = ServerAddress::of(server, None, &credentials)?;
         let server = &destination.address;
         let Some(token) = given.or_else(|| credentials.token(server)) else {
             let message = format!("not signed in to {server}");
-            return Err(CommandError::NoServer { message, help: refusal::sign_in_help(server) });
+            return Err(CommandError::no_server(message, call_error::sign_in_help(server)));
         };
-        let remote = Remote::with(&destination, Some(token), options.output.unwrap_or_default(), terminal)?;
+        let remote =
+            ServerConnection::with(&destination, Some(token), options.output.unwrap_or_default(), terminal)?;
         if let Some(account) = options.account {
             remote.check_account(&account)?;
         }
@@ -78,14 +79,14 @@ impl Remote {
 
     /// A server, and a token if there is one.
     pub(super) fn with(
-        destination: &Destination,
+        destination: &ServerAddress,
         token: Option<Redacted<String>>,
         output: Output,
         terminal: Terminal,
-    ) -> Result<Remote, CommandError> {
+    ) -> Result<ServerConnection, CommandError> {
         let client = destination.client(token.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Remote { client, terminal, runtime, mask: Mask(token), output })
+        Ok(ServerConnection { client, terminal, runtime, mask: TokenMask(token), output })
     }
 
     fn check_account(&self, meant: &str) -> Result<(), CommandError> {
@@ -95,44 +96,44 @@ impl Remote {
         }
         let message = format!("you are signed in to account {}, not to {meant}", me.account_name);
         let help = format!("sign in with `windlass login {} --account {meant}`", self.client.server());
-        Err(CommandError::told(message, help))
+        Err(CommandError::failed(message, help))
     }
 
     /// Begins a call.
-    pub(super) fn call(&self, operation: Operation, parts: &[&str]) -> Call<'_> {
+    pub(super) fn call(&self, operation: Operation, parts: &[&str]) -> ApiCall<'_> {
         self.client.call(operation, parts)
     }
 
     /// Calls, for an answer that is text, or none.
-    pub(super) fn text(&self, call: Call<'_>) -> Result<String, CommandError> {
+    pub(super) fn text(&self, call: ApiCall<'_>) -> Result<String, CommandError> {
         let text = self.runtime.block_on(call.send_text());
-        text.map(|text| self.hide(text)).map_err(|error| self.told(error))
+        text.map(|text| self.hide(text)).map_err(|error| self.call_error(error))
     }
 
     /// Calls, for the answer as it is.
-    pub(super) fn ask(&self, call: Call<'_>) -> Result<Value, CommandError> {
+    pub(super) fn ask(&self, call: ApiCall<'_>) -> Result<Value, CommandError> {
         let text = self.text(call)?;
-        serde_json::from_str(&text).map_err(|error| self.told(ClientError::Answer(error.to_string())))
+        serde_json::from_str(&text).map_err(|error| self.call_error(ClientError::Answer(error.to_string())))
     }
 
     /// Calls, and reads the answer.
-    pub(super) fn get<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CommandError> {
+    pub(super) fn get<T: DeserializeOwned>(&self, call: ApiCall<'_>) -> Result<T, CommandError> {
         let answer = self.ask(call)?;
         self.read(&answer)
     }
 
     /// Calls, for an answer that may be that there is no such thing.
-    pub(super) fn ask_if_there(&self, call: Call<'_>) -> Result<Option<Value>, CommandError> {
+    pub(super) fn ask_if_there(&self, call: ApiCall<'_>) -> Result<Option<Value>, CommandError> {
         match self.runtime.block_on(call.send::<Value>()) {
             Ok(answer) => Ok(Some(self.mask.hide_in(answer))),
             Err(ClientError::Refused { status: 404, .. }) => Ok(None),
-            Err(error) => Err(self.told(error)),
+            Err(error) => Err(self.call_error(error)),
         }
     }
 
     /// Reads an answer.
     pub(super) fn read<T: DeserializeOwned>(&self, answer: &Value) -> Result<T, CommandError> {
-        T::deserialize(answer).map_err(|error| self.told(ClientError::Answer(error.to_string())))
+        T::deserialize(answer).map_err(|error| self.call_error(ClientError::Answer(error.to_string())))
     }
 
     /// Prints an answer in the form that was asked for, and returns it.
@@ -169,7 +170,7 @@ impl Remote {
     }
 
     /// Tells people what was done; others read the answer or the exit code.
-    pub(super) fn say(&self, text: &str) -> Result<(), CommandError> {
+    pub(super) fn print_message(&self, text: &str) -> Result<(), CommandError> {
         if self.is_for_people() {
             view::line(text)?;
         }
@@ -188,7 +189,7 @@ impl Remote {
     }
 
     /// What to tell about a call that failed.
-    pub(super) fn told(&self, error: ClientError) -> CommandError {
+    pub(super) fn call_error(&self, error: ClientError) -> CommandError {
         let hidden = match error {
             ClientError::Refused { status, body } => {
                 ClientError::Refused { status, body: self.mask.hide_in(body) }
@@ -196,7 +197,7 @@ impl Remote {
             ClientError::Answer(reason) => ClientError::Answer(self.hide(reason)),
             other => other,
         };
-        refusal::told(hidden, self.client.server())
+        call_error::call_error(hidden, self.client.server())
     }
 
     /// A server's text without our token, should it send it back.
@@ -205,7 +206,7 @@ impl Remote {
     }
 
     /// What hides our token, for those who outlive this.
-    pub(super) fn mask(&self) -> Mask {
+    pub(super) fn mask(&self) -> TokenMask {
         self.mask.clone()
     }
 }

@@ -8,12 +8,12 @@ use windlass_api::types::{
     RepositoryList, RepositoryTest, WebhookShown,
 };
 
-use super::confirm::{Asked, Consent, confirm};
+use super::confirm::{ConfirmAnswer, Preconfirmed, confirm};
 use super::input::read_text;
 use super::preview;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use super::sync;
-use crate::args::repository::{ForgeSettings, RepoCommand, RepoSettings};
+use crate::args::repository::{ForgeSettingsArgs, RepoCommand, RepositorySettingsArgs};
 use crate::args::server::ServerOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
@@ -27,7 +27,7 @@ pub(super) fn run(
         // There `--account` says where to move, not where one is.
         server.account = None;
     }
-    let remote = &Remote::open(server, terminal)?;
+    let remote = &ServerConnection::open(server, terminal)?;
     match command {
         RepoCommand::Add { name, url, settings, disabled, no_wait } => {
             let enabled = disabled.then_some(false);
@@ -59,7 +59,7 @@ pub(super) fn run(
                 "Move {repo} to account {account}? The old account gets proposals to destroy what it owned there; \
                  moving it back withdraws them."
             );
-            if confirm(&question, yes.into())? == Consent::Refused {
+            if confirm(&question, yes.into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
             }
             let call = remote.call(Operation::RepositoryMove, &[&repo]).body(&MoveBody { account });
@@ -72,7 +72,7 @@ pub(super) fn run(
         }
         RepoCommand::Release { repo, yes } => {
             let question = format!("Release {repo}? What the server died of is tried again.");
-            if confirm(&question, yes.into())? == Consent::Refused {
+            if confirm(&question, yes.into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
             }
             show(&remote.ask(remote.call(Operation::RepositoryRelease, &[&repo]))?, remote)
@@ -88,7 +88,11 @@ enum FirstSync {
     Leave,
 }
 
-fn add(fields: RepositoryFields, first_sync: FirstSync, remote: &Remote) -> Result<Exit, CommandError> {
+fn add(
+    fields: RepositoryFields,
+    first_sync: FirstSync,
+    remote: &ServerConnection,
+) -> Result<Exit, CommandError> {
     let body = RepositoryBody { gitops_repository: fields };
     let answer = remote.ask(remote.call(Operation::RepositoryCreate, &[]).body(&body))?;
     let added: RepositoryEnvelope = remote.read(&answer)?;
@@ -99,7 +103,7 @@ fn add(fields: RepositoryFields, first_sync: FirstSync, remote: &Remote) -> Resu
     sync::first(&added.gitops_repository, remote)
 }
 
-fn show(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, CommandError> {
+fn show(answer: &serde_json::Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
     remote.show::<RepositoryEnvelope>(answer, |shown, _| view::repository::one(&shown.gitops_repository))?;
     Ok(Exit::Fine)
 }
@@ -107,8 +111,8 @@ fn show(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, CommandErro
 fn test(
     repo: Option<String>,
     url: Option<String>,
-    settings: &RepoSettings,
-    remote: &Remote,
+    settings: &RepositorySettingsArgs,
+    remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     let call = match repo {
         Some(repo) => remote.call(Operation::RepositoryTest, &[&repo]),
@@ -123,7 +127,7 @@ fn test(
     Ok(if tested.ok { Exit::Fine } else { Exit::Problems })
 }
 
-fn set(repo: &str, fields: RepositoryFields, remote: &Remote) -> Result<Exit, CommandError> {
+fn set(repo: &str, fields: RepositoryFields, remote: &ServerConnection) -> Result<Exit, CommandError> {
     if fields == RepositoryFields::default() {
         let help = "name what to change, for example --branch or --interval";
         return Err(CommandError::usage("nothing was asked for", help));
@@ -135,58 +139,62 @@ fn set(repo: &str, fields: RepositoryFields, remote: &Remote) -> Result<Exit, Co
     show(&answer, remote)
 }
 
-fn current(repo: &str, remote: &Remote) -> Result<RepositoryInfo, CommandError> {
+fn current(repo: &str, remote: &ServerConnection) -> Result<RepositoryInfo, CommandError> {
     let envelope: RepositoryEnvelope = remote.get(remote.call(Operation::RepositoryShow, &[repo]))?;
     Ok(envelope.gitops_repository)
 }
 
-fn remove(repo: &str, asked: Asked, remote: &Remote) -> Result<Exit, CommandError> {
+fn remove(repo: &str, asked: Preconfirmed, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
     let question = format!(
         "Remove {} ({})? What it owned stays as it is, owned by nobody.",
         current.name, current.repo_url
     );
-    if confirm(&question, asked)? == Consent::Refused {
+    if confirm(&question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     remote.text(remote.call(Operation::RepositoryRemove, &[&current.id]))?;
-    remote.say(&format!("removed {}", current.name))?;
+    remote.print_message(&format!("removed {}", current.name))?;
     Ok(Exit::Fine)
 }
 
-fn forget_host_keys(repo: &str, asked: Asked, remote: &Remote) -> Result<Exit, CommandError> {
+fn forget_host_keys(
+    repo: &str,
+    asked: Preconfirmed,
+    remote: &ServerConnection,
+) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
     let question = format!(
         "Forget {} of {}? The next sync trusts whatever key it sees.",
-        view::count(current.host_key_fingerprints.len(), "host key"),
+        view::pluralize(current.host_key_fingerprints.len(), "host key"),
         current.name
     );
-    if confirm(&question, asked)? == Consent::Refused {
+    if confirm(&question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     let answer = remote.ask(remote.call(Operation::RepositoryForgetHostKeys, &[&current.id]))?;
     show(&answer, remote)
 }
 
-fn show_webhook(answer: &serde_json::Value, remote: &Remote) -> Result<Exit, CommandError> {
+fn show_webhook(answer: &serde_json::Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
     remote.show::<WebhookShown>(answer, |shown, _| view::webhook::one(shown))?;
     Ok(Exit::Fine)
 }
 
-fn rotate_webhook(repo: &str, asked: Asked, remote: &Remote) -> Result<Exit, CommandError> {
+fn rotate_webhook(repo: &str, asked: Preconfirmed, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
     let question = format!(
         "Replace the secret of the webhook of {}? Deliveries are refused until the forge has the new one.",
         current.name
     );
-    if confirm(&question, asked)? == Consent::Refused {
+    if confirm(&question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     let answer = remote.ask(remote.call(Operation::RepositoryWebhookRotate, &[&current.id]))?;
     show_webhook(&answer, remote)
 }
 
-fn fields(settings: &RepoSettings) -> Result<RepositoryFields, CommandError> {
+fn fields(settings: &RepositorySettingsArgs) -> Result<RepositoryFields, CommandError> {
     // An empty file name takes the setting away, as an empty text does for the others.
     let content = |path: &Option<PathBuf>| match path {
         Some(path) if path.as_os_str().is_empty() => Ok(Some(String::new())),
@@ -207,7 +215,7 @@ fn fields(settings: &RepoSettings) -> Result<RepositoryFields, CommandError> {
 }
 
 /// What is asked for about the forge; nothing if nothing is.
-fn forge(settings: &ForgeSettings) -> Option<ForgeFields> {
+fn forge(settings: &ForgeSettingsArgs) -> Option<ForgeFields> {
     let fields = ForgeFields {
         kind: settings.forge.clone(),
         api_url: settings.forge_api_url.clone(),

@@ -3,14 +3,14 @@
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{ConfirmFailureBody, RunEnvelope, RunList};
 
-use super::confirm::{Consent, confirm};
-use super::remote::Remote;
+use super::confirm::{ConfirmAnswer, confirm};
+use super::remote::ServerConnection;
 use super::{find, sync};
 use crate::args::gitops::RunCommand;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &RunCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &RunCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         RunCommand::List { repo, paging } => {
             let call = || remote.call(Operation::RunList, &[]).query_if("repository", repo.as_ref());
@@ -29,7 +29,7 @@ pub(super) fn run(command: &RunCommand, remote: &Remote) -> Result<Exit, Command
         RunCommand::ConfirmFailure { id, reason, yes } => {
             let id = find::run(id, remote)?;
             let question = "Apply approved proposals although the repository's newest sync failed?";
-            if confirm(question, (*yes).into())? == Consent::Refused {
+            if confirm(question, (*yes).into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
             }
             let body = ConfirmFailureBody { reason: reason.clone() };

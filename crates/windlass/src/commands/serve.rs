@@ -4,8 +4,8 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use windlass_core::address_guard::PrivateAddresses;
 use windlass_server::{
-    CheckpointSettings, CheckpointWebhook, Config, Credentials, FirstLogin, FirstStartError, Gitea, Rhythm,
-    Running, StartError, Timeouts, TlsFiles, TrustedProxies,
+    CheckpointSettings, CheckpointWebhook, Config, CredentialStore, FirstLogin, FirstStartError, Gitea,
+    Intervals, RunningServer, StartError, Timeouts, TlsFiles, TrustedProxies,
 };
 use windlass_store::StoreError;
 
@@ -19,7 +19,7 @@ use crate::exit::{CommandError, Exit};
 use crate::view;
 
 /// What others say too much of: the MCP SDK logs whole messages, with whatever people put into them.
-const QUIET: [&str; 1] = ["rmcp=off"];
+const LOG_FILTERS: [&str; 1] = ["rmcp=off"];
 
 /// Runs a server until it is told to stop.
 pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
     start_log(&options.log, "info", Some(&traces))?;
     let config = config_of(options)?;
     runtime.block_on(async {
-        let running = windlass_server::start(config).await.map_err(|error| start_error(&error))?;
+        let running = windlass_server::start(config).await.map_err(start_error)?;
         announce(&running.origin(), running.first_login())?;
         let ended = until_stopped(running).await;
         traces.stop().await;
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
 /// A runtime for a server.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        CommandError::told(format!("cannot start threads: {error}"), "check the system's limits")
+        CommandError::failed("cannot start threads", "check the system's limits").because(error)
     })
 }
 
@@ -51,9 +51,10 @@ pub(super) fn start_log(
 ) -> Result<(), CommandError> {
     let filter = options.log.as_deref().unwrap_or(default);
     let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
-        CommandError::told(format!("--log: {error}"), "write a level, or a filter such as `info,access=warn`")
+        let help = "write a level, or a filter such as `info,access=warn`";
+        CommandError::failed("--log is not understood", help).because(error)
     })?;
-    let quiet = QUIET.iter().filter_map(|directive| directive.parse().ok());
+    let quiet = LOG_FILTERS.iter().filter_map(|directive| directive.parse().ok());
     let filter = quiet.fold(filter, tracing_subscriber::EnvFilter::add_directive);
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let log = match options.log_format {
@@ -81,10 +82,10 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     };
     config.mcp_hosts.clone_from(&options.mcp_allowed_host);
     if options.allow_insecure_git {
-        config.control.insecure_git = windlass_server::Insecure::Allowed;
+        config.control.insecure_git = windlass_server::InsecureUrls::Allowed;
     }
     if options.allow_insecure_notifications {
-        config.control.insecure_notifications = windlass_server::Plain::OnThisMachine;
+        config.control.insecure_notifications = windlass_server::PlaintextPolicy::OnThisMachine;
     }
     config.control.allowed_addresses.clone_from(&options.addresses.allow_address);
     if options.addresses.deny_private_addresses {
@@ -98,10 +99,10 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     config.oidc = oidc::settings(&options.oidc)?;
     config.control.checkpoints = checkpoints_of(options)?;
     config.control.max_proposals = options.max_proposals_per_tick;
-    config.control.rhythm = Rhythm {
+    config.control.intervals = Intervals {
         drift: options.drift_interval,
         proposal_lifetime: options.proposal_lifetime,
-        ..Rhythm::default()
+        ..Intervals::default()
     };
     config.first_account.clone_from(&options.first_account);
     config.first_admin.clone_from(&options.first_admin);
@@ -122,7 +123,7 @@ fn tls_of(options: &ServeOptions) -> Result<Option<TlsFiles>, CommandError> {
 }
 
 /// Credentials come from one place, so that nobody has to wonder from which.
-fn credentials_of(options: &ServeOptions) -> Result<Credentials, CommandError> {
+fn credentials_of(options: &ServeOptions) -> Result<CredentialStore, CommandError> {
     match (&options.credentials_dir, vault::credentials(&options.vault)?) {
         (Some(_), Some(_)) => Err(CommandError::usage(
             "credentials are to be read from files and from Vault",
@@ -130,15 +131,16 @@ fn credentials_of(options: &ServeOptions) -> Result<Credentials, CommandError> {
         )),
         (Some(directory), None) => Ok(windlass_server::credentials_in(directory)),
         (None, Some(vault)) => Ok(vault),
-        (None, None) => Ok(Credentials::Nowhere),
+        (None, None) => Ok(CredentialStore::Nowhere),
     }
 }
 
 /// How the audit log is signed, and where that is sent.
 fn checkpoints_of(options: &ServeOptions) -> Result<CheckpointSettings, CommandError> {
     let webhook = options.audit_checkpoints_webhook.as_deref().map(CheckpointWebhook::parse).transpose();
-    let webhook = webhook
-        .map_err(|error| CommandError::usage(error.to_string(), "correct --audit-checkpoints-webhook"))?;
+    let webhook = webhook.map_err(|error| {
+        CommandError::usage(error.to_string(), "correct --audit-checkpoints-webhook").because(error)
+    })?;
     let file = options.audit_checkpoints_file.clone();
     Ok(CheckpointSettings { interval: options.audit_checkpoint_interval, file, webhook })
 }
@@ -149,12 +151,12 @@ fn gitea_of(options: &ForgeOptions) -> Result<Option<Gitea>, CommandError> {
     let ca_pem = options.gitea_ca_file.as_deref().map(read_text).transpose()?;
     Gitea::new(url, path, ca_pem).map(Some).map_err(|error| {
         let help = error.help();
-        CommandError::usage(error.to_string(), help)
+        CommandError::usage(error.to_string(), help).because(error)
     })
 }
 
-pub(super) fn start_error(error: &StartError) -> CommandError {
-    let help = match error {
+pub(super) fn start_error(error: StartError) -> CommandError {
+    let help = match &error {
         StartError::DataDirectory { .. } => "choose another with --data-dir, or mend its permissions",
         StartError::InUse { .. } => "stop the other one, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
@@ -169,7 +171,7 @@ pub(super) fn start_error(error: &StartError) -> CommandError {
         }
         StartError::FirstStart(FirstStartError::Password) => "the system gave no random numbers",
     };
-    CommandError::told(error.to_string(), help)
+    CommandError::failed(error.to_string(), help).because(error)
 }
 
 fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
@@ -180,7 +182,7 @@ fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
         view::line(&format!("  web app   {origin}/app"))?;
         view::line(&format!("  account   {}", login.account))?;
         view::line(&format!("  email     {}", login.email))?;
-        // The one place that prints it: it works once and is stored nowhere.
+        // Printed here and never again: it works once and is stored nowhere.
         view::line(&format!("  password  {}", login.password.expose()))?;
         view::line("")?;
         view::line(&format!("  windlass login {origin} --email {}", login.email))?;
@@ -189,9 +191,9 @@ fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
 }
 
 /// Waits for SIGTERM or Ctrl-C, then stops without losing anything.
-pub(super) async fn until_stopped(running: Running) -> Result<Exit, CommandError> {
+pub(super) async fn until_stopped(running: RunningServer) -> Result<Exit, CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let cannot = |error| CommandError::told(format!("cannot listen for signals: {error}"), "");
+    let cannot = |error: std::io::Error| CommandError::failed("cannot listen for signals", "").because(error);
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     tokio::select! {

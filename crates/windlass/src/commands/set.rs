@@ -3,64 +3,68 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{ResourceInfo, WaitingChange};
 
-use super::confirm::{Consent, confirm};
+use super::confirm::{ConfirmAnswer, confirm};
 use super::find;
-use super::input::{ReadYaml, read_text, read_yaml};
-use super::remote::Remote;
+use super::input::{YamlInput, read_text, read_yaml};
+use super::remote::ServerConnection;
 use crate::args::resource::{DeleteOptions, SetOptions};
 use crate::exit::{CommandError, Exit};
 use crate::view::{self, Terminal};
 
 /// What to make of a resource.
-enum Wanted {
+enum ResourceUpdate {
     /// These fields are changed.
     Fields(Value),
     /// It becomes this as a whole.
     Whole(Value),
 }
 
-impl Wanted {
+impl ResourceUpdate {
     fn value(&self) -> &Value {
         match self {
-            Wanted::Fields(value) | Wanted::Whole(value) => value,
+            ResourceUpdate::Fields(value) | ResourceUpdate::Whole(value) => value,
         }
     }
 }
 
-pub(super) fn set(options: &SetOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn set(options: &SetOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let noun = find::noun(&options.kind)?;
     let read = match &options.file {
         Some(file) => whole(file, &remote.terminal)?,
-        None => Some(Wanted::Fields(fields(&options.fields, &remote.terminal)?)),
+        None => Some(ResourceUpdate::Fields(fields(&options.fields, &remote.terminal)?)),
     };
     let Some(wanted) = read else { return Ok(Exit::Problems) };
-    let show = remote.call(Operation::Resource(noun, Verb::Show), &[&options.name]);
+    let show = remote.call(Operation::Resource(noun, ResourceVerb::Show), &[&options.name]);
     let (call, done) = match remote.ask_if_there(show)? {
         Some(answer) => {
             let current: ResourceInfo = find::unwrapped(&answer, noun.singular(), remote)?;
-            let verb = if matches!(wanted, Wanted::Whole(_)) { Verb::Replace } else { Verb::Patch };
+            let verb = if matches!(wanted, ResourceUpdate::Whole(_)) {
+                ResourceVerb::Replace
+            } else {
+                ResourceVerb::Patch
+            };
             let call = remote.call(Operation::Resource(noun, verb), &[&options.name]);
             let call = call.header("if-match", &current.generation.to_string());
             (call.body(&json!({ noun.singular(): wanted.value() })), "changed")
         }
         None if options.create => {
-            let call = remote.call(Operation::Resource(noun, Verb::Create), &[]);
+            let call = remote.call(Operation::Resource(noun, ResourceVerb::Create), &[]);
             (call.body(&json!({ noun.singular(): named(&options.name, wanted.value()) })), "made")
         }
         None => {
             let what = noun.kind().slug();
-            return Err(find::unknown(what, &options.name, "add --create to make it"));
+            return Err(find::not_found(what, &options.name, "add --create to make it"));
         }
     };
     let answer = remote.ask(call.query_if("reason", options.reason.as_ref()))?;
     tell(&answer, noun, done, remote)
 }
 
-fn tell(answer: &Value, noun: Noun, done: &str, remote: &Remote) -> Result<Exit, CommandError> {
+fn tell(answer: &Value, noun: Noun, done: &str, remote: &ServerConnection) -> Result<Exit, CommandError> {
     if answer.get("proposal").is_some() {
         return tell_waiting(answer, remote);
     }
@@ -73,12 +77,12 @@ fn tell(answer: &Value, noun: Noun, done: &str, remote: &Remote) -> Result<Exit,
 }
 
 /// Tells of a change that waits as a proposal.
-fn tell_waiting(answer: &Value, remote: &Remote) -> Result<Exit, CommandError> {
+fn tell_waiting(answer: &Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
     remote.show::<WaitingChange>(answer, |waiting, _| {
-        view::line(&view::clean(&waiting.message))?;
+        view::line(&view::sanitize_for_terminal(&waiting.message))?;
         view::note(&format!(
             "`windlass proposal show {}` tells what it waits for",
-            view::clean(&waiting.proposal.id)
+            view::sanitize_for_terminal(&waiting.proposal.id)
         ))
     })?;
     Ok(Exit::Fine)
@@ -92,18 +96,18 @@ fn named(name: &str, spec: &Value) -> Value {
     spec
 }
 
-fn whole(file: &Path, terminal: &Terminal) -> Result<Option<Wanted>, CommandError> {
+fn whole(file: &Path, terminal: &Terminal) -> Result<Option<ResourceUpdate>, CommandError> {
     let text = read_text(file)?;
     match read_yaml(&file.to_string_lossy(), &text, terminal)? {
-        ReadYaml::Sound(spec) if spec.is_object() => Ok(Some(Wanted::Whole(spec))),
-        ReadYaml::Sound(_) => {
+        YamlInput::Valid(spec) if spec.is_object() => Ok(Some(ResourceUpdate::Whole(spec))),
+        YamlInput::Valid(_) => {
             let message = format!("{} does not hold the fields of a resource", file.display());
-            Err(CommandError::told(
+            Err(CommandError::failed(
                 message,
                 "write `field: value` lines, as `windlass get KIND NAME` prints them",
             ))
         }
-        ReadYaml::Told => Ok(None),
+        YamlInput::ProblemsReported => Ok(None),
     }
 }
 
@@ -119,7 +123,7 @@ fn fields(assignments: &[String], terminal: &Terminal) -> Result<Value, CommandE
         if path.split('.').any(str::is_empty) {
             return Err(wrong(format!("`{path}` is not a field")));
         }
-        let ReadYaml::Sound(value) = read_yaml(path, text, terminal)? else {
+        let YamlInput::Valid(value) = read_yaml(path, text, terminal)? else {
             return Err(wrong(format!("the value of `{path}` is not YAML")));
         };
         let mut place = &mut all;
@@ -137,19 +141,19 @@ fn fields(assignments: &[String], terminal: &Terminal) -> Result<Value, CommandE
     Ok(all)
 }
 
-pub(super) fn delete(options: &DeleteOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn delete(options: &DeleteOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let noun = find::noun(&options.kind)?;
-    let show = remote.call(Operation::Resource(noun, Verb::Show), &[&options.name]);
+    let show = remote.call(Operation::Resource(noun, ResourceVerb::Show), &[&options.name]);
     let current: ResourceInfo = find::unwrapped(&remote.ask(show)?, noun.singular(), remote)?;
     let owner = match &current.owner {
         Some(owner) => format!(", which {} declares and will propose again", owner.repository_name),
         None => String::new(),
     };
     let question = format!("End {} {}{owner}?", current.kind, current.name);
-    if confirm(&question, options.yes.into())? == Consent::Refused {
+    if confirm(&question, options.yes.into())? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
-    let call = remote.call(Operation::Resource(noun, Verb::Delete), &[&options.name]);
+    let call = remote.call(Operation::Resource(noun, ResourceVerb::Delete), &[&options.name]);
     let call = call.query_if("reason", options.reason.as_ref());
     let answer = remote.text(call.header("if-match", &current.generation.to_string()))?;
     if let Ok(waiting) = serde_json::from_str::<Value>(&answer)
@@ -157,7 +161,7 @@ pub(super) fn delete(options: &DeleteOptions, remote: &Remote) -> Result<Exit, C
     {
         return tell_waiting(&waiting, remote);
     }
-    remote.say(&format!("ended {} {}", current.kind, current.name))?;
+    remote.print_message(&format!("ended {} {}", current.kind, current.name))?;
     Ok(Exit::Fine)
 }
 

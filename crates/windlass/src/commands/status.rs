@@ -3,21 +3,21 @@
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{AccountEnvelope, HaltBody, Status};
 
-use super::confirm::{Consent, confirm};
-use super::remote::Remote;
+use super::confirm::{ConfirmAnswer, confirm};
+use super::remote::ServerConnection;
 use crate::args::access::HaltOptions;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn status(remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn status(remote: &ServerConnection) -> Result<Exit, CommandError> {
     let answer = remote.ask(remote.call(Operation::Status, &[]))?;
     remote.show::<Status>(&answer, |status, _| view::access::status(status, remote.client.server()))?;
     Ok(Exit::Fine)
 }
 
-pub(super) fn halt(options: &HaltOptions, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn halt(options: &HaltOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let question = "Halt applying in the whole account?";
-    if confirm(question, options.yes.into())? == Consent::Refused {
+    if confirm(question, options.yes.into())? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
     let body = HaltBody { reason: options.reason.clone() };
@@ -26,7 +26,7 @@ pub(super) fn halt(options: &HaltOptions, remote: &Remote) -> Result<Exit, Comma
     Ok(Exit::Fine)
 }
 
-pub(super) fn resume(remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn resume(remote: &ServerConnection) -> Result<Exit, CommandError> {
     let answer = remote.ask(remote.call(Operation::Resume, &[]))?;
     remote.show::<AccountEnvelope>(&answer, |envelope, _| view::access::halted(&envelope.account))?;
     Ok(Exit::Fine)

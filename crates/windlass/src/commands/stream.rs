@@ -5,7 +5,7 @@ const MAX_LINE: usize = 1 << 20;
 
 /// One message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct SseMessage {
     /// Where to go on after it.
     pub(super) id: Option<String>,
     /// What it says.
@@ -18,16 +18,16 @@ pub(super) struct TooLong;
 
 /// Puts messages together from pieces of any size.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub(super) struct SseParser {
     line: Vec<u8>,
     after_cr: bool,
-    message: Message,
+    message: SseMessage,
     has_data: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// Takes more bytes; gives the messages they complete.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLong> {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<SseMessage>, TooLong> {
         let mut complete = Vec::new();
         for byte in bytes {
             let ends_crlf = self.after_cr && *byte == b'\n';
@@ -42,7 +42,7 @@ impl Parser {
         Ok(complete)
     }
 
-    fn end_line(&mut self) -> Option<Message> {
+    fn end_line(&mut self) -> Option<SseMessage> {
         let bytes = std::mem::take(&mut self.line);
         if bytes.is_empty() {
             let message = std::mem::take(&mut self.message);
@@ -72,8 +72,8 @@ impl Parser {
 mod tests {
     use super::*;
 
-    fn message(id: Option<&str>, data: &str) -> Message {
-        Message { id: id.map(str::to_owned), data: data.to_owned() }
+    fn message(id: Option<&str>, data: &str) -> SseMessage {
+        SseMessage { id: id.map(str::to_owned), data: data.to_owned() }
     }
 
     #[test]
@@ -83,9 +83,9 @@ mod tests {
         let expected = [message(Some("7"), "{\"a\":\n1}"), message(None, "é")];
         for text in [text.to_owned(), text.replace('\n', "\r\n"), text.replace('\n', "\r")] {
             for size in [1, 2, 3, 1000] {
-                let mut parser = Parser::default();
+                let mut parser = SseParser::default();
                 let pieces = text.as_bytes().chunks(size);
-                let found: Vec<Message> = pieces.flat_map(|piece| parser.take(piece).unwrap()).collect();
+                let found: Vec<SseMessage> = pieces.flat_map(|piece| parser.take(piece).unwrap()).collect();
                 assert_eq!(found, expected, "{size}");
             }
         }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_refused() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         assert_eq!(parser.take(&vec![b'x'; MAX_LINE + 1]), Err(TooLong));
     }
 }

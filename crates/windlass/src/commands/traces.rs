@@ -23,6 +23,7 @@ impl Traces {
         let telemetry = address.map(|address| windlass_server::Telemetry::start(address, handle.clone()));
         let telemetry = telemetry.transpose().map_err(|error| {
             CommandError::usage(error.to_string(), "write --otlp-endpoint http://127.0.0.1:4318")
+                .because(error)
         })?;
         Ok(Traces { telemetry })
     }

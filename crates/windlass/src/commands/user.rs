@@ -3,14 +3,14 @@
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{UserAdded, UserBody, UserCreated, UserList, UserPatch};
 
-use super::confirm::{Consent, confirm};
+use super::confirm::{ConfirmAnswer, confirm};
 use super::find;
-use super::remote::Remote;
+use super::remote::ServerConnection;
 use crate::args::access::UserCommand;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 
-pub(super) fn run(command: &UserCommand, remote: &Remote) -> Result<Exit, CommandError> {
+pub(super) fn run(command: &UserCommand, remote: &ServerConnection) -> Result<Exit, CommandError> {
     match command {
         UserCommand::Add { email, name, role } => {
             let body = UserBody { email: email.clone(), name: name.clone(), role: *role };
@@ -38,26 +38,27 @@ pub(super) fn run(command: &UserCommand, remote: &Remote) -> Result<Exit, Comman
         }
         UserCommand::Remove { email, yes } => {
             let id = user_id(email, remote)?;
-            if confirm(&format!("Take {email} out of the account?"), (*yes).into())? == Consent::Refused {
+            if confirm(&format!("Take {email} out of the account?"), (*yes).into())? == ConfirmAnswer::Refused
+            {
                 return Ok(Exit::Problems);
             }
             remote.text(remote.call(Operation::UserRemove, &[&id]))?;
-            remote.say(&format!("removed {email}"))?;
+            remote.print_message(&format!("removed {email}"))?;
             Ok(Exit::Fine)
         }
     }
 }
 
-fn patch(email: &str, body: &UserPatch, remote: &Remote) -> Result<Exit, CommandError> {
+fn patch(email: &str, body: &UserPatch, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let id = user_id(email, remote)?;
     let answer = remote.ask(remote.call(Operation::UserPatch, &[&id]).body(body))?;
     remote.show::<UserCreated>(&answer, |changed, _| view::access::user_changed(changed))?;
     Ok(Exit::Fine)
 }
 
-fn user_id(email: &str, remote: &Remote) -> Result<String, CommandError> {
+fn user_id(email: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     let list: UserList = remote.get(remote.call(Operation::UserList, &[]))?;
     let found = list.users.iter().find(|user| user.email.eq_ignore_ascii_case(email) || user.id == email);
     let id = found.map(|user| user.id.clone());
-    id.ok_or_else(|| find::unknown("user", email, "`windlass user list` shows the people of the account"))
+    id.ok_or_else(|| find::not_found("user", email, "`windlass user list` shows the people of the account"))
 }

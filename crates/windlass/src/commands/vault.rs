@@ -1,14 +1,14 @@
 //! What the options about Vault mean.
 
 use windlass_core::redacted::Redacted;
-use windlass_server::{Credentials, Login, SettingsError, VaultSettings, credentials_in_vault};
+use windlass_server::{CredentialStore, SettingsError, VaultLogin, VaultSettings, credentials_in_vault};
 
 use super::input::read_text;
 use crate::args::vault::VaultOptions;
 use crate::exit::CommandError;
 
 /// The Vault that the options and the environment name, if they name one.
-pub(super) fn credentials(options: &VaultOptions) -> Result<Option<Credentials>, CommandError> {
+pub(super) fn credentials(options: &VaultOptions) -> Result<Option<CredentialStore>, CommandError> {
     // An empty variable is one that was taken away.
     let Some(address) = options.vault_addr.as_deref().filter(|address| !address.is_empty()) else {
         return match options.vault_token_file.is_some() || options.vault_role_id.is_some() {
@@ -29,20 +29,22 @@ pub(super) fn credentials(options: &VaultOptions) -> Result<Option<Credentials>,
             SettingsError::Prefix => "write --vault-prefix secret/gitops",
             SettingsError::Client => "check the system's certificates",
         };
-        CommandError::usage(error.to_string(), help)
+        CommandError::usage(error.to_string(), help).because(error)
     })
 }
 
-fn login(options: &VaultOptions) -> Result<Login, CommandError> {
+fn login(options: &VaultOptions) -> Result<VaultLogin, CommandError> {
     if let (Some(role_id), Some(file)) = (&options.vault_role_id, &options.vault_secret_id_file) {
         let (mount, role_id) = (options.vault_approle_mount.trim_matches('/').to_owned(), role_id.clone());
-        return Ok(Login::AppRole { mount, role_id, secret_id_file: file.clone() });
+        return Ok(VaultLogin::AppRole { mount, role_id, secret_id_file: file.clone() });
     }
     if let Some(file) = &options.vault_token_file {
-        return Ok(Login::TokenFile(file.clone()));
+        return Ok(VaultLogin::TokenFile(file.clone()));
     }
     match std::env::var("VAULT_TOKEN") {
-        Ok(token) if !token.trim().is_empty() => Ok(Login::Token(Redacted::new(token.trim().to_owned()))),
+        Ok(token) if !token.trim().is_empty() => {
+            Ok(VaultLogin::Token(Redacted::new(token.trim().to_owned())))
+        }
         _ => Err(CommandError::usage(
             "it is not said how to log in to Vault",
             "add --vault-role-id and --vault-secret-id-file, or --vault-token-file, or set VAULT_TOKEN",

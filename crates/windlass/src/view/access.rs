@@ -11,14 +11,19 @@ use windlass_api::types::{
 
 use super::table::Table;
 use super::time::{relative, relative_or_never};
-use super::{Terminal, clean, count, facts, short};
+use super::{Terminal, facts, pluralize, sanitize_for_terminal, short};
 
 const BOLD: Style = Style::new().bold();
 
 /// Prints who signed in.
 pub(crate) fn welcome(me: &Me, server: &str, expires_at: &str) -> io::Result<()> {
     let mut out = anstream::stdout();
-    writeln!(out, "Signed in to {} until {}.", clean(server), clean(expires_at))?;
+    writeln!(
+        out,
+        "Signed in to {} until {}.",
+        sanitize_for_terminal(server),
+        sanitize_for_terminal(expires_at)
+    )?;
     write_me(&mut out, me)?;
     writeln!(out, "\nTry `windlass status`.")
 }
@@ -26,7 +31,7 @@ pub(crate) fn welcome(me: &Me, server: &str, expires_at: &str) -> io::Result<()>
 /// Prints who is asking.
 pub(crate) fn me(me: &Me, server: &str) -> io::Result<()> {
     let mut out = anstream::stdout();
-    writeln!(out, "{BOLD}{}{BOLD:#} at {}", clean(&me.email), clean(server))?;
+    writeln!(out, "{BOLD}{}{BOLD:#} at {}", sanitize_for_terminal(&me.email), sanitize_for_terminal(server))?;
     write_me(&mut out, me)
 }
 
@@ -50,11 +55,15 @@ fn write_me(out: &mut impl io::Write, me: &Me) -> io::Result<()> {
 /// Prints the account at a glance.
 pub(crate) fn status(status: &Status, server: &str) -> io::Result<()> {
     let mut out = anstream::stdout();
-    let (account, server, version) = (clean(&status.account.name), clean(server), clean(&status.version));
+    let (account, server, version) = (
+        sanitize_for_terminal(&status.account.name),
+        sanitize_for_terminal(server),
+        sanitize_for_terminal(&status.version),
+    );
     writeln!(out, "{BOLD}{account}{BOLD:#} at {server}, version {version}")?;
     if let Some(halt) = &status.account.halted {
         let red = AnsiColor::Red.on_default().bold();
-        let (by, reason) = (clean(&halt.by), clean(&halt.reason));
+        let (by, reason) = (sanitize_for_terminal(&halt.by), sanitize_for_terminal(&halt.reason));
         writeln!(out, "{red}HALTED{red:#} by {by} {}: {reason}", relative(&halt.at))?;
     }
     let counted = |counts: &std::collections::BTreeMap<String, usize>| {
@@ -62,7 +71,7 @@ pub(crate) fn status(status: &Status, server: &str) -> io::Result<()> {
         if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
     };
     let repositories = match status.repositories_failed.as_slice() {
-        [] => count(status.repositories, "repository").replace("repositorys", "repositories"),
+        [] => pluralize(status.repositories, "repository").replace("repositorys", "repositories"),
         failed => format!("{}, last sync failed: {}", status.repositories, failed.join(", ")),
     };
     facts(
@@ -78,17 +87,22 @@ pub(crate) fn status(status: &Status, server: &str) -> io::Result<()> {
         return writeln!(out, "\nNothing is waited for.");
     }
     writeln!(out, "\n{BOLD}Waiting for{BOLD:#}")?;
-    status.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
+    status.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))
 }
 
 /// Prints whether an account is halted.
 pub(crate) fn halted(account: &AccountInfo) -> io::Result<()> {
-    let name = clean(&account.name);
+    let name = sanitize_for_terminal(&account.name);
     match &account.halted {
         Some(halt) => {
             let red = AnsiColor::Red.on_default().bold();
             let mut out = anstream::stdout();
-            writeln!(out, "{red}{name} is halted{red:#} by {}: {}", clean(&halt.by), clean(&halt.reason))?;
+            writeln!(
+                out,
+                "{red}{name} is halted{red:#} by {}: {}",
+                sanitize_for_terminal(&halt.by),
+                sanitize_for_terminal(&halt.reason)
+            )?;
             writeln!(out, "Nothing is applied until `windlass resume`.")
         }
         None => super::line(&format!("{name} applies again")),
@@ -141,7 +155,7 @@ pub(crate) fn user_added(added: &UserAdded) -> io::Result<()> {
             user_changed(&UserCreated { user: user.clone(), one_time_password })
         }
         (None, Some(invitation)) => {
-            let (email, role) = (clean(&invitation.email), invitation.role);
+            let (email, role) = (sanitize_for_terminal(&invitation.email), invitation.role);
             let expires = relative(&invitation.expires_at);
             super::line(&format!("invited {email} as {role}; the invitation expires {expires}"))?;
             super::note("They sign in to the account they are in and run `windlass invitation list`.")
@@ -180,7 +194,7 @@ pub(crate) fn received_invitations(received: &[ReceivedInvitation], terminal: &T
 
 /// Prints an account that was joined.
 pub(crate) fn joined(joined: &JoinedAccount) -> io::Result<()> {
-    super::line(&format!("you are {} in {} now", joined.role, clean(&joined.account)))?;
+    super::line(&format!("you are {} in {} now", joined.role, sanitize_for_terminal(&joined.account)))?;
     super::note("Sign in to it to work there.")
 }
 
@@ -264,12 +278,12 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
         let red = AnsiColor::Red.on_default().bold();
         let at = verdict.broken_at.map_or_else(|| "an unknown entry".to_owned(), |at| format!("entry {at}"));
         let reason = verdict.reason.clone().unwrap_or_default();
-        writeln!(out, "{red}✗{red:#} the log is broken at {at}: {}", clean(&reason))?;
+        writeln!(out, "{red}✗{red:#} the log is broken at {at}: {}", sanitize_for_terminal(&reason))?;
     }
     if verdict.intact {
         let signed = match verdict.signed_to {
             Some(seq) => {
-                format!("{}, the last at entry {seq}", count(verdict.checkpoints, "signed checkpoint"))
+                format!("{}, the last at entry {seq}", pluralize(verdict.checkpoints, "signed checkpoint"))
             }
             None => "no signed checkpoint yet".to_owned(),
         };
@@ -279,7 +293,7 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
         writeln!(out, "  entries up to {seq} are archived: verify their files with --archive")?;
     }
     match &verdict.head {
-        Some(head) => writeln!(out, "  last entry {}", clean(head)),
+        Some(head) => writeln!(out, "  last entry {}", sanitize_for_terminal(head)),
         None => Ok(()),
     }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{Adopted, DriftItem, DriftReport, Reverted};
+use windlass_core::diff::Action;
 
 use super::proposal::field_lines;
 use super::time::relative;
-use super::{Terminal, clean, count, short_commit};
+use super::{Terminal, pluralize, sanitize_for_terminal, short_commit};
 
 const BOLD: Style = Style::new().bold();
 
@@ -24,7 +25,12 @@ pub(crate) fn reports(reports: &[(&str, DriftReport)], terminal: &Terminal) -> i
     if let Some((name, item)) =
         reports.iter().find_map(|(name, report)| Some((name, report.drifted.first()?)))
     {
-        let target = format!("{} {} {}", clean(name), clean(&item.kind), clean(&item.name));
+        let target = format!(
+            "{} {} {}",
+            sanitize_for_terminal(name),
+            sanitize_for_terminal(&item.kind),
+            sanitize_for_terminal(&item.name)
+        );
         writeln!(out, "\nMake it what git says:   windlass drift revert {target}")?;
         writeln!(out, "Make git say what is:    windlass drift adopt {target}")?;
         writeln!(out, "Say that it is meant:    windlass drift accept {target} --until 7d --reason TEXT")?;
@@ -38,7 +44,7 @@ fn write_report(
     report: &DriftReport,
     terminal: &Terminal,
 ) -> io::Result<()> {
-    let name = clean(name);
+    let name = sanitize_for_terminal(name);
     let against = match &report.commit_sha {
         Some(commit) => format!(" against {}", short_commit(commit)),
         None => " (never synced)".to_owned(),
@@ -50,23 +56,27 @@ fn write_report(
         }
         false => {
             let yellow = AnsiColor::Yellow.on_default();
-            let changed = count(report.drifted.len(), "resource");
+            let changed = pluralize(report.drifted.len(), "resource");
             writeln!(out, "{yellow}~{yellow:#} {BOLD}{name}{BOLD:#}{against}: {changed} changed by hand")?;
         }
     }
     report.drifted.iter().try_for_each(|item| write_item(out, item, terminal))?;
     if !report.pending.is_empty() {
-        writeln!(out, "  {} from git not applied yet", count(report.pending.len(), "change"))?;
+        writeln!(out, "  {} from git not applied yet", pluralize(report.pending.len(), "change"))?;
     }
     for item in &report.accepted {
         let Some(acceptance) = &item.acceptance else { continue };
         let until = acceptance.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
-        let (kind, item_name, by) = (clean(&item.kind), clean(&item.name), clean(&acceptance.by));
+        let (kind, item_name, by) = (
+            sanitize_for_terminal(&item.kind),
+            sanitize_for_terminal(&item.name),
+            sanitize_for_terminal(&acceptance.by),
+        );
         writeln!(
             out,
             "  = {kind} {item_name} is accepted by {by}{}: {}",
-            clean(&until),
-            clean(&acceptance.reason)
+            sanitize_for_terminal(&until),
+            sanitize_for_terminal(&acceptance.reason)
         )?;
     }
     Ok(())
@@ -74,18 +84,23 @@ fn write_report(
 
 fn write_item(out: &mut impl io::Write, item: &DriftItem, terminal: &Terminal) -> io::Result<()> {
     // Told from git's side: what it would have to create was ended by hand, and the other way round.
-    let happened = match item.change.as_str() {
-        "create" => "was ended",
-        "destroy" => "was made",
-        _ => "was changed",
+    let happened = match item.change {
+        Action::Create => "was ended",
+        Action::Destroy => "was made",
+        Action::Update => "was changed",
     };
     let by = item.changed_by.as_deref().map(|who| format!(" by {who}")).unwrap_or_default();
     let when = item.changed_at.as_deref().map(|when| format!(" {}", relative(when))).unwrap_or_default();
     let yellow = AnsiColor::Yellow.on_default();
-    let (kind, name) = (clean(&item.kind), clean(&item.name));
-    writeln!(out, "  {yellow}{kind} {name}{yellow:#} {happened}{}{}", clean(&by), clean(&when))?;
+    let (kind, name) = (sanitize_for_terminal(&item.kind), sanitize_for_terminal(&item.name));
+    writeln!(
+        out,
+        "  {yellow}{kind} {name}{yellow:#} {happened}{}{}",
+        sanitize_for_terminal(&by),
+        sanitize_for_terminal(&when)
+    )?;
     for line in field_lines(&item.fields, terminal.width.saturating_sub(6)) {
-        writeln!(out, "      {}", clean(&line))?;
+        writeln!(out, "      {}", sanitize_for_terminal(&line))?;
     }
     Ok(())
 }
@@ -93,8 +108,8 @@ fn write_item(out: &mut impl io::Write, item: &DriftItem, terminal: &Terminal) -
 /// Prints what reverting did.
 pub(crate) fn reverted(reverted: &Reverted) -> io::Result<()> {
     let mut out = anstream::stdout();
-    writeln!(out, "{}", clean(&reverted.message))?;
-    let run = clean(&reverted.sync_run_id);
+    writeln!(out, "{}", sanitize_for_terminal(&reverted.message))?;
+    let run = sanitize_for_terminal(&reverted.sync_run_id);
     writeln!(
         out,
         "See it with `windlass run show {run}`, approve it with `windlass proposal approve --run {run}`."

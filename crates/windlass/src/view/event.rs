@@ -6,7 +6,7 @@ use windlass_api::types::EventInfo;
 
 use super::table::{Table, state_style};
 use super::time::relative;
-use super::{Terminal, clean};
+use super::{Terminal, sanitize_for_terminal};
 
 /// Prints events, in the order given.
 pub(crate) fn list<'e>(events: impl Iterator<Item = &'e EventInfo>, terminal: &Terminal) -> io::Result<()> {
@@ -15,7 +15,7 @@ pub(crate) fn list<'e>(events: impl Iterator<Item = &'e EventInfo>, terminal: &T
         table.row([
             event.seq.to_string(),
             relative(&event.at),
-            event.severity.clone(),
+            event.severity.to_string(),
             event.kind.clone(),
             about(event),
             event.message.clone(),
@@ -33,14 +33,14 @@ fn about(event: &EventInfo) -> String {
 
 /// Prints one event as it happens.
 pub(crate) fn line(event: &EventInfo) -> io::Result<()> {
-    let style = state_style(&event.severity);
-    let (at, kind) = (clean(&event.at), clean(&event.kind));
+    let style = state_style(event.severity.slug());
+    let (at, kind) = (sanitize_for_terminal(&event.at), sanitize_for_terminal(&event.kind));
     let about = match about(event) {
         about if about.is_empty() => about,
-        about => format!(" {}", clean(&about)),
+        about => format!(" {}", sanitize_for_terminal(&about)),
     };
     // A message is one line, whatever it says.
-    let message = clean(&event.message).replace('\n', " ");
+    let message = sanitize_for_terminal(&event.message).replace('\n', " ");
     let mut out = anstream::stdout();
     writeln!(out, "{at} {style}{kind}{style:#}{about}: {message}")?;
     out.flush()

@@ -4,7 +4,7 @@ use std::io;
 
 use windlass_core::diagnostic::Diagnostic;
 
-use super::clean;
+use super::sanitize_for_terminal;
 
 /// Prints one workflow command per problem.
 pub(crate) fn problems(problems: &[Diagnostic]) -> io::Result<()> {
@@ -21,7 +21,7 @@ fn command(problem: &Diagnostic) -> String {
         properties.push(format!("line={},col={}", problem.line, problem.column));
     }
     let help = problem.help.as_ref().map(|help| format!("\n{help}")).unwrap_or_default();
-    let message = escape(&clean(&format!("{}{help}", problem.message)));
+    let message = escape(&sanitize_for_terminal(&format!("{}{help}", problem.message)));
     format!("::{} {}::{message}\n", problem.severity, properties.join(","))
 }
 
@@ -31,7 +31,7 @@ fn escape(text: &str) -> String {
 }
 
 fn property(text: &str) -> String {
-    escape(&clean(text)).replace(':', "%3A").replace(',', "%2C")
+    escape(&sanitize_for_terminal(text)).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]

@@ -5,15 +5,15 @@ use std::io::{self, Write as _};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
-use windlass_core::code::{Code, Severity};
+use windlass_core::code::{Code, ProblemSeverity};
 use windlass_core::content::ContentDifference;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::{Action, Cause};
-use windlass_core::plan::{self, Outlook, StepView};
+use windlass_core::display::{DiffLineKind, PlanView, content_lines, field_text, payload_lines, wait_text};
+use windlass_core::plan::{self, PolicyOutlook, StepView};
 use windlass_core::secret;
-use windlass_core::tell::{Mark, Planned, content_lines, field_text, payload_lines, wait_text};
 
-use super::{Checked, Terminal, TextOf, clean, count};
+use super::{FileTextLookup, Terminal, ValidationResult, pluralize, sanitize_for_terminal};
 
 /// Problems of one kind that are shown with an excerpt; the rest is counted.
 const SHOWN_PER_CODE: usize = 20;
@@ -22,17 +22,26 @@ const SHOWN_PER_CODE: usize = 20;
 const NAMED_PER_GROUP: usize = 3;
 
 /// Prints what `validate` found: problems to standard error, the result to standard output.
-pub(crate) fn problems(checked: &Checked<'_>, text_of: &TextOf<'_>, terminal: &Terminal) -> io::Result<()> {
+pub(crate) fn problems(
+    checked: &ValidationResult<'_>,
+    text_of: &FileTextLookup<'_>,
+    terminal: &Terminal,
+) -> io::Result<()> {
     diagnostics(checked.problems, text_of, terminal)?;
     let (errors, warnings) = counts(checked.problems);
     let mut out = anstream::stdout();
-    let resources = count(checked.resources, "resource");
+    let resources = pluralize(checked.resources, "resource");
     if errors > 0 {
         let style = AnsiColor::Red.on_default().bold();
-        return writeln!(out, "{style}✗{style:#} {}, {}", count(errors, "error"), count(warnings, "warning"));
+        return writeln!(
+            out,
+            "{style}✗{style:#} {}, {}",
+            pluralize(errors, "error"),
+            pluralize(warnings, "warning")
+        );
     }
     let style = AnsiColor::Green.on_default().bold();
-    let warned = if warnings > 0 { format!(", {}", count(warnings, "warning")) } else { String::new() };
+    let warned = if warnings > 0 { format!(", {}", pluralize(warnings, "warning")) } else { String::new() };
     writeln!(out, "{style}✓{style:#} {resources}{warned}, {}", checked.digest)
 }
 
@@ -42,11 +51,11 @@ pub(crate) fn file_problems(problems: &[Diagnostic], text: &str, terminal: &Term
 }
 
 fn counts(problems: &[Diagnostic]) -> (usize, usize) {
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let errors = problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error).count();
     (errors, problems.len() - errors)
 }
 
-fn diagnostics(problems: &[Diagnostic], text_of: &TextOf<'_>, terminal: &Terminal) -> io::Result<()> {
+fn diagnostics(problems: &[Diagnostic], text_of: &FileTextLookup<'_>, terminal: &Terminal) -> io::Result<()> {
     let mut err = anstream::stderr();
     let renderer = Renderer::styled().term_width(terminal.width);
     let mut seen: BTreeMap<Code, usize> = BTreeMap::new();
@@ -65,12 +74,12 @@ fn diagnostics(problems: &[Diagnostic], text_of: &TextOf<'_>, terminal: &Termina
 
 fn diagnostic(problem: &Diagnostic, text: Option<&str>, renderer: &Renderer) -> String {
     let level = match problem.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
+        ProblemSeverity::Error => Level::ERROR,
+        ProblemSeverity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(clean(&problem.message)).id(problem.code.slug());
+    let title = level.primary_title(sanitize_for_terminal(&problem.message)).id(problem.code.slug());
     let mut group = Group::with_title(title);
-    let file = clean(&problem.file);
+    let file = sanitize_for_terminal(&problem.file);
     let excerpt = text.filter(|_| problem.line > 0).map(|text| excerpt(text, problem));
     if let Some(excerpt) = &excerpt {
         let annotation = AnnotationKind::Primary.span(excerpt.span.clone());
@@ -84,7 +93,7 @@ fn diagnostic(problem: &Diagnostic, text: Option<&str>, renderer: &Renderer) -> 
         group = group.element(annotate_snippets::Origin::path(file.as_str()));
     }
     if let Some(help) = &problem.help {
-        group = group.element(Level::HELP.message(clean(help)));
+        group = group.element(Level::HELP.message(sanitize_for_terminal(help)));
     }
     renderer.render(&[group])
 }
@@ -105,7 +114,7 @@ fn excerpt(text: &str, problem: &Diagnostic) -> Excerpt {
         mask_from(&mut masked, from);
     }
     let to = problem.span.end.clamp(problem.span.start, end.max(problem.span.start)) - start;
-    Excerpt { text: clean(&masked), span: from..to.max(from) }
+    Excerpt { text: sanitize_for_terminal(&masked), span: from..to.max(from) }
 }
 
 /// Replaces everything from the secret on.
@@ -116,7 +125,11 @@ fn mask_from(line: &mut String, from: usize) {
 }
 
 /// Prints a plan.
-pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Terminal) -> io::Result<()> {
+pub(crate) fn plan(
+    planned: &PlanView<'_>,
+    text_of: &FileTextLookup<'_>,
+    terminal: &Terminal,
+) -> io::Result<()> {
     diagnostics(planned.problems, text_of, terminal)?;
     for note in planned.notes {
         super::note(note)?;
@@ -127,20 +140,20 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
     let (errors, _) = counts(planned.problems);
     if planned.is_empty() && errors > 0 {
         let style = AnsiColor::Red.on_default().bold();
-        return writeln!(out, "{style}✗{style:#} no plan: {}", count(errors, "error"));
+        return writeln!(out, "{style}✗{style:#} no plan: {}", pluralize(errors, "error"));
     }
     if planned.is_empty() && planned.refusals.is_empty() {
         return writeln!(
             out,
             "{bold}Nothing to do{bold:#}: {} as declared",
-            count(summary.unchanged, "resource")
+            pluralize(summary.unchanged, "resource")
         );
     }
     writeln!(
         out,
         "{bold}Plan for account {}{bold:#}, from {}: {} to create, {} to update, {} to destroy, {} unchanged\n",
-        clean(planned.account),
-        clean(planned.from),
+        sanitize_for_terminal(planned.account),
+        sanitize_for_terminal(planned.from),
         summary.create,
         summary.update,
         summary.destroy,
@@ -150,13 +163,13 @@ pub(crate) fn plan(planned: &Planned<'_>, text_of: &TextOf<'_>, terminal: &Termi
         write_group(&mut out, group, planned, terminal)?;
     }
     if planned.omitted > 0 {
-        writeln!(out, "       … and {}", count(planned.omitted, "more change"))?;
+        writeln!(out, "       … and {}", pluralize(planned.omitted, "more change"))?;
     }
     write_refusals(&mut out, planned)?;
     write_footer(&mut out, planned)?;
     if errors > 0 {
         let style = AnsiColor::Red.on_default().bold();
-        writeln!(out, "{style}✗{style:#} this plan cannot be applied: {}", count(errors, "error"))?;
+        writeln!(out, "{style}✗{style:#} this plan cannot be applied: {}", pluralize(errors, "error"))?;
     }
     Ok(())
 }
@@ -171,15 +184,15 @@ fn sign(action: Action) -> (&'static str, Style) {
 
 fn write_group(
     out: &mut impl io::Write,
-    group: &plan::Group<'_>,
-    planned: &Planned<'_>,
+    group: &plan::StepGroup<'_>,
+    planned: &PlanView<'_>,
     terminal: &Terminal,
 ) -> io::Result<()> {
     let (sign, style) = sign(group.cause.action());
     let (_, step) = group.steps[0];
     let dim = Style::new().dimmed();
     let positions = group.positions();
-    let names: Vec<String> = group.steps.iter().map(|(_, step)| clean(step.name())).collect();
+    let names: Vec<String> = group.steps.iter().map(|(_, step)| sanitize_for_terminal(step.name())).collect();
     let title = match names.len() {
         1 => format!("{} {}", group.kind, names[0]),
         many if many <= NAMED_PER_GROUP => format!("{} {}", group.kind.plural(), names.join(", ")),
@@ -197,7 +210,7 @@ fn write_group(
     };
     writeln!(out, "{dim}{positions:>5}{dim:#}  {style}{sign} {title}{style:#}{owner}")?;
     for line in step_lines(step, terminal.width.saturating_sub(12)) {
-        writeln!(out, "         {}", clean(&line))?;
+        writeln!(out, "         {}", sanitize_for_terminal(&line))?;
     }
     for difference in planned.content_of(step) {
         content(out, difference, "         ")?;
@@ -205,7 +218,7 @@ fn write_group(
     if let [(_, step)] = group.steps.as_slice()
         && !step.waits_for().is_empty()
     {
-        writeln!(out, "         {dim}after {}{dim:#}", clean(&wait_text(*step)))?;
+        writeln!(out, "         {dim}after {}{dim:#}", sanitize_for_terminal(&wait_text(*step)))?;
     }
     write_foreseen(out, group)
 }
@@ -220,25 +233,25 @@ pub(super) fn content(
     let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
     for (mark, line) in content_lines(difference) {
         let style = match mark {
-            Mark::Head => bold,
-            Mark::Note | Mark::Place => dim,
-            Mark::Added => added,
-            Mark::Removed => removed,
-            Mark::Same => Style::new(),
+            DiffLineKind::Head => bold,
+            DiffLineKind::Note | DiffLineKind::Place => dim,
+            DiffLineKind::Added => added,
+            DiffLineKind::Removed => removed,
+            DiffLineKind::Same => Style::new(),
         };
-        writeln!(out, "{indent}{style}{}{style:#}", clean(&line))?;
+        writeln!(out, "{indent}{style}{}{style:#}", sanitize_for_terminal(&line))?;
     }
     Ok(())
 }
 
 /// What would become of the steps where it is not that someone approves them. Said once for those that fare alike.
-fn write_foreseen(out: &mut impl io::Write, group: &plan::Group<'_>) -> io::Result<()> {
+fn write_foreseen(out: &mut impl io::Write, group: &plan::StepGroup<'_>) -> io::Result<()> {
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
-    for foreseen in group.steps.iter().filter_map(|(_, step)| step.foreseen()) {
+    for foreseen in group.steps.iter().filter_map(|(_, step)| step.forecast()) {
         let outlook = match foreseen.outlook {
-            Outlook::Approval => None,
-            Outlook::Auto => Some("would be applied by itself".to_owned()),
-            Outlook::Blocked => Some(format!("would be blocked: {}", foreseen.reasons.join("; "))),
+            PolicyOutlook::Approval => None,
+            PolicyOutlook::Auto => Some("would be applied by itself".to_owned()),
+            PolicyOutlook::Blocked => Some(format!("would be blocked: {}", foreseen.reasons.join("; "))),
         };
         let waits = foreseen.blocked_by.iter().map(|wait| format!("would wait: {wait}"));
         for line in outlook.into_iter().chain(waits) {
@@ -248,7 +261,7 @@ fn write_foreseen(out: &mut impl io::Write, group: &plan::Group<'_>) -> io::Resu
     let style = AnsiColor::Yellow.on_default();
     for (line, steps) in told {
         let of = if steps < group.steps.len() { format!(" ({steps} of them)") } else { String::new() };
-        writeln!(out, "         {style}{}{style:#}{of}", clean(&line))?;
+        writeln!(out, "         {style}{}{style:#}{of}", sanitize_for_terminal(&line))?;
     }
     Ok(())
 }
@@ -261,19 +274,24 @@ fn step_lines(step: StepView<'_>, width: usize) -> Vec<String> {
     }
 }
 
-fn write_refusals(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result<()> {
+fn write_refusals(out: &mut impl io::Write, planned: &PlanView<'_>) -> io::Result<()> {
     let style = AnsiColor::Yellow.on_default();
     for (resource, reason) in &planned.refusals {
-        let resource = clean(resource);
-        writeln!(out, "       {style}! not destroyed: {resource}{style:#}\n         {}", clean(reason))?;
+        let resource = sanitize_for_terminal(resource);
+        writeln!(
+            out,
+            "       {style}! not destroyed: {resource}{style:#}\n         {}",
+            sanitize_for_terminal(reason)
+        )?;
     }
     Ok(())
 }
 
-fn write_footer(out: &mut impl io::Write, planned: &Planned<'_>) -> io::Result<()> {
+fn write_footer(out: &mut impl io::Write, planned: &PlanView<'_>) -> io::Result<()> {
     let dim = Style::new().dimmed();
     if !planned.provider_configs.is_empty() {
-        let names: Vec<String> = planned.provider_configs.iter().map(|name| clean(name)).collect();
+        let names: Vec<String> =
+            planned.provider_configs.iter().map(|name| sanitize_for_terminal(name)).collect();
         writeln!(out, "\n{dim}Informational, never applied: provider_configs {}{dim:#}", names.join(", "))?;
     }
     if planned.remaining > 0 {
@@ -288,9 +306,9 @@ pub(crate) fn text_diff(file: &str, before: &str, after: &str) -> io::Result<()>
     let diff = similar::TextDiff::from_lines(before, after);
     let (removed, added) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
     let mut out = anstream::stdout();
-    let file = clean(file);
+    let file = sanitize_for_terminal(file);
     for line in diff.unified_diff().context_radius(3).header(&file, &file).to_string().lines() {
-        let line = clean(line);
+        let line = sanitize_for_terminal(line);
         match line.as_bytes().first() {
             Some(b'-') => writeln!(out, "{removed}{line}{removed:#}")?,
             Some(b'+') => writeln!(out, "{added}{line}{added:#}")?,

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::json;
-use windlass_core::tell::is_unsafe;
+use windlass_core::display::is_unsafe;
 
-use super::Checked;
+use super::ValidationResult;
 
 /// Prints a document as it is made, without holding its text.
 pub(crate) fn document(value: &impl Serialize) -> io::Result<()> {
-    let escaping = Escaping { out: io::stdout().lock(), cut: Vec::new() };
+    let escaping = TerminalSafeWriter { out: io::stdout().lock(), cut: Vec::new() };
     let mut out = io::BufWriter::with_capacity(64 << 10, escaping);
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
@@ -26,13 +26,13 @@ pub(crate) fn line(value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Escapes what JSON may hold as it is and a terminal may not. Outside of texts JSON has none of these characters.
-struct Escaping<W> {
+struct TerminalSafeWriter<W> {
     out: W,
     /// The beginning of a character that the last write cut off.
     cut: Vec<u8>,
 }
 
-impl<W: Write> Write for Escaping<W> {
+impl<W: Write> Write for TerminalSafeWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Nearly everything is plain ASCII, which needs no closer look.
         if self.cut.is_empty() && is_plain(bytes) {
@@ -70,7 +70,7 @@ fn escape(json: &str) -> String {
 }
 
 /// Prints what `validate` found.
-pub(crate) fn problems(checked: &Checked<'_>) -> io::Result<()> {
+pub(crate) fn problems(checked: &ValidationResult<'_>) -> io::Result<()> {
     document(&json!({
         "problems": checked.problems,
         "resources": checked.resources,
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_a_terminal_must_not_see_is_escaped_and_reads_back_the_same() {
         let value = json!({ "a\u{9b}": "\u{1b}\u{7f}\u{202e}\u{e0041}✓ é\n\t" });
-        let mut written = Escaping { out: Vec::new(), cut: Vec::new() };
+        let mut written = TerminalSafeWriter { out: Vec::new(), cut: Vec::new() };
         for byte in serde_json::to_vec_pretty(&value).unwrap() {
             written.write_all(&[byte]).unwrap();
         }

@@ -1,6 +1,6 @@
 //! Everything that is printed, and nothing that is decided.
 //!
-//! All text that came from a repository or a server goes through [`clean`] before it reaches a terminal.
+//! All text that came from a repository or a server goes through `sanitize_for_terminal` before it reaches a terminal.
 
 pub(crate) mod access;
 pub(crate) mod drift;
@@ -27,7 +27,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use windlass_api::types::ErrorBody;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::digest::Digest;
-pub(crate) use windlass_core::tell::{clean, count};
+use windlass_core::display::error_chain;
+pub(crate) use windlass_core::display::{pluralize, sanitize_for_terminal};
 
 use crate::exit::CommandError;
 
@@ -51,67 +52,86 @@ impl Terminal {
 }
 
 /// What `validate` found.
-pub(crate) struct Checked<'v> {
+pub(crate) struct ValidationResult<'v> {
     pub(crate) problems: &'v [Diagnostic],
     pub(crate) resources: usize,
     pub(crate) digest: Digest,
 }
 
 /// The text of a file by name, for excerpts.
-pub(crate) type TextOf<'v> = dyn Fn(&str) -> Option<&'v str> + 'v;
+pub(crate) type FileTextLookup<'v> = dyn Fn(&str) -> Option<&'v str> + 'v;
 
 /// Prints why a command could not do its work.
 pub(crate) fn error(error: &CommandError) {
-    let mut err = anstream::stderr();
-    let style = anstyle::AnsiColor::Red.on_default().bold();
     // There is nowhere left to tell that standard error is closed.
-    let _ = match error {
-        CommandError::Output(error) => {
-            writeln!(err, "{style}error{style:#}: could not write the output: {error}")
-        }
-        CommandError::Told { message, help }
-        | CommandError::Usage { message, help }
-        | CommandError::NoServer { message, help } => {
-            writeln!(err, "{style}error{style:#}: {}\n  help: {}", clean(message), clean(help))
-        }
-        CommandError::Refused(body) => refusal(&mut err, body, ""),
+    let _ = failure(&mut anstream::stderr(), error);
+}
+
+/// Writes why a command could not do its work, with every cause once.
+fn failure(out: &mut impl io::Write, error: &CommandError) -> io::Result<()> {
+    let help = match error {
+        CommandError::Refused(body) => return refusal(out, body, ""),
+        CommandError::Output(_) => "",
+        CommandError::Failed { help, .. }
+        | CommandError::Usage { help, .. }
+        | CommandError::NoServer { help, .. } => help,
     };
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    writeln!(out, "{style}error{style:#}: {}", sanitize_for_terminal(&error_chain(error)))?;
+    if !help.is_empty() {
+        writeln!(out, "  help: {}", sanitize_for_terminal(help))?;
+    }
+    Ok(())
 }
 
 /// Writes what a server refused and why, like problems of a file.
 fn refusal(out: &mut impl io::Write, body: &ErrorBody, indent: &str) -> io::Result<()> {
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    writeln!(out, "{indent}{style}error[{}]{style:#}: {}", clean(&body.code), clean(&body.message))?;
+    writeln!(
+        out,
+        "{indent}{style}error[{}]{style:#}: {}",
+        sanitize_for_terminal(&body.code),
+        sanitize_for_terminal(&body.message)
+    )?;
     for detail in &body.details {
-        let place = if detail.path.is_empty() { String::new() } else { format!("{}: ", clean(&detail.path)) };
-        writeln!(out, "{indent}  - {place}{} [{}]", clean(&detail.message), clean(&detail.code))?;
+        let place = if detail.path.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", sanitize_for_terminal(&detail.path))
+        };
+        writeln!(
+            out,
+            "{indent}  - {place}{} [{}]",
+            sanitize_for_terminal(&detail.message),
+            sanitize_for_terminal(&detail.code)
+        )?;
         if !detail.help.is_empty() {
-            writeln!(out, "{indent}      help: {}", clean(&detail.help))?;
+            writeln!(out, "{indent}      help: {}", sanitize_for_terminal(&detail.help))?;
         }
     }
     if !body.help.is_empty() {
-        writeln!(out, "{indent}  help: {}", clean(&body.help))?;
+        writeln!(out, "{indent}  help: {}", sanitize_for_terminal(&body.help))?;
     }
     if !body.request_id.is_empty() {
-        writeln!(out, "{indent}  request: {}", clean(&body.request_id))?;
+        writeln!(out, "{indent}  request: {}", sanitize_for_terminal(&body.request_id))?;
     }
     Ok(())
 }
 
 /// Prints one line beside the answer: what was done, or what to try next.
 pub(crate) fn note(text: &str) -> io::Result<()> {
-    writeln!(anstream::stderr(), "{}", clean(text))
+    writeln!(anstream::stderr(), "{}", sanitize_for_terminal(text))
 }
 
 /// Prints one line.
 pub(crate) fn line(text: &str) -> io::Result<()> {
-    writeln!(anstream::stdout(), "{}", clean(text))
+    writeln!(anstream::stdout(), "{}", sanitize_for_terminal(text))
 }
 
 /// Prints a document of a server: as it is into a file or pipe, made safe on a terminal.
 pub(crate) fn document(document: &str) -> io::Result<()> {
     match io::stdout().is_terminal() {
-        true => text(&clean(document)),
+        true => text(&sanitize_for_terminal(document)),
         false => text(document),
     }
 }
@@ -131,12 +151,12 @@ pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
 /// The end of an id: ids of the same moment begin alike. Commands take it in place of the whole.
 fn short(id: &str) -> String {
     let length = id.chars().count();
-    clean(&id.chars().skip(length.saturating_sub(8)).collect::<String>())
+    sanitize_for_terminal(&id.chars().skip(length.saturating_sub(8)).collect::<String>())
 }
 
 /// The beginning of a commit id, as git shortens it.
 fn short_commit(id: &str) -> String {
-    clean(&id.chars().take(10).collect::<String>())
+    sanitize_for_terminal(&id.chars().take(10).collect::<String>())
 }
 
 /// Lines of `name  value`, the names in one column; those without a value are left out.
@@ -144,7 +164,39 @@ fn facts(out: &mut impl io::Write, facts: &[(&str, String)]) -> io::Result<()> {
     let told = || facts.iter().filter(|(_, value)| !value.is_empty());
     let width = told().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in told() {
-        writeln!(out, "  {name:width$}  {}", clean(value))?;
+        writeln!(out, "  {name:width$}  {}", sanitize_for_terminal(value))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass_store::StoreError;
+
+    use super::*;
+
+    fn told(error: &CommandError) -> String {
+        let mut out = Vec::new();
+        failure(&mut anstream::StripStream::new(&mut out), error).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn an_error_of_the_database_is_told_with_its_cause_once_each() {
+        let file = std::path::PathBuf::from("/var/lib/windlass.db");
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        // Its words repeat the cause, as those of many errors do.
+        let error = StoreError::NotPrivate { path: file, source: denied };
+        let text = told(&CommandError::failed("cannot use the database", "look").because(error));
+        let expected = "error: cannot use the database: cannot keep others from reading /var/lib/windlass.db: \
+                        permission denied\n  help: look\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_a_command_says_of_itself_stands_before_the_causes() {
+        let output = CommandError::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(told(&output), "error: could not write the output: no storage space\n");
+        assert_eq!(told(&CommandError::usage("what?", "say it")), "error: what?\n  help: say it\n");
+    }
 }

@@ -7,7 +7,7 @@ use windlass_api::types::{DeliveryInfo, ProviderTest};
 
 use super::table::Table;
 use super::time::relative;
-use super::{Terminal, clean};
+use super::{Terminal, sanitize_for_terminal};
 
 /// Prints what came of a test.
 pub(crate) fn tested(tested: &ProviderTest) -> io::Result<()> {
@@ -15,7 +15,7 @@ pub(crate) fn tested(tested: &ProviderTest) -> io::Result<()> {
         true => ("✓", AnsiColor::Green.on_default()),
         false => ("✗", AnsiColor::Red.on_default().bold()),
     };
-    writeln!(anstream::stdout(), "{style}{sign}{style:#} {}", clean(&tested.message))
+    writeln!(anstream::stdout(), "{style}{sign}{style:#} {}", sanitize_for_terminal(&tested.message))
 }
 
 /// Prints the log.
@@ -26,7 +26,7 @@ pub(crate) fn list(deliveries: &[DeliveryInfo], terminal: &Terminal) -> io::Resu
             delivery.id.clone(),
             relative(&delivery.created_at),
             delivery.provider.clone(),
-            delivery.state.clone(),
+            delivery.state.to_string(),
             delivery.attempts.to_string(),
             delivery.event_kind.clone(),
             delivery.message.clone(),

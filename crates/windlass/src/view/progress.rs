@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::clean;
+use super::sanitize_for_terminal;
 
 /// Fast enough to look alive, slow enough to cost nothing.
 const TICK: Duration = Duration::from_millis(120);
 
 /// A wait that is shown.
-pub(crate) struct Progress {
+pub(crate) struct WaitIndicator {
     spinner: Option<ProgressBar>,
     told: String,
 }
 
-impl Progress {
+impl WaitIndicator {
     /// Begins to wait.
-    pub(crate) fn start() -> Progress {
+    pub(crate) fn start() -> WaitIndicator {
         let spinner = io::stderr().is_terminal().then(|| {
             let spinner = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
@@ -27,12 +27,12 @@ impl Progress {
             spinner.enable_steady_tick(TICK);
             spinner
         });
-        Progress { spinner, told: String::new() }
+        WaitIndicator { spinner, told: String::new() }
     }
 
     /// Says what is waited for; once, as long as it stays the same.
     pub(crate) fn tell(&mut self, text: &str) -> io::Result<()> {
-        let text = clean(text);
+        let text = sanitize_for_terminal(text);
         if text == self.told {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for WaitIndicator {
     fn drop(&mut self) {
         if let Some(spinner) = &self.spinner {
             spinner.finish_and_clear();

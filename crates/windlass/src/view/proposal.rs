@@ -7,20 +7,23 @@ use anstyle::{AnsiColor, Style};
 use windlass_api::types::{
     BatchItem, BatchResult, ContentDifference, ErrorBody, FieldChange, GateInfo, ProposalInfo,
 };
-use windlass_core::tell::{field_text, payload_lines};
+use windlass_core::diff::Action;
+use windlass_core::display::{field_text, payload_lines};
+use windlass_core::gate::{ConsentState, ContributorRole};
+use windlass_core::proposal::Status;
 
 use super::table::{Table, state_style, state_word};
 use super::time::relative;
-use super::{Terminal, clean, count, facts, refusal, short, short_commit};
+use super::{Terminal, facts, pluralize, refusal, sanitize_for_terminal, short, short_commit};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// All columns of a list fit side by side in terminals of this width.
-const ROOMY: usize = 110;
+const WIDE_TERMINAL: usize = 110;
 
 /// Proposals that are told one by one; of more, only how many there are.
-const REVIEWED: usize = 200;
+const MAX_SHOWN_IN_FULL: usize = 200;
 
 /// What came of one proposal.
 pub(crate) struct ApplyOutcome {
@@ -31,11 +34,11 @@ pub(crate) struct ApplyOutcome {
 }
 
 /// The sign and colour of a change, as in a plan.
-pub(super) fn sign(change: &str) -> (&'static str, Style) {
+pub(super) fn sign(change: Action) -> (&'static str, Style) {
     match change {
-        "create" => ("+", AnsiColor::Green.on_default()),
-        "destroy" => ("-", AnsiColor::Red.on_default()),
-        _ => ("~", AnsiColor::Yellow.on_default()),
+        Action::Create => ("+", AnsiColor::Green.on_default()),
+        Action::Destroy => ("-", AnsiColor::Red.on_default()),
+        Action::Update => ("~", AnsiColor::Yellow.on_default()),
     }
 }
 
@@ -46,16 +49,16 @@ pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Resul
     for proposal in in_plan_order(proposals) {
         table.row([
             short(&proposal.id),
-            proposal.change.clone(),
+            proposal.change.to_string(),
             proposal.kind.clone(),
             proposal.name.clone(),
-            state_word(&proposal.status).to_owned(),
+            state_word(proposal.status.slug()).to_owned(),
             proposal.repository_name.clone(),
             relative(&proposal.opened_at),
             first_and_more(&proposal.blocked_by),
         ]);
     }
-    if terminal.width < ROOMY {
+    if terminal.width < WIDE_TERMINAL {
         table.leave_out_if_alike("REPOSITORY");
     }
     if proposals.iter().all(|proposal| proposal.blocked_by.is_empty()) {
@@ -131,37 +134,35 @@ fn commit_line(proposal: &ProposalInfo, author: &str, at: &str) -> String {
 
 /// Everyone else who had a hand in it, and whether someone may be missing.
 fn people_line(proposal: &ProposalInfo) -> String {
-    let others = proposal.contributors.iter().filter(|contributor| contributor.role != "author");
+    let others =
+        proposal.contributors.iter().filter(|contributor| contributor.role != ContributorRole::Author);
     let told: Vec<String> = others
-        .map(|contributor| format!("{} ({})", contributor.person, contributor.role.replace('_', "-")))
+        .map(|contributor| format!("{} ({})", contributor.person, contributor.role.slug().replace('_', "-")))
         .collect();
     let gap = proposal.contributors_gap.iter().map(|gap| format!("someone may be missing: {gap}"));
     told.into_iter().chain(gap).collect::<Vec<_>>().join(", ")
 }
 
 fn write_title(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
-    let (sign, style) = sign(&proposal.change);
-    let state = state_style(&proposal.status);
-    let (change, kind, name) = (clean(&proposal.change), clean(&proposal.kind), clean(&proposal.name));
-    writeln!(
-        out,
-        "{style}{sign} {change} {kind} {name}{style:#}  {state}{}{state:#}",
-        clean(&proposal.status)
-    )
+    let (sign, style) = sign(proposal.change);
+    let state = state_style(proposal.status.slug());
+    let (change, kind, name) =
+        (proposal.change, sanitize_for_terminal(&proposal.kind), sanitize_for_terminal(&proposal.name));
+    writeln!(out, "{style}{sign} {change} {kind} {name}{style:#}  {state}{}{state:#}", proposal.status)
 }
 
 /// What would change, field by field as in a plan. Nothing is cut: what is approved must be readable.
 fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()> {
     let width = terminal.width.saturating_sub(4);
     let effective = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
-    let lines = match proposal.change.as_str() {
-        "update" if !proposal.fields.is_empty() => field_lines(&proposal.fields, width),
-        "destroy" => std::iter::once("all of it ends:".to_owned())
+    let lines = match proposal.change {
+        Action::Update if !proposal.fields.is_empty() => field_lines(&proposal.fields, width),
+        Action::Destroy => std::iter::once("all of it ends:".to_owned())
             .chain(payload_lines(effective, width).into_iter().map(|line| format!("  {line}")))
             .collect(),
         _ => payload_lines(effective, width),
     };
-    lines.iter().try_for_each(|line| writeln!(out, "    {}", clean(line)))?;
+    lines.iter().try_for_each(|line| writeln!(out, "    {}", sanitize_for_terminal(line)))?;
     for difference in proposal.content.iter().filter_map(ContentDifference::to_core) {
         super::human::content(out, &difference, "    ")?;
     }
@@ -169,10 +170,10 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
         return Ok(());
     }
     let by = proposal.edited_by.as_deref().unwrap_or("someone");
-    writeln!(out, "    {DIM}edited by {}; git wants:", clean(by))?;
+    writeln!(out, "    {DIM}edited by {}; git wants:", sanitize_for_terminal(by))?;
     payload_lines(&proposal.payload, width.saturating_sub(2))
         .iter()
-        .try_for_each(|line| writeln!(out, "      {}", clean(line)))?;
+        .try_for_each(|line| writeln!(out, "      {}", sanitize_for_terminal(line)))?;
     write!(out, "{DIM:#}")
 }
 
@@ -198,7 +199,7 @@ fn write_waits(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<
         return Ok(());
     }
     writeln!(out, "\n{BOLD}Waits for{BOLD:#}")?;
-    reasons.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))
+    reasons.iter().try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))
 }
 
 fn write_decision(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {
@@ -209,39 +210,39 @@ fn write_decision(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Resu
     for approval in &proposal.approvals {
         let reason = approval.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let counts = if approval.counts { "" } else { " (to something else: it no longer counts)" };
-        let (who, when) = (clean(&approval.approver), relative(&approval.at));
-        writeln!(out, "  approved by {who} {when}{counts}{}", clean(&reason))?;
+        let (who, when) = (sanitize_for_terminal(&approval.approver), relative(&approval.at));
+        writeln!(out, "  approved by {who} {when}{counts}{}", sanitize_for_terminal(&reason))?;
     }
     if let Some(by) = &proposal.decided_by {
         let when = proposal.decided_at.as_deref().map(relative).unwrap_or_default();
-        writeln!(out, "  decided by {} {when}", clean(by))?;
+        writeln!(out, "  decided by {} {when}", sanitize_for_terminal(by))?;
     }
     if let Some(reason) = &proposal.reason {
-        writeln!(out, "  {}", clean(reason))?;
+        writeln!(out, "  {}", sanitize_for_terminal(reason))?;
     }
-    match proposal.status.as_str() {
-        "pending_approval" => {
+    match proposal.status {
+        Status::PendingApproval => {
             writeln!(out, "\nApprove with `windlass proposal approve {}`.", short(&proposal.id))
         }
-        "approved" => writeln!(out, "\nApply now with `windlass apply {}`.", short(&proposal.id)),
+        Status::Approved => writeln!(out, "\nApply now with `windlass apply {}`.", short(&proposal.id)),
         _ => Ok(()),
     }
 }
 
 fn write_gate(out: &mut impl io::Write, gate: &GateInfo) -> io::Result<()> {
-    let style = state_style(&gate.consent);
+    let style = state_style(gate.consent.slug());
     let rule = gate.rule.as_deref().map_or_else(|| "the default".to_owned(), |rule| format!("rule {rule}"));
-    let (consent, rule) = (clean(&gate.consent), clean(&rule));
+    let (consent, rule) = (gate.consent, sanitize_for_terminal(&rule));
     writeln!(
         out,
         "  consent {style}{consent}{style:#}, by {rule}: {} of {} approvals",
         gate.have, gate.need
     )?;
     for reason in gate.reasons.iter().chain(&gate.holds) {
-        writeln!(out, "  - {}", clean(reason))?;
+        writeln!(out, "  - {}", sanitize_for_terminal(reason))?;
     }
     match &gate.why_not_you {
-        Some(reason) => writeln!(out, "  you cannot approve it: {}", clean(reason)),
+        Some(reason) => writeln!(out, "  you cannot approve it: {}", sanitize_for_terminal(reason)),
         None => Ok(()),
     }
 }
@@ -249,12 +250,12 @@ fn write_gate(out: &mut impl io::Write, gate: &GateInfo) -> io::Result<()> {
 /// Prints what is about to be decided: each change in full, because that is what the decision binds to.
 pub(crate) fn reviewed(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
     let mut out = anstream::stdout();
-    for proposal in proposals.iter().take(REVIEWED) {
+    for proposal in proposals.iter().take(MAX_SHOWN_IN_FULL) {
         write!(out, "{DIM}{}{DIM:#}  ", short(&proposal.id))?;
         write_title(&mut out, proposal)?;
         write_change(&mut out, proposal, terminal)?;
     }
-    match proposals.len().saturating_sub(REVIEWED) {
+    match proposals.len().saturating_sub(MAX_SHOWN_IN_FULL) {
         0 => Ok(()),
         more => {
             writeln!(out, "and {more} more: `windlass proposal list --all` and `proposal show` tell them")
@@ -267,7 +268,7 @@ pub(crate) fn decided(proposal: &ProposalInfo) -> io::Result<()> {
     let mut out = anstream::stdout();
     write_title(&mut out, proposal)?;
     match &proposal.gate {
-        Some(gate) if gate.consent == "needed" => {
+        Some(gate) if gate.consent == ConsentState::Needed => {
             writeln!(out, "  {} of {} approvals", gate.have, gate.need)
         }
         _ => Ok(()),
@@ -282,11 +283,16 @@ pub(crate) fn batch(result: &BatchResult, proposals: &[ProposalInfo]) -> io::Res
         found.map_or_else(|| id.to_owned(), |found| format!("{} {} {}", found.change, found.kind, found.name))
     };
     // Of many, those that were refused are what is news.
-    let is_told = |item: &&BatchItem| result.results.len() <= REVIEWED || item.error.is_some();
-    for item in result.results.iter().filter(is_told).take(REVIEWED) {
-        let status = item.status.as_deref().unwrap_or("unknown");
+    let is_told = |item: &&BatchItem| result.results.len() <= MAX_SHOWN_IN_FULL || item.error.is_some();
+    for item in result.results.iter().filter(is_told).take(MAX_SHOWN_IN_FULL) {
+        let status = item.status.map_or("unknown", Status::slug);
         let state = state_style(status);
-        writeln!(out, "{}  {state}{}{state:#}", clean(&name_of(&item.id)), clean(status))?;
+        writeln!(
+            out,
+            "{}  {state}{}{state:#}",
+            sanitize_for_terminal(&name_of(&item.id)),
+            sanitize_for_terminal(status)
+        )?;
         if let Some(error) = &item.error {
             refusal(&mut out, error, "  ")?;
         }
@@ -300,8 +306,8 @@ pub(crate) fn waits_for(proposal: &ProposalInfo) -> String {
     let reasons: Vec<String> =
         proposal.blocked_by.iter().chain(holds).chain(&proposal.waits_for).cloned().collect();
     let what = format!("{} {} {}", proposal.change, proposal.kind, proposal.name);
-    match (proposal.status.as_str(), reasons.is_empty()) {
-        ("pending_approval", true) => format!("{what} waits for approval"),
+    match (proposal.status, reasons.is_empty()) {
+        (Status::PendingApproval, true) => format!("{what} waits for approval"),
         (_, true) => format!("{what} is {}", proposal.status),
         (_, false) => format!("{what} waits for {}", reasons.join("; ")),
     }
@@ -315,14 +321,18 @@ pub(crate) fn applied(outcomes: &[ApplyOutcome]) -> io::Result<()> {
         if let Some(error) = &outcome.refused {
             refusal(&mut out, error, "  ")?;
         }
-        match outcome.proposal.status.as_str() {
-            "applied" | "applied_manually" => {}
-            "pending_approval" | "approved" => {
-                writeln!(out, "  {}", clean(&waits_for(&outcome.proposal)))?;
+        match outcome.proposal.status {
+            Status::Applied | Status::AppliedManually => {}
+            Status::PendingApproval | Status::Approved => {
+                writeln!(out, "  {}", sanitize_for_terminal(&waits_for(&outcome.proposal)))?;
             }
-            _ => writeln!(out, "  {}", clean(outcome.proposal.reason.as_deref().unwrap_or_default()))?,
+            _ => writeln!(
+                out,
+                "  {}",
+                sanitize_for_terminal(outcome.proposal.reason.as_deref().unwrap_or_default())
+            )?,
         }
     }
-    let done = outcomes.iter().filter(|outcome| outcome.proposal.status == "applied").count();
-    writeln!(out, "{} of {} applied", done, count(outcomes.len(), "change"))
+    let done = outcomes.iter().filter(|outcome| outcome.proposal.status == Status::Applied).count();
+    writeln!(out, "{} of {} applied", done, pluralize(outcomes.len(), "change"))
 }

@@ -11,7 +11,7 @@ use windlass_core::value::Timeout;
 
 use super::table::{Table, state_style, state_word};
 use super::time::{relative, relative_or_never};
-use super::{Terminal, clean, facts, short_commit};
+use super::{Terminal, facts, sanitize_for_terminal, short_commit};
 
 /// Prints repositories.
 pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::
     for repository in repositories {
         table.row([
             repository.name.clone(),
-            state_word(&repository.status).to_owned(),
+            state_word(repository.status.slug()).to_owned(),
             repository.branch.clone(),
             repository.last_synced_revision.as_deref().map(short_commit).unwrap_or_default(),
             relative_or_never(repository.last_synced_at.as_ref()),
@@ -59,17 +59,17 @@ pub(crate) fn registered(repository: &RepositoryInfo) -> io::Result<()> {
 pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
     let mut out = anstream::stdout();
     let bold = Style::new().bold();
-    let style = state_style(&repository.status);
+    let style = state_style(repository.status.slug());
     writeln!(
         out,
         "{bold}{}{bold:#}  {style}{}{style:#}",
-        clean(&repository.name),
-        clean(&repository.status)
+        sanitize_for_terminal(&repository.name),
+        repository.status
     )?;
     let not_told = repository.forge.as_ref().and_then(|forge| forge.last_error.as_ref());
     for error in repository.last_error.iter().chain(not_told) {
         let red = AnsiColor::Red.on_default();
-        writeln!(out, "  {red}{}{red:#}", clean(error))?;
+        writeln!(out, "  {red}{}{red:#}", sanitize_for_terminal(error))?;
     }
     for held in &repository.quarantines {
         let what = match held.of {
@@ -78,7 +78,12 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
             QuarantinedWork::Requests => "not previewed or tested",
         };
         let red = AnsiColor::Red.on_default();
-        writeln!(out, "  {red}{what} since {}: {}{red:#}", relative(&held.since), clean(&held.reason))?;
+        writeln!(
+            out,
+            "  {red}{what} since {}: {}{red:#}",
+            relative(&held.since),
+            sanitize_for_terminal(&held.reason)
+        )?;
     }
     let applies = if repository.auto_apply { "creates and updates by itself" } else { "what is approved" };
     let signed = if repository.requires_signature { "by one of the allowed signers" } else { "" };
@@ -135,9 +140,14 @@ pub(crate) fn checks(tested: &RepositoryTest) -> io::Result<()> {
             CheckOutcome::Failed => ("✗", AnsiColor::Red.on_default().bold()),
             CheckOutcome::NotReached => ("–", Style::new().dimmed()),
         };
-        writeln!(out, "{style}{sign}{style:#} {:width$}  {}", clean(&check.step), clean(&check.message))?;
+        writeln!(
+            out,
+            "{style}{sign}{style:#} {:width$}  {}",
+            sanitize_for_terminal(&check.step),
+            sanitize_for_terminal(&check.message)
+        )?;
         if check.outcome == CheckOutcome::Failed && !check.help.is_empty() {
-            writeln!(out, "  {:width$}  help: {}", "", clean(&check.help))?;
+            writeln!(out, "  {:width$}  help: {}", "", sanitize_for_terminal(&check.help))?;
         }
     }
     Ok(())

@@ -5,17 +5,17 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use serde_json::Value;
 use windlass_api::types::{AuditInfo, EventInfo, ProposalInfo, ResourceInfo};
-use windlass_core::tell::payload_lines;
+use windlass_core::display::payload_lines;
 
 use super::proposal::sign;
 use super::table::{Table, state_style};
 use super::time::relative;
-use super::{Terminal, clean, facts, short};
+use super::{Terminal, facts, sanitize_for_terminal, short};
 
 const BOLD: Style = Style::new().bold();
 
 /// Everything that is known about one resource.
-pub(crate) struct Described {
+pub(crate) struct ResourceDescription {
     pub(crate) resource: ResourceInfo,
     pub(crate) proposals: Vec<ProposalInfo>,
     pub(crate) events: Vec<EventInfo>,
@@ -45,7 +45,12 @@ pub(crate) fn one(resource: &ResourceInfo, terminal: &Terminal) -> io::Result<()
 }
 
 fn write_resource(out: &mut impl io::Write, resource: &ResourceInfo, terminal: &Terminal) -> io::Result<()> {
-    writeln!(out, "{BOLD}{} {}{BOLD:#}", clean(&resource.kind), clean(&resource.name))?;
+    writeln!(
+        out,
+        "{BOLD}{} {}{BOLD:#}",
+        sanitize_for_terminal(&resource.kind),
+        sanitize_for_terminal(&resource.name)
+    )?;
     let owner = resource.owner.as_ref().map_or("nobody", |owner| owner.repository_name.as_str());
     facts(
         out,
@@ -69,21 +74,21 @@ fn write_values(out: &mut impl io::Write, title: &str, value: &Value, terminal: 
         return Ok(());
     }
     writeln!(out, "\n{BOLD}{title}{BOLD:#}")?;
-    lines.iter().try_for_each(|line| writeln!(out, "  {}", clean(line)))
+    lines.iter().try_for_each(|line| writeln!(out, "  {}", sanitize_for_terminal(line)))
 }
 
 /// Prints everything about one resource.
-pub(crate) fn describe(described: &Described, terminal: &Terminal) -> io::Result<()> {
+pub(crate) fn describe(described: &ResourceDescription, terminal: &Terminal) -> io::Result<()> {
     let mut out = anstream::stdout();
     write_resource(&mut out, &described.resource, terminal)?;
     if !described.proposals.is_empty() {
         writeln!(out, "\n{BOLD}Open proposals{BOLD:#}")?;
     }
     for proposal in &described.proposals {
-        let (sign, style) = sign(&proposal.change);
-        let state = state_style(&proposal.status);
-        let (change, status) = (clean(&proposal.change), clean(&proposal.status));
-        let (id, why) = (short(&proposal.id), clean(&proposal.explanation));
+        let (sign, style) = sign(proposal.change);
+        let (change, status) = (proposal.change, proposal.status);
+        let state = state_style(status.slug());
+        let (id, why) = (short(&proposal.id), sanitize_for_terminal(&proposal.explanation));
         writeln!(out, "  {id}  {style}{sign} {change}{style:#}  {state}{status}{state:#}  {why}")?;
     }
     if !described.audit.is_empty() {
@@ -91,20 +96,20 @@ pub(crate) fn describe(described: &Described, terminal: &Terminal) -> io::Result
     }
     for entry in &described.audit {
         let style = state_style(&entry.outcome);
-        let (when, outcome) = (relative(&entry.at), clean(&entry.outcome));
+        let (when, outcome) = (relative(&entry.at), sanitize_for_terminal(&entry.outcome));
         writeln!(
             out,
             "  {when}  {} by {}  {style}{outcome}{style:#}",
-            clean(&entry.action),
-            clean(&entry.actor)
+            sanitize_for_terminal(&entry.action),
+            sanitize_for_terminal(&entry.actor)
         )?;
     }
     if !described.events.is_empty() {
         writeln!(out, "\n{BOLD}What happened{BOLD:#}")?;
     }
     for event in &described.events {
-        let message = clean(&event.message).replace('\n', " ");
-        writeln!(out, "  {}  {}: {message}", relative(&event.at), clean(&event.kind))?;
+        let message = sanitize_for_terminal(&event.message).replace('\n', " ");
+        writeln!(out, "  {}  {}: {message}", relative(&event.at), sanitize_for_terminal(&event.kind))?;
     }
     Ok(())
 }

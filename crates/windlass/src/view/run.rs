@@ -5,12 +5,16 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, Problem, RunInfo};
-use windlass_core::tell::payload_lines;
+use windlass_core::code::ProblemSeverity;
+use windlass_core::diff::Action;
+use windlass_core::display::payload_lines;
+use windlass_core::proposal::Status;
+use windlass_core::run::{Movement, RunStatus};
 
 use super::proposal::sign;
 use super::table::{Table, state_style, state_word};
 use super::time::relative;
-use super::{Terminal, clean, count, facts, short, short_commit};
+use super::{Terminal, facts, pluralize, sanitize_for_terminal, short, short_commit};
 
 const BOLD: Style = Style::new().bold();
 
@@ -29,11 +33,11 @@ pub(crate) fn list(runs: &[RunInfo], terminal: &Terminal) -> io::Result<()> {
         table.row([
             short(&run.id),
             run.repository_name.clone(),
-            state_word(&run.status).to_owned(),
+            state_word(run.status.slug()).to_owned(),
             run.commit_sha.as_deref().map(short_commit).unwrap_or_default(),
             run.diff_count.to_string(),
             relative(&run.created_at),
-            run.trigger.clone(),
+            run.trigger.to_string(),
             subject.or_else(|| run.commit_subject.clone()).unwrap_or_default(),
         ]);
     }
@@ -43,9 +47,13 @@ pub(crate) fn list(runs: &[RunInfo], terminal: &Terminal) -> io::Result<()> {
 /// Prints one run.
 pub(crate) fn one(run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
     let mut out = anstream::stdout();
-    let style = state_style(&run.status);
-    let (name, status) = (clean(&run.repository_name), clean(&run.status));
-    writeln!(out, "{BOLD}Run {}{BOLD:#} of {name}: {style}{status}{style:#}", clean(&run.id))?;
+    let style = state_style(run.status.slug());
+    let (name, status) = (sanitize_for_terminal(&run.repository_name), run.status);
+    writeln!(
+        out,
+        "{BOLD}Run {}{BOLD:#} of {name}: {style}{status}{style:#}",
+        sanitize_for_terminal(&run.id)
+    )?;
     let by = run.commit_author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
     let subject = run.commit_subject.as_deref().map(|subject| format!(": {subject}")).unwrap_or_default();
     let commit = run.commit_sha.as_deref().map(|commit| format!("{}{by}{subject}", short_commit(commit)));
@@ -55,7 +63,7 @@ pub(crate) fn one(run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
             ("commit", commit.unwrap_or_default()),
             (
                 "branch",
-                if run.movement.as_deref() == Some("rewritten") {
+                if run.movement == Some(Movement::Rewritten) {
                     "was rewritten".to_owned()
                 } else {
                     String::new()
@@ -66,7 +74,7 @@ pub(crate) fn one(run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
                 format!(
                     "{} by {}",
                     relative(&run.created_at),
-                    run.requested_by.as_ref().unwrap_or(&run.trigger)
+                    run.requested_by.as_deref().unwrap_or(run.trigger.slug())
                 ),
             ),
         ],
@@ -85,10 +93,15 @@ pub(crate) fn one(run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
 fn write_error(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     let Some(error) = &run.error else { return Ok(()) };
     let red = AnsiColor::Red.on_default().bold();
-    writeln!(out, "\n{red}error[{}]{red:#}: {}", clean(&error.code), clean(&error.message))?;
+    writeln!(
+        out,
+        "\n{red}error[{}]{red:#}: {}",
+        sanitize_for_terminal(&error.code),
+        sanitize_for_terminal(&error.message)
+    )?;
     match error.help.is_empty() {
         true => Ok(()),
-        false => writeln!(out, "  help: {}", clean(&error.help)),
+        false => writeln!(out, "  help: {}", sanitize_for_terminal(&error.help)),
     }
 }
 
@@ -97,37 +110,37 @@ fn write_problems(out: &mut impl io::Write, problems: &[Problem]) -> io::Result<
         writeln!(out, "\n{BOLD}Problems{BOLD:#}")?;
     }
     for problem in problems {
-        let style = match problem.severity.as_str() {
-            "error" => AnsiColor::Red.on_default().bold(),
+        let style = match problem.severity {
+            ProblemSeverity::Error => AnsiColor::Red.on_default().bold(),
             _ => AnsiColor::Yellow.on_default().bold(),
         };
         let place = match problem.line {
             0 => problem.file.clone(),
             line => format!("{}:{line}:{}", problem.file, problem.column),
         };
-        let (severity, code) = (clean(&problem.severity), clean(&problem.code));
+        let (severity, code) = (problem.severity, sanitize_for_terminal(&problem.code));
         writeln!(
             out,
             "  {}: {style}{severity}[{code}]{style:#}: {}",
-            clean(&place),
-            clean(&problem.message)
+            sanitize_for_terminal(&place),
+            sanitize_for_terminal(&problem.message)
         )?;
         if let Some(help) = problem.help.as_ref().filter(|help| !help.is_empty()) {
-            writeln!(out, "    help: {}", clean(help))?;
+            writeln!(out, "    help: {}", sanitize_for_terminal(help))?;
         }
     }
     Ok(())
 }
 
 /// A change and the names of one kind it is made to.
-struct Grouped {
+struct ChangeNames {
     kind: String,
-    change: &'static str,
+    change: Action,
     names: Vec<String>,
 }
 
 /// The grouped difference flattened: kind → add, update, delete → names; SD-WAN kinds stand one deeper.
-fn grouped(diff: &Value) -> Vec<Grouped> {
+fn grouped(diff: &Value) -> Vec<ChangeNames> {
     let mut found = Vec::new();
     for (kind, changes) in diff.as_object().into_iter().flatten() {
         let Some(entries) = changes.as_object() else { continue };
@@ -135,15 +148,17 @@ fn grouped(diff: &Value) -> Vec<Grouped> {
             found.extend(
                 grouped(changes)
                     .into_iter()
-                    .map(|group| Grouped { kind: format!("{kind}.{}", group.kind), ..group }),
+                    .map(|group| ChangeNames { kind: format!("{kind}.{}", group.kind), ..group }),
             );
             continue;
         }
-        for (word, change) in [("add", "create"), ("update", "update"), ("delete", "destroy")] {
+        for (word, change) in
+            [("add", Action::Create), ("update", Action::Update), ("delete", Action::Destroy)]
+        {
             let names = entries.get(word).and_then(Value::as_array).into_iter().flatten();
             let names: Vec<String> = names.map(name_of).collect();
             if !names.is_empty() {
-                found.push(Grouped { kind: kind.clone(), change, names });
+                found.push(ChangeNames { kind: kind.clone(), change, names });
             }
         }
     }
@@ -158,18 +173,24 @@ fn name_of(item: &Value) -> String {
 fn write_diff(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     let groups = grouped(&run.diff);
     if groups.is_empty() {
-        let nothing = run.error.is_none() && run.status == "success";
+        let nothing = run.error.is_none() && run.status == RunStatus::Success;
         return if nothing { writeln!(out, "\nNothing to do: in sync.") } else { Ok(()) };
     }
-    writeln!(out, "\n{BOLD}{}{BOLD:#}", count(run.diff_count, "difference"))?;
+    writeln!(out, "\n{BOLD}{}{BOLD:#}", pluralize(run.diff_count, "difference"))?;
     for group in groups {
         let (sign, style) = sign(group.change);
-        let shown: Vec<String> = group.names.iter().take(NAMED).map(|name| clean(name)).collect();
+        let shown: Vec<String> =
+            group.names.iter().take(NAMED).map(|name| sanitize_for_terminal(name)).collect();
         let more = match group.names.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        writeln!(out, "  {style}{sign} {}{style:#}: {}{more}", clean(&group.kind), shown.join(", "))?;
+        writeln!(
+            out,
+            "  {style}{sign} {}{style:#}: {}{more}",
+            sanitize_for_terminal(&group.kind),
+            shown.join(", ")
+        )?;
     }
     Ok(())
 }
@@ -177,39 +198,44 @@ fn write_diff(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
 /// What of the plan can be approved as one, where that is more than one proposal.
 fn write_sets(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     let Some(whole) = run.sets.first().filter(|whole| whole.count > 1) else { return Ok(()) };
-    writeln!(out, "\n{BOLD}Plan{BOLD:#} {}", clean(&whole.digest))?;
+    writeln!(out, "\n{BOLD}Plan{BOLD:#} {}", sanitize_for_terminal(&whole.digest))?;
     super::plan_set::write(out, &run.sets)
 }
 
 /// Prints that held proposals go on.
 pub(crate) fn released(run: &RunInfo) -> io::Result<()> {
     let mut out = anstream::stdout();
-    writeln!(out, "approved proposals of {} go on although this run failed", clean(&run.repository_name))
+    writeln!(
+        out,
+        "approved proposals of {} go on although this run failed",
+        sanitize_for_terminal(&run.repository_name)
+    )
 }
 
 fn write_proposals(out: &mut impl io::Write, run: &RunInfo, terminal: &Terminal) -> io::Result<()> {
     if !run.proposals.is_empty() {
-        writeln!(out, "\n{BOLD}{}{BOLD:#}, in order", count(run.proposals.len(), "proposal"))?;
+        writeln!(out, "\n{BOLD}{}{BOLD:#}, in order", pluralize(run.proposals.len(), "proposal"))?;
     }
     let dim = Style::new().dimmed();
     for proposal in run.proposals.iter().take(LISTED) {
-        let (sign, style) = sign(&proposal.change);
-        let state = state_style(&proposal.status);
-        let (kind, name, status) = (clean(&proposal.kind), clean(&proposal.name), clean(&proposal.status));
+        let (sign, style) = sign(proposal.change);
+        let state = state_style(proposal.status.slug());
+        let (kind, name, status) =
+            (sanitize_for_terminal(&proposal.kind), sanitize_for_terminal(&proposal.name), proposal.status);
         writeln!(
             out,
             "  {dim}{}{dim:#}  {style}{sign} {kind} {name}{style:#}  {state}{status}{state:#}",
             short(&proposal.id)
         )?;
-        if proposal.change == "create" && run.proposals.len() <= NAMED {
+        if proposal.change == Action::Create && run.proposals.len() <= NAMED {
             for line in payload_lines(&proposal.payload, terminal.width.saturating_sub(16)) {
-                writeln!(out, "              {}", clean(&line))?;
+                writeln!(out, "              {}", sanitize_for_terminal(&line))?;
             }
         }
         proposal
             .blocked_by
             .iter()
-            .try_for_each(|reason| writeln!(out, "              waits: {}", clean(reason)))?;
+            .try_for_each(|reason| writeln!(out, "              waits: {}", sanitize_for_terminal(reason)))?;
     }
     write_more(out, run.proposals.len())
 }
@@ -228,7 +254,13 @@ fn write_actions(out: &mut impl io::Write, title: &str, actions: &[ActionInfo]) 
     }
     for action in actions.iter().take(LISTED) {
         let reason = action.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        writeln!(out, "  {} {}{}", clean(&action.action), clean(&action.name), clean(&reason))?;
+        writeln!(
+            out,
+            "  {} {}{}",
+            sanitize_for_terminal(&action.action),
+            sanitize_for_terminal(&action.name),
+            sanitize_for_terminal(&reason)
+        )?;
     }
     write_more(out, actions.len())
 }
@@ -236,21 +268,23 @@ fn write_actions(out: &mut impl io::Write, title: &str, actions: &[ActionInfo]) 
 fn write_end(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     if !run.waiting_for.is_empty() {
         writeln!(out, "\n{BOLD}Waiting for{BOLD:#}")?;
-        run.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", clean(reason)))?;
+        run.waiting_for
+            .iter()
+            .try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))?;
     }
     if run.remaining > 0 {
-        writeln!(out, "\n{} not proposed yet.", count(run.remaining, "change"))?;
+        writeln!(out, "\n{} not proposed yet.", pluralize(run.remaining, "change"))?;
     }
     let still: usize = run.drift_after_apply.iter().flat_map(grouped).map(|group| group.names.len()).sum();
     if still > 0 {
         writeln!(
             out,
             "\nAfter applying, {} still there: `windlass drift` tells more.",
-            count(still, "difference")
+            pluralize(still, "difference")
         )?;
     }
-    if run.proposals.iter().any(|proposal| proposal.status == "pending_approval") {
-        let id = clean(&run.id);
+    if run.proposals.iter().any(|proposal| proposal.status == Status::PendingApproval) {
+        let id = sanitize_for_terminal(&run.id);
         writeln!(
             out,
             "\nReview with `windlass proposal show ID`, approve all with `windlass proposal approve --run {id}`."

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windlass_core::code::Code;
 use windlass_core::diagnostic::Diagnostic;
 
-use super::clean;
+use super::sanitize_for_terminal;
 
 /// Prints a SARIF log with one run.
 pub(crate) fn problems(problems: &[Diagnostic]) -> io::Result<()> {
@@ -54,7 +54,7 @@ fn result(problem: &Diagnostic) -> Value {
     json!({
         "ruleId": problem.code,
         "level": problem.severity,
-        "message": { "text": clean(&format!("{}{help}", problem.message)) },
+        "message": { "text": sanitize_for_terminal(&format!("{}{help}", problem.message)) },
         "locations": locations,
     })
 }

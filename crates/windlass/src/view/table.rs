@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Width};
 
-use super::{Terminal, clean};
+use super::{Terminal, sanitize_for_terminal};
 
 /// A table that is being put together.
 pub(crate) struct Table {
@@ -22,7 +22,8 @@ impl Table {
 
     /// Adds a row. Every cell is cleaned and put on one line.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        let one_line = |cell: String| clean(&cell).split_whitespace().collect::<Vec<_>>().join(" ");
+        let one_line =
+            |cell: String| sanitize_for_terminal(&cell).split_whitespace().collect::<Vec<_>>().join(" ");
         self.rows.push(cells.into_iter().map(one_line).collect());
     }
 

@@ -2,7 +2,7 @@
 
 use windlass_core::time::Timestamp;
 
-use super::clean;
+use super::sanitize_for_terminal;
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -19,7 +19,7 @@ pub(super) fn relative_or_never(moment: Option<&String>) -> String {
 }
 
 fn relative_to(moment: &str, now: Timestamp) -> String {
-    let Some(then) = Timestamp::parse(moment) else { return clean(moment) };
+    let Some(then) = Timestamp::parse(moment) else { return sanitize_for_terminal(moment) };
     let seconds = (now.as_millis() - then.as_millis()) / 1000;
     match seconds {
         0..=4 => "now".to_owned(),

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use windlass_api::types::WebhookShown;
 
 use super::time::relative;
-use super::{clean, facts};
+use super::{facts, sanitize_for_terminal};
 
 /// Prints a webhook, its secret and how to set it up.
 pub(crate) fn one(shown: &WebhookShown) -> io::Result<()> {
@@ -28,9 +28,14 @@ pub(crate) fn one(shown: &WebhookShown) -> io::Result<()> {
         ],
     )?;
     writeln!(out, "\nSet it up where the repository is:")?;
-    let width = shown.setup.iter().map(|setup| setup.forge.chars().count()).max().unwrap_or(0);
+    let width = shown.setup.iter().map(|setup| setup.forge.slug().len()).max().unwrap_or(0);
     for setup in &shown.setup {
-        writeln!(out, "  {:width$}  {}", clean(&setup.forge), clean(&setup.how))?;
+        writeln!(out, "  {:width$}  {}", setup.forge.slug(), sanitize_for_terminal(&setup.how))?;
     }
-    writeln!(out, "  {:width$}  as GitLab's signing token: {}", "", clean(&shown.signing_token))
+    writeln!(
+        out,
+        "  {:width$}  as GitLab's signing token: {}",
+        "",
+        sanitize_for_terminal(&shown.signing_token)
+    )
 }

@@ -87,11 +87,11 @@ async fn an_approval_rests_while_what_groups_gave_its_approver_is_not_proved() {
     installation.approve(&approver, run["proposals"][0]["id"].as_str().unwrap()).await.expect(200);
     let grant = async |proved_at| {
         let mut writing = installation.store.write().await.unwrap();
-        let (account, role) = (&installation.account, Role::Approver.slug());
+        let (account, role) = (&installation.account, Role::Approver);
         writing.member_grant(account, &approver.id, role, proved_at).await.unwrap();
         writing.commit().await.unwrap();
     };
-    grant(now().before(Duration::from_secs(13 * 3600))).await;
+    grant(now().minus(Duration::from_secs(13 * 3600))).await;
     let resting = shown(&installation, &admin, &run).await;
     assert_eq!((&resting["gate"]["have"], &resting["gate"]["consent"]), (&json!(0), &json!("needed")));
     assert!(!is_applied_after_all(&installation, &admin, &run).await);

@@ -31,7 +31,7 @@ async fn bad_credentials(installation: &Installation) -> Vec<(&'static str, Opti
     let ended = installation.session(&admin.id, &admin.account).await;
     installation.ask(&ended, "POST", "/api/v1/auth/logout").await.expect(204);
     let hour = Duration::from_secs(3600);
-    let later = now().after(hour);
+    let later = now().plus(hour);
     let sign = |key: &[u8], algorithm, audience: &str, expires_at| {
         installation.sign(key, algorithm, audience, &admin.id, &new_id(), expires_at)
     };
@@ -50,7 +50,7 @@ async fn bad_credentials(installation: &Installation) -> Vec<(&'static str, Opti
         ("garbage that looks like an API token", bearer("wlt_garbage")),
         ("a header without a scheme", Some(sound.clone())),
         ("another scheme", Some(format!("Basic {sound}"))),
-        ("a JWT that expired", bearer(&sign(own, Algorithm::HS256, "windlass", now().before(hour)))),
+        ("a JWT that expired", bearer(&sign(own, Algorithm::HS256, "windlass", now().minus(hour)))),
         ("a JWT of another key", bearer(&sign(b"another key", Algorithm::HS256, "windlass", later))),
         ("a JWT of another algorithm", bearer(&sign(own, Algorithm::HS512, "windlass", later))),
         ("a JWT for another audience", bearer(&sign(own, Algorithm::HS256, "others", later))),
@@ -173,7 +173,7 @@ async fn an_api_token_may_exactly_what_it_was_given_even_if_an_administrator_mad
         for endpoint in endpoints() {
             let given = BTreeSet::from([*permission]);
             let is_allowed = may(endpoint.access, &given, Rootness::NotRoot)
-                && endpoint.operation.only_for_people().is_none();
+                && endpoint.operation.forbidden_for_tokens().is_none();
             compare(&installation, &endpoint, &token.secret, permission.slug(), is_allowed).await;
         }
     }

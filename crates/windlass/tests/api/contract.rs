@@ -174,7 +174,7 @@ async fn what_must_not_be_registered_is_refused_with_the_reason() {
 async fn plain_http_and_files_are_refused_unless_the_server_was_told_otherwise() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
-    config.control.insecure_git = windlass_server::Insecure::Refused;
+    config.control.insecure_git = windlass_server::InsecureUrls::Refused;
     let installation = Installation::start_with(directory, config).await;
     let admin = installation.admin().await;
     let work = WorkTree::new();

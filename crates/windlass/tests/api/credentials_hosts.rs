@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use windlass_api::permission::Role;
-use windlass_testkit::servers::{GitHttps, GitSsh, PretendForge, WorkTree};
+use windlass_testkit::servers::{FakeForge, GitHttps, GitSsh, WorkTree};
 
 use crate::harness::{Installation, Person, Reply, config, texts};
 
@@ -207,9 +207,9 @@ async fn a_credential_that_names_its_hosts_is_told_to_no_other_whoever_asks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forges_token_is_bound_like_any_other_credential() {
-    let forge = PretendForge::start(windlass_testkit::servers::Flavour::Gitea);
+    let forge = FakeForge::start(windlass_testkit::servers::ForgeFlavour::Gitea);
     let at = start().await;
-    put(at.directory.path(), "forge", &json!({"token": PretendForge::TOKEN, "hosts": "forge.example.com"}));
+    put(at.directory.path(), "forge", &json!({"token": FakeForge::TOKEN, "hosts": "forge.example.com"}));
     let admin = at.admin().await;
     let fields = json!({"gitops_repository": {"name": "x", "repo_url": format!("{}/acme/fleet", forge.url()),
         "forge": {"kind": "gitea", "credential_path": "forge"}}});
@@ -217,10 +217,9 @@ async fn a_forges_token_is_bound_like_any_other_credential() {
     let step = tested["checks"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&step["step"], &step["outcome"]), (&json!("forge"), &json!("failed")), "{tested}");
     assert!(step["message"].as_str().unwrap().contains("names other hosts"), "{step}");
-    let told =
-        |forge: &PretendForge| forge.requests().iter().any(|one| !one.header("authorization").is_empty());
+    let told = |forge: &FakeForge| forge.requests().iter().any(|one| !one.header("authorization").is_empty());
     assert!(!told(&forge), "{:?}", forge.requests());
-    put(at.directory.path(), "forge", &json!({"token": PretendForge::TOKEN, "hosts": forge.host()}));
+    put(at.directory.path(), "forge", &json!({"token": FakeForge::TOKEN, "hosts": forge.host()}));
     let tested = at.tell(&admin.token, "POST", &format!("{REPOSITORIES}/test"), &fields).await.expect(200);
     let step = tested["checks"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(step["outcome"], "passed", "{tested}");

@@ -46,10 +46,9 @@ async fn what_groups_gave_ends_with_a_sessions_life_tokens_included() {
     let person = installation.person(&installation.account, Role::Viewer).await;
     let token = installation.api_token(&person, &[Permission::GitopsRead], Life::Good).await;
     let hours = |number: u64| Duration::from_secs(3600 * number);
-    for (proved_at, status) in [(now().before(hours(11)), 200), (now().before(hours(12)), 401), (now(), 200)]
-    {
+    for (proved_at, status) in [(now().minus(hours(11)), 200), (now().minus(hours(12)), 401), (now(), 200)] {
         let mut writing = installation.store.write().await.unwrap();
-        writing.member_grant(&installation.account, &person.id, "viewer", proved_at).await.unwrap();
+        writing.member_grant(&installation.account, &person.id, Role::Viewer, proved_at).await.unwrap();
         writing.commit().await.unwrap();
         for secret in [&person.token, &token.secret] {
             assert_eq!(installation.ask(secret, "GET", STATUS).await.status, status);
@@ -57,7 +56,10 @@ async fn what_groups_gave_ends_with_a_sessions_life_tokens_included() {
     }
     // A role that someone gave by hand does not depend on the provider.
     let mut writing = installation.store.write().await.unwrap();
-    writing.member_set(&installation.account, &person.id, "viewer", now().before(hours(1000))).await.unwrap();
+    writing
+        .member_set(&installation.account, &person.id, Role::Viewer, now().minus(hours(1000)))
+        .await
+        .unwrap();
     writing.commit().await.unwrap();
     installation.ask(&token.secret, "GET", STATUS).await.expect(200);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState};
-use windlass_testkit::servers::{Flavour, PretendForge};
+use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
 use crate::harness::{FLEET, Installation, Person, config, file_url, fleet, now};
 
@@ -15,18 +15,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Place {
     installation: Installation,
     admin: Person,
-    forge: PretendForge,
+    forge: FakeForge,
     repository: String,
 }
 
 impl Place {
-    async fn start(flavour: Flavour) -> Place {
-        let forge = PretendForge::start(flavour);
+    async fn start(flavour: ForgeFlavour) -> Place {
+        let forge = FakeForge::start(flavour);
         let directory = tempfile::tempdir().unwrap();
         let token = directory.path().join("token.json");
         let mut file =
             std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(token).unwrap();
-        let text = json!({"token": PretendForge::TOKEN}).to_string();
+        let text = json!({"token": FakeForge::TOKEN}).to_string();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
         let mut config = config(directory.path());
         config.control.credentials = windlass_server::credentials_in(directory.path());
@@ -93,7 +93,7 @@ impl Place {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_is_written_and_changed_in_place_however_often_it_is_said() {
-    for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
+    for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
         let place = Place::start(flavour).await;
         let planted = format!("<!-- windlass:{} -->\nplanted", place.repository);
         place.forge.write_comment(7, 66, &planted);
@@ -105,18 +105,18 @@ async fn a_comment_is_written_and_changed_in_place_however_often_it_is_said() {
         let comments = place.forge.comments();
         let told: Vec<(i64, bool)> =
             comments.iter().map(|comment| (comment.author, comment.body.ends_with("plan two"))).collect();
-        assert_eq!(told, [(66, false), (PretendForge::USER_ID, true)], "{comments:?}");
+        assert_eq!(told, [(66, false), (FakeForge::USER_ID, true)], "{comments:?}");
         assert!(place.forge.statuses().is_empty(), "statuses are switched off");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() {
-    let place = Place::start(Flavour::GitHub).await;
+    let place = Place::start(ForgeFlavour::GitHub).await;
     place.forge.prepare(429, &[("retry-after", "3600")], json!({"message": "slow down"}));
     place.comment("plan").await;
     let busy = place.wait(|report| report.attempts == 1).await;
-    assert!(busy.next_at.since(busy.updated_at) >= Duration::from_secs(3600), "{busy:?}");
+    assert!(busy.next_at.elapsed_since(busy.updated_at) >= Duration::from_secs(3600), "{busy:?}");
     let shown = place.repository().await["forge"].clone();
     assert!(shown["last_error"].as_str().unwrap().contains("refuses more requests"), "{shown}");
     // Another content does not wait for what the last one was told; this one fails once and is well then.
@@ -130,7 +130,7 @@ async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_change() {
-    let place = Place::start(Flavour::GitHub).await;
+    let place = Place::start(ForgeFlavour::GitHub).await;
     place.forge.let_only_read();
     // Failed twice already, or the test would wait for minutes.
     place.comment("plan").await;
@@ -152,7 +152,7 @@ async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_chan
         (&event["payload"]["code"], &event["payload"]["subject"]),
         (&json!("forge-forbidden"), &json!("7"))
     );
-    assert!(!events.to_string().contains(PretendForge::TOKEN));
+    assert!(!events.to_string().contains(FakeForge::TOKEN));
     let path = format!("/api/v1/system/gitops_repositories/{}", place.repository);
     let body = json!({"gitops_repository": {"branch": "main"}});
     place.installation.tell(&place.admin.token, "PATCH", &path, &body).await.expect(200);

@@ -15,7 +15,7 @@ use windlass_core::address_guard::AllowedAddress;
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
-use windlass_server::{Config, Insecure, Running};
+use windlass_server::{Config, InsecureUrls, RunningServer};
 use windlass_store::{Session, Store, Token, User, new_id};
 use windlass_testkit::servers::WorkTree;
 
@@ -37,7 +37,7 @@ pub(crate) struct Installation {
     pub(crate) base: String,
     key: Vec<u8>,
     http: reqwest::Client,
-    running: Running,
+    running: RunningServer,
 }
 
 /// Someone who is signed in.
@@ -98,7 +98,7 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config::in_directory(directory.join("data"));
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    config.control.insecure_git = Insecure::Allowed;
+    config.control.insecure_git = InsecureUrls::Allowed;
     // The tests' git servers and forges are on this machine.
     config.control.allowed_addresses = AllowedAddress::loopback().to_vec();
     config.control.unreached_after = Duration::ZERO;
@@ -164,7 +164,7 @@ impl Installation {
         };
         let mut writing = self.store.write().await.unwrap();
         writing.user_add(&user).await.unwrap();
-        writing.member_set(account, &user.id, role.slug(), now()).await.unwrap();
+        writing.member_set(account, &user.id, role, now()).await.unwrap();
         writing.commit().await.unwrap();
         let token = self.session(&user.id, account).await;
         Person { id: user.id, email: user.email, account: account.to_owned(), token }
@@ -173,7 +173,7 @@ impl Installation {
     /// Puts someone into another account, too.
     pub(crate) async fn also_in(&self, person: &Person, account: &str, role: Role) -> Person {
         let mut writing = self.store.write().await.unwrap();
-        writing.member_set(account, &person.id, role.slug(), now()).await.unwrap();
+        writing.member_set(account, &person.id, role, now()).await.unwrap();
         writing.commit().await.unwrap();
         let token = self.session(&person.id, account).await;
         Person { account: account.to_owned(), token, ..person.clone() }
@@ -196,7 +196,7 @@ impl Installation {
 
     /// A new session of someone.
     pub(crate) async fn session(&self, user_id: &str, account: &str) -> String {
-        let expires_at = now().after(Duration::from_secs(3600));
+        let expires_at = now().plus(Duration::from_secs(3600));
         let session = Session {
             id: new_id(),
             user_id: user_id.to_owned(),
@@ -242,7 +242,7 @@ impl Installation {
             permissions: permissions.iter().map(|permission| permission.slug().to_owned()).collect(),
             created_by: of.id.clone(),
             created_at: now(),
-            expires_at: Some(if life == Life::Expired { now().before(day) } else { now().after(day) }),
+            expires_at: Some(if life == Life::Expired { now().minus(day) } else { now().plus(day) }),
             last_used_at: None,
             revoked_at: None,
         };

@@ -126,10 +126,10 @@ async fn an_invitation_falls_when_it_expires_is_revoked_or_its_maker_may_invite_
         id: new_id(),
         account_id: installation.account.clone(),
         email: known.email.clone(),
-        role: "admin".to_owned(),
+        role: Role::Admin,
         invited_by: admin.id.clone(),
-        created_at: now().before(Duration::from_secs(100)),
-        expires_at: now().before(Duration::from_secs(1)),
+        created_at: now().minus(Duration::from_secs(100)),
+        expires_at: now().minus(Duration::from_secs(1)),
         declined_at: None,
     };
     let mut writing = installation.store.write().await.unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
-use windlass_server::{Recovery, RecoveryError, TokenFate, recover_admin};
+use windlass_server::{Recovery, RecoveryError, TokenHandling, recover_admin};
 use windlass_store::Verified;
 
 use crate::harness::{Installation, Life, now};
@@ -82,7 +82,7 @@ async fn another_administrator_can_be_made_but_nobody_who_signs_in_elsewhere() {
     let installation = Installation::start().await;
     let person = installation.person(&installation.account, Role::Viewer).await;
     let named =
-        |email: &str| Recovery { email: Some(email.to_owned()), tokens: TokenFate::Keep, account: None };
+        |email: &str| Recovery { email: Some(email.to_owned()), tokens: TokenHandling::Keep, account: None };
     let made = recover_admin(&installation.store, &named("New@example.com")).await.unwrap();
     assert_eq!(made.email, "new@example.com");
     let promoted = recover_admin(&installation.store, &named(&person.email)).await.unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
 use windlass_core::inbound::address::AddressBlock;
-use windlass_core::inbound::throttle::Subject;
+use windlass_core::inbound::throttle::FailureSubject;
 
 use crate::harness::{Installation, Person, Reply};
 
@@ -82,8 +82,8 @@ async fn too_many_failures_need_patience_that_outlives_a_restart_and_ends_with_s
     assert!(last.header("retry-after").parse::<u64>().unwrap() >= 1);
     assert_eq!(login(&installation, "ADA@example.com ", OWN).await.status, 429, "spelling does not matter");
     // Make it long enough that no slow machine waits it out.
-    let ada = Subject::PersonAt("ada@example.com", AddressBlock::of_text("127.0.0.1"));
-    let later = crate::harness::now().after(std::time::Duration::from_secs(3600));
+    let ada = FailureSubject::PersonAt("ada@example.com", AddressBlock::of_text("127.0.0.1"));
+    let later = crate::harness::now().plus(std::time::Duration::from_secs(3600));
     let mut writing = installation.store.write().await.unwrap();
     for _ in 0..10 {
         writing.failure_add(&ada.key(), None, later).await.unwrap();

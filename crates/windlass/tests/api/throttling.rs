@@ -5,7 +5,7 @@
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::inbound::address::AddressBlock;
-use windlass_core::inbound::throttle::Subject;
+use windlass_core::inbound::throttle::FailureSubject;
 use windlass_server::{TrustedProxies, read_network};
 
 use crate::harness::{Installation, Life, Reply, config};
@@ -55,7 +55,7 @@ async fn what_strangers_try_never_keeps_someone_with_the_right_password_out() {
     assert_eq!(home.status, 200, "where she signed in before: {home:?}");
     let elsewhere = login(&installation, "198.51.100.2", "ada@example.com", OWN).await;
     assert_eq!(elsewhere.status, 200, "and where she never was: {elsewhere:?}");
-    let stranger = Subject::PersonAt("ada@example.com", AddressBlock::of_text("203.0.113.1"));
+    let stranger = FailureSubject::PersonAt("ada@example.com", AddressBlock::of_text("203.0.113.1"));
     let failures = installation.store.read().await.unwrap().failures(&stranger.key()).await.unwrap();
     assert!(
         failures.is_some_and(|failures| failures.count >= 5),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_api::permission::Role;
-use windlass_testkit::fleet::{Edition, Form, one_file};
+use windlass_testkit::fleet::{FleetEdition, FleetForm, one_file};
 use windlass_testkit::servers::WorkTree;
 
 use crate::harness::{Installation, Person, config};
@@ -28,14 +28,14 @@ pub(crate) async fn small() -> Scene {
 pub(crate) async fn scene(nodes: usize) -> Scene {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
-    config.control.rhythm.drift = Duration::from_millis(200);
+    config.control.intervals.drift = Duration::from_millis(200);
     let installation = Installation::start_with(directory, config).await;
     let account = installation.account.clone();
     let admin = installation.person_called("ada@example.com", &account, Role::Admin).await;
     let approver = installation.person_called("ben@example.com", &account, Role::Approver).await;
 
     let work = WorkTree::new();
-    let before = one_file(nodes, Form::List, Edition::Previous).text;
+    let before = one_file(nodes, FleetForm::List, FleetEdition::Previous).text;
     commit(&work, &travelled(&before), "First sites of the edge fleet");
     let edge = installation.register(&admin, "edge-fleet", &work).await;
     let run = installation.sync(&admin, &edge).await;

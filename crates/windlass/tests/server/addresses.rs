@@ -12,7 +12,7 @@ use windlass_api::noun::Noun;
 use windlass_api::types::{
     CheckOutcome, ForgeFields, ProviderTest, RepositoryBody, RepositoryFields, RepositoryTest, TokenCreated,
 };
-use windlass_testkit::servers::{Flavour, GitHttps, GitSsh, PretendForge, free_port};
+use windlass_testkit::servers::{FakeForge, ForgeFlavour, GitHttps, GitSsh, free_port};
 
 use crate::api::Api;
 use crate::fleet::{nodes, repository_with};
@@ -118,9 +118,9 @@ fn no_spelling_of_this_machine_or_of_metadata_is_connected_to() {
 
 #[test]
 fn a_forge_on_this_machine_is_asked_only_if_the_operator_named_it() {
-    let forge = PretendForge::start(Flavour::Gitea);
+    let forge = FakeForge::start(ForgeFlavour::Gitea);
     let directory = tempfile::tempdir().unwrap();
-    put_credential(directory.path(), "forge", &json!({"token": PretendForge::TOKEN}));
+    put_credential(directory.path(), "forge", &json!({"token": FakeForge::TOKEN}));
     let credentials = directory.path().display().to_string();
     let fields = RepositoryFields {
         name: Some("fleet".to_owned()),
@@ -233,7 +233,7 @@ fn ssh_is_given_the_checked_address_and_still_knows_the_host_by_its_name() {
         ..RepositoryFields::default()
     };
     let id = server.api.register(fields).unwrap().id;
-    assert_eq!(server.api.sync(&id).unwrap().status, "diff_ready");
-    assert_eq!(server.api.sync(&id).unwrap().status, "diff_ready", "and with the pinned key");
+    assert_eq!(server.api.sync(&id).unwrap().status.slug(), "diff_ready");
+    assert_eq!(server.api.sync(&id).unwrap().status.slug(), "diff_ready", "and with the pinned key");
     server.stop();
 }

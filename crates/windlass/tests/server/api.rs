@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use windlass_api::client::{Call, Client, ClientError};
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::client::{ApiCall, Client, ClientError};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{
     ApprovedSet, AuditInfo, AuditList, BatchBody, BatchDecision, BatchResult, DriftReport, EventInfo,
@@ -38,15 +38,15 @@ impl Api {
         Api { runtime, client: Client::new(server, token).unwrap() }
     }
 
-    pub(crate) fn call(&self, operation: Operation, parts: &[&str]) -> Call<'_> {
+    pub(crate) fn call(&self, operation: Operation, parts: &[&str]) -> ApiCall<'_> {
         self.client.call(operation, parts)
     }
 
-    pub(crate) fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T> {
+    pub(crate) fn send<T: DeserializeOwned>(&self, call: ApiCall<'_>) -> Result<T> {
         self.runtime.block_on(call.send())
     }
 
-    pub(crate) fn text(&self, call: Call<'_>) -> Result<String> {
+    pub(crate) fn text(&self, call: ApiCall<'_>) -> Result<String> {
         self.runtime.block_on(call.send_text())
     }
 
@@ -135,7 +135,7 @@ impl Api {
     pub(crate) fn settled(&self, run: &str) -> Result<RunInfo> {
         self.try_wait_for("the end of a run's proposals", |api| {
             let run = api.run(run)?;
-            Ok((!run.proposals.iter().any(|proposal| proposal.status == "approved")).then_some(run))
+            Ok((!run.proposals.iter().any(|proposal| proposal.status.slug() == "approved")).then_some(run))
         })
     }
 
@@ -146,7 +146,7 @@ impl Api {
 
     /// Waits until a run is where it shall be.
     pub(crate) fn wait_for_run(&self, id: &str, status: &str) -> RunInfo {
-        self.wait_for(status, |api| api.run(id).ok().filter(|run| run.status == status))
+        self.wait_for(status, |api| api.run(id).ok().filter(|run| run.status.slug() == status))
     }
 
     /// Syncs, approves everything and waits until it is applied.
@@ -163,7 +163,7 @@ impl Api {
 
     /// Waits until a proposal is where it shall be.
     pub(crate) fn wait_for_status(&self, id: &str, status: &str) -> ProposalInfo {
-        self.wait_for(status, |api| api.proposal(id).ok().filter(|proposal| proposal.status == status))
+        self.wait_for(status, |api| api.proposal(id).ok().filter(|proposal| proposal.status.slug() == status))
     }
 
     /// Every proposal of the account, oldest first.
@@ -225,23 +225,23 @@ impl Api {
     }
 
     pub(crate) fn resource(&self, noun: Noun, name: &str) -> Result<ResourceInfo> {
-        let call = self.call(Operation::Resource(noun, Verb::Show), &[name]);
+        let call = self.call(Operation::Resource(noun, ResourceVerb::Show), &[name]);
         self.one(noun, call)
     }
 
     pub(crate) fn create(&self, noun: Noun, body: &Value) -> Result<ResourceInfo> {
-        self.one(noun, self.call(Operation::Resource(noun, Verb::Create), &[]).body(body))
+        self.one(noun, self.call(Operation::Resource(noun, ResourceVerb::Create), &[]).body(body))
     }
 
     pub(crate) fn patch(&self, noun: Noun, name: &str, body: &Value) -> Result<ResourceInfo> {
-        self.one(noun, self.call(Operation::Resource(noun, Verb::Patch), &[name]).body(body))
+        self.one(noun, self.call(Operation::Resource(noun, ResourceVerb::Patch), &[name]).body(body))
     }
 
     pub(crate) fn delete(&self, noun: Noun, name: &str) -> Result<String> {
-        self.text(self.call(Operation::Resource(noun, Verb::Delete), &[name]))
+        self.text(self.call(Operation::Resource(noun, ResourceVerb::Delete), &[name]))
     }
 
-    fn one(&self, noun: Noun, call: Call<'_>) -> Result<ResourceInfo> {
+    fn one(&self, noun: Noun, call: ApiCall<'_>) -> Result<ResourceInfo> {
         let mut found: Value = self.send(call)?;
         Ok(serde_json::from_value(found[noun.singular()].take()).unwrap())
     }
@@ -257,10 +257,6 @@ pub(crate) fn batch(decision: BatchDecision) -> BatchBody {
         reason: None,
         until_change: false,
     }
-}
-
-pub(crate) fn is_open(status: &str) -> bool {
-    matches!(status, "pending_approval" | "approved")
 }
 
 /// The HTTP status and the message of a refusal.

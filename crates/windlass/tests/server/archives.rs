@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::json;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{AuditKeys, AuditVerdict, CheckpointEnvelope, CheckpointInfo};
 use windlass_testkit::servers::Postgres;
@@ -63,7 +63,7 @@ impl World {
 
 fn act(api: &Api, name: &str) {
     let body = json!({"name": name, "node_platform": "ubuntu-24.04-amd64"});
-    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let operation = Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create);
     api.text(api.call(operation, &[]).body(&body)).unwrap();
 }
 

@@ -35,7 +35,7 @@ fn what_is_backed_up_while_a_server_works_is_restored_as_it_was() {
     let server = installation.serve(&[]);
     assert_eq!(server.api.resources().unwrap(), before);
     let run = server.api.sync(&id).unwrap();
-    assert_eq!((run.status.as_str(), run.diff_count), ("success", 0), "{run:?}");
+    assert_eq!((run.status.slug(), run.diff_count), ("success", 0), "{run:?}");
     server.stop();
 }
 

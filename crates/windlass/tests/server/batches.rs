@@ -17,20 +17,21 @@ fn a_hundred_differences_come_in_four_batches_of_one_run() {
     let work = repository_with(&nodes("web", "web", 0..99));
     let repository = register(api, "fleet-config", &work);
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.remaining, run.proposals.len()), ("partial", 75, 25));
+    assert_eq!((run.status.slug(), run.remaining, run.proposals.len()), ("partial", 75, 25));
     for (remaining, status) in [(50, "partial"), (25, "partial"), (0, "diff_ready")] {
         api.decide(&run, BatchDecision::Approve).unwrap();
         let next = api.wait_for("the next batch", |api| {
             let run = api.run(&run.id).unwrap();
-            let pending = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+            let pending =
+                run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval");
             (run.remaining == remaining && pending.count() == 25).then_some(run)
         });
-        assert_eq!((next.status.as_str(), next.applied_actions.len()), (status, 75 - remaining));
+        assert_eq!((next.status.slug(), next.applied_actions.len()), (status, 75 - remaining));
     }
     api.decide(&run, BatchDecision::Approve).unwrap();
     assert_eq!(api.wait_for_run(&run.id, "applied").applied_actions.len(), 100);
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.remaining, run.diff_count), ("success", 0, 0));
+    assert_eq!((run.status.slug(), run.remaining, run.diff_count), ("success", 0, 0));
     assert_eq!(api.resources().unwrap().len(), 100);
     server.stop();
 }
@@ -48,8 +49,8 @@ fn what_the_database_refuses_fails_alone() {
     let run = api.sync(&repository.id).unwrap();
     api.decide(&run, BatchDecision::Approve).unwrap();
     let run = api.settled(&run.id).unwrap();
-    assert_eq!((run.status.as_str(), run.applied_actions.len()), ("partial", 12));
-    let failed: Vec<_> = run.proposals.iter().filter(|proposal| proposal.status == "failed").collect();
+    assert_eq!((run.status.slug(), run.applied_actions.len()), ("partial", 12));
+    let failed: Vec<_> = run.proposals.iter().filter(|proposal| proposal.status.slug() == "failed").collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert!(failed[0].name.contains("07"), "{failed:?}");
     let reason = api.proposal(&failed[0].id).unwrap().reason.unwrap_or_default();
@@ -66,8 +67,8 @@ fn at_most_the_cap_is_open_at_a_time_and_nothing_twice() {
     let repository = register(&server.api, "fleet-config", &work);
     let first = server.api.sync(&repository.id).unwrap();
     let second = server.api.sync(&repository.id).unwrap();
-    assert_eq!((first.status.as_str(), first.remaining, first.proposals.len()), ("partial", 7, 5));
-    assert_eq!((second.status.as_str(), second.remaining, second.proposals.len()), ("partial", 7, 5));
+    assert_eq!((first.status.slug(), first.remaining, first.proposals.len()), ("partial", 7, 5));
+    assert_eq!((second.status.slug(), second.remaining, second.proposals.len()), ("partial", 7, 5));
     assert_eq!(second.proposals, first.proposals);
     assert_eq!(server.api.proposals().unwrap().len(), 5);
     server.stop();
@@ -85,7 +86,7 @@ fn what_a_rule_blocks_takes_no_room_from_the_others() {
     let repository = register(api, "fleet-config", &work);
     let run = api.sync(&repository.id).unwrap();
     let others = |run: &RunInfo| -> Vec<String> {
-        let open = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+        let open = run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval");
         open.filter(|it| !it.name.starts_with("web-00")).map(|it| it.id.clone()).collect()
     };
     // The template first, then the two nodes that no rule blocks: behind ten that nobody can approve.
@@ -124,7 +125,7 @@ fn rejected_changes_come_again_and_do_not_starve_the_others() {
 
 /// Rejects what has one of these names, and approves the rest. Returns how many were rejected.
 fn decide_by_name(api: &Api, run: &RunInfo, rejected: &[String]) -> usize {
-    let pending = run.proposals.iter().filter(|proposal| proposal.status == "pending_approval");
+    let pending = run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval");
     let (no, yes): (Vec<_>, Vec<_>) = pending.partition(|proposal| rejected.contains(&proposal.name));
     let count = no.len();
     for (decision, chosen) in [(BatchDecision::Reject, no), (BatchDecision::Approve, yes)] {
@@ -149,7 +150,7 @@ fn what_is_rejected_until_it_changes_comes_again_only_then() {
     assert_eq!(last.name, "web-001");
     api.reject(&last.id, &json!({"until_change": true, "reason": "not this one"})).unwrap();
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status, "partial");
+    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "partial");
     let run = api.sync(&repository.id).unwrap();
     assert!(run.proposals.is_empty(), "{:?}", run.proposals);
     assert_eq!((run.diff_count, run.skipped_actions.len()), (1, 1));

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::json;
 use windlass_api::client::ClientError;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{AuditKeys, AuditVerdict, CheckpointEnvelope, CheckpointInfo, CheckpointList, Me};
 use windlass_server::first_fault;
@@ -27,7 +27,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
 
 fn act(api: &Api, name: &str) {
     let body = json!({"name": name, "node_platform": "ubuntu-24.04-amd64"});
-    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let operation = Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create);
     api.text(api.call(operation, &[]).body(&body)).unwrap();
 }
 

@@ -49,7 +49,7 @@ impl Applied {
         work.commit("fleet.yaml", &fleet(SECTIONS));
         let repository = server.api.register(fields("fleet-config", &work)).unwrap().id;
         let run = server.api.apply_all(&repository).unwrap();
-        assert_eq!((run.status.as_str(), run.diff_count), ("applied", 4));
+        assert_eq!((run.status.slug(), run.diff_count), ("applied", 4));
         Applied { server, work, repository, installation }
     }
 
@@ -112,7 +112,7 @@ fn a_changed_file_is_proposed_with_its_lines_and_applied_only_as_it_was_approved
     applied.work.commit("files/nginx.conf", "worker_processes 7;\nuser evil;\n");
     let second = applied.proposed();
     assert_eq!(
-        api.proposal(&only(&first).id).unwrap().status,
+        api.proposal(&only(&first).id).unwrap().status.slug(),
         "superseded",
         "other bytes are another change"
     );
@@ -279,6 +279,6 @@ fn a_server_that_lost_its_mirror_says_so_and_proposes_all_the_same() {
     let proposed = applied.proposed();
     let difference = &only(&proposed).content[0];
     assert!(difference.note.as_deref().unwrap().contains("is not in this copy of the repository"));
-    assert_eq!(difference.files[0].change, "added");
+    assert_eq!(difference.files[0].change.slug(), "added");
     assert_eq!(difference.files[0].lines.as_deref(), Some("@@ -0,0 +1 @@\n+worker_processes 5;\n"));
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use windlass_api::client::ClientError;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{AuditVerdict, BatchDecision, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
@@ -77,7 +77,7 @@ impl Operator {
             let run = api.sync(&id)?;
             assert_eq!(run.error, None);
             self.acknowledged.runs.insert(run.id.clone());
-            if run.status == "success" {
+            if run.status.slug() == "success" {
                 return Ok(());
             }
             let decided = api.decide(&run, BatchDecision::Approve)?;
@@ -105,7 +105,9 @@ pub(crate) fn end_of(api: &Api) -> End {
     let owner = |owner: windlass_api::types::OwnerInfo| owner.repository_name;
     End {
         resources: resources.map(|it| (it.kind, it.name, it.digest, it.owner.map(owner))).collect(),
-        proposals: sorted(proposals.map(|it| (it.kind, it.name, it.change, it.status))),
+        proposals: sorted(
+            proposals.map(|it| (it.kind, it.name, it.change.to_string(), it.status.to_string())),
+        ),
         changes: sorted(
             events
                 .filter(|it| it.kind == "resource.changed")
@@ -135,11 +137,11 @@ pub(crate) fn check_history(api: &Api, acknowledged: &Acknowledged) {
     let twice: Vec<_> = told.iter().filter(|(_, count)| **count > 1).collect();
     assert!(twice.is_empty(), "told more than once: {twice:?}");
     for run in &acknowledged.runs {
-        assert_ne!(api.run(run).unwrap().status, "in_progress");
+        assert_ne!(api.run(run).unwrap().status.slug(), "in_progress");
     }
     let audit = api.audit().unwrap();
     for proposal in &acknowledged.approved {
-        assert_eq!(api.proposal(proposal).unwrap().status, "applied");
+        assert_eq!(api.proposal(proposal).unwrap().status.slug(), "applied");
         let approvals = audit.iter().filter(|it| it.action == "proposal.approve" && &it.target == proposal);
         assert_eq!(approvals.count(), 1, "{proposal}");
     }
@@ -247,7 +249,7 @@ fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_i
 
 /// Makes a template, as someone does who will ask again.
 fn make_template(api: &Api) -> Result<String> {
-    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let operation = Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create);
     let body = json!({"name": "web", "node_platform": "ubuntu-24.04-amd64"});
     api.text(api.call(operation, &[]).header("idempotency-key", "key").body(&body))
 }

@@ -53,7 +53,7 @@ impl Tarpit {
 
 fn in_progress(api: &Api) -> usize {
     let runs: RunList = api.send(api.call(Operation::RunList, &[])).unwrap();
-    runs.sync_runs.iter().filter(|run| run.status == "in_progress").count()
+    runs.sync_runs.iter().filter(|run| run.status.slug() == "in_progress").count()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn tarpits_of_one_account_delay_neither_another_account_nor_its_own_good_reposit
     let globex = server.add_account("globex");
     let good_work = repository_with(&nodes("web", "web", 0..1));
     let good = register(acme, "good", &good_work).id;
-    assert_eq!(acme.sync(&good).unwrap().status, "diff_ready");
+    assert_eq!(acme.sync(&good).unwrap().status.slug(), "diff_ready");
 
     let tarpit = Tarpit::new();
     for number in 0..8 {
@@ -75,8 +75,8 @@ fn tarpits_of_one_account_delay_neither_another_account_nor_its_own_good_reposit
     let text = nodes("web", "web", 0..1).replace(&format!("account: {ACCOUNT}"), "account: globex");
     let work = repository_with(&text);
     let theirs = globex.register(fields("fleet", &work)).unwrap().id;
-    assert_eq!(globex.sync(&theirs).unwrap().status, "diff_ready");
-    assert_eq!(acme.sync(&good).unwrap().status, "diff_ready");
+    assert_eq!(globex.sync(&theirs).unwrap().status.slug(), "diff_ready");
+    assert_eq!(acme.sync(&good).unwrap().status.slug(), "diff_ready");
     assert_eq!(in_progress(acme), 8, "the tarpits still hold");
     server.killer().kill();
 }

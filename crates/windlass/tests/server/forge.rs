@@ -11,29 +11,29 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{
     BatchDecision, ForgeFields, GiteaRepositoryEnvelope, RepositoryFields, RepositoryTest,
 };
-use windlass_testkit::servers::{Flavour, PretendForge, WorkTree};
+use windlass_testkit::servers::{FakeForge, ForgeFlavour, WorkTree};
 
 use crate::api::Api;
 use crate::fleet::{fields, fleet, nodes, repository_with, template};
 use crate::installation::{Installation, Server};
 
-const FLAVOURS: [Flavour; 3] = [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab];
+const FLAVOURS: [ForgeFlavour; 3] = [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab];
 
 /// A server that may tell a pretended forge, and knows its token.
 struct Place {
-    forge: PretendForge,
+    forge: FakeForge,
     installation: Installation,
     credentials: TempDir,
 }
 
 impl Place {
-    fn new(flavour: Flavour) -> Place {
+    fn new(flavour: ForgeFlavour) -> Place {
         let place = Place {
-            forge: PretendForge::start(flavour),
+            forge: FakeForge::start(flavour),
             installation: Installation::new(),
             credentials: tempfile::tempdir().unwrap(),
         };
-        place.put_token("forge", PretendForge::TOKEN);
+        place.put_token("forge", FakeForge::TOKEN);
         place
     }
 
@@ -114,7 +114,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         let run = server.api.sync(&id).unwrap();
         let commit = run.commit_sha.clone().unwrap();
         let shown = place.wait_for_status(&server.api, &commit, "pending", "3 changes wait for approval");
-        let name = if flavour == Flavour::GitLab { "name" } else { "context" };
+        let name = if flavour == ForgeFlavour::GitLab { "name" } else { "context" };
         assert_eq!(shown[name], "windlass/fleet");
         assert_eq!(shown["target_url"], format!("https://windlass.example.com/app/runs/{}", run.id));
         // Another run finds the same: nothing is told again.
@@ -144,15 +144,15 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         let log = place.installation.log();
         assert!(log.contains("DEBUG"));
         for (what, text) in [("answers", &seen), ("log", &log)] {
-            assert!(!text.contains(PretendForge::TOKEN), "the token is in {what}");
+            assert!(!text.contains(FakeForge::TOKEN), "the token is in {what}");
         }
-        assert!(!holds(place.installation.data(), PretendForge::TOKEN), "the token is kept");
+        assert!(!holds(place.installation.data(), FakeForge::TOKEN), "the token is kept");
     }
 }
 
 #[test]
 fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() {
-    let place = Place::new(Flavour::GitHub);
+    let place = Place::new(ForgeFlavour::GitHub);
     let server = place.serve();
     let work = repository_with(&nodes("web", "web", 0..2));
     let id = place.register(&server.api, &work);
@@ -171,7 +171,7 @@ fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() 
 
 #[test]
 fn a_token_that_is_refused_is_told_where_the_repository_is_and_a_better_one_is_tried_at_once() {
-    let place = Place::new(Flavour::GitHub);
+    let place = Place::new(ForgeFlavour::GitHub);
     place.put_token("wrong", "planted-wrong-forge-token");
     let server = place.serve();
     let api = &server.api;
@@ -210,7 +210,7 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> (u16, String, 
 
 #[test]
 fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() {
-    let place = Place::new(Flavour::Gitea);
+    let place = Place::new(ForgeFlavour::Gitea);
     let server = place.serve();
     let work = repository_with(&fleet(&template("web")));
     let forge = |change: &dyn Fn(&mut ForgeFields)| {
@@ -251,7 +251,7 @@ fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() 
 
 #[test]
 fn a_repository_is_made_in_gitea_as_the_runbook_prints_it() {
-    let place = Place::new(Flavour::Gitea);
+    let place = Place::new(ForgeFlavour::Gitea);
     let server = place.serve();
     let api = &server.api;
     let make = |body: Value| {
@@ -269,10 +269,10 @@ fn a_repository_is_made_in_gitea_as_the_runbook_prints_it() {
         let (status, code, _) = refusal(make(json!({"owner": owner, "repo": repo})));
         assert_eq!((status, code.as_str()), (422, "bad-value"), "{owner} {repo}");
     }
-    place.forge.prepare(401, &[], json!({"message": PretendForge::TOKEN}));
+    place.forge.prepare(401, &[], json!({"message": FakeForge::TOKEN}));
     let (status, code, told) = refusal(make(json!({"owner": "acme", "repo": "x"})));
     assert_eq!((status, code.as_str()), (502, "forge-token"), "the caller's own token is good");
-    assert!(!told.contains(PretendForge::TOKEN));
+    assert!(!told.contains(FakeForge::TOKEN));
     let key = |body: Value| {
         let call =
             api.call(Operation::GiteaRepositoryCreate, &[]).body(&body).header("idempotency-key", "k1");

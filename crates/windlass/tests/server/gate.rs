@@ -49,7 +49,7 @@ fn two_approvals_are_needed_and_none_of_them_from_the_author() {
     assert!([403, 409].contains(&refused(api.approve(&proposal.id)).0), "one person counts once");
     let half = api.proposal(&proposal.id).unwrap();
     let gate = half.gate.unwrap();
-    assert_eq!((half.status.as_str(), gate.have, gate.need), ("pending_approval", 1, 2));
+    assert_eq!((half.status.slug(), gate.have, gate.need), ("pending_approval", 1, 2));
     other.approve(&proposal.id).unwrap();
     api.wait_for_status(&proposal.id, "applied");
     server.stop();
@@ -77,7 +77,7 @@ fn an_approval_given_before_an_edit_stops_counting() {
     assert_eq!(edited.approvals.iter().filter(|approval| approval.counts).count(), 0);
     cyd.approve(&proposal.id).unwrap();
     let half = api.proposal(&proposal.id).unwrap();
-    assert_eq!((half.status.as_str(), half.gate.unwrap().have), ("pending_approval", 1));
+    assert_eq!((half.status.slug(), half.gate.unwrap().have), ("pending_approval", 1));
     assert_eq!(api.resources().unwrap().len(), 0);
     // Who approved the other content may approve this one.
     ben.approve(&proposal.id).unwrap();
@@ -124,14 +124,14 @@ fn auto_apply_lets_creates_and_updates_through_but_no_destroys() {
     assert_eq!(api.resources().unwrap().len(), 3, "{run:?}");
     work.commit("fleet.yaml", &nodes("web", "web", 0..1).replace("eu-1", "eu-2"));
     let run = api.sync(&id).unwrap();
-    let update = run.proposals.iter().find(|proposal| proposal.change == "update").unwrap();
-    let destroy = run.proposals.iter().find(|proposal| proposal.change == "destroy").unwrap();
+    let update = run.proposals.iter().find(|proposal| proposal.change.word() == "update").unwrap();
+    let destroy = run.proposals.iter().find(|proposal| proposal.change.word() == "destroy").unwrap();
     api.wait_for_status(&update.id, "applied");
-    assert_eq!(api.proposal(&destroy.id).unwrap().status, "pending_approval");
+    assert_eq!(api.proposal(&destroy.id).unwrap().status.slug(), "pending_approval");
     assert_eq!(api.resources().unwrap().len(), 3);
     api.approve(&destroy.id).unwrap();
     api.wait_for_status(&destroy.id, "applied");
-    assert_eq!(api.run(&run.id).unwrap().status, "applied");
+    assert_eq!(api.run(&run.id).unwrap().status.slug(), "applied");
     server.stop();
 }
 
@@ -144,7 +144,7 @@ fn what_a_policy_lets_through_is_applied_by_itself() {
     let work = repository_with(&nodes("web", "web", 0..2));
     let id = register(api, "fleet-config", &work).id;
     let run = api.sync(&id).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
     assert_eq!(api.resources().unwrap().len(), 3);
     assert_eq!(api.proposal(&run.proposals[0].id).unwrap().decided_by.as_deref(), Some("policy free"));
     server.stop();

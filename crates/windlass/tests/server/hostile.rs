@@ -93,7 +93,7 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     let api = &server.api;
     let held = api.wait_for("the quarantine", |api| {
         let repository = api.repository(&id).ok()?;
-        (repository.status == "quarantined").then_some(repository)
+        (repository.status.slug() == "quarantined").then_some(repository)
     });
     assert_eq!(held.quarantines.len(), 1, "{held:?}");
     assert_eq!(held.quarantines[0].of, QuarantinedWork::Sync);
@@ -181,7 +181,7 @@ fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_a
     let api = &server.api;
     api.wait_for("the run that was begun", |api| {
         let run = api.run(&api.repository(&id).ok()?.last_run_id?).ok()?;
-        (run.status == "failed").then_some(())
+        (run.status.slug() == "failed").then_some(())
     });
     assert_eq!(api.sync(&id).unwrap().error.unwrap().code, "branch-missing");
     let error = api.sync(&id).unwrap().error.unwrap();
@@ -209,7 +209,7 @@ fn a_server_that_is_stopped_in_the_middle_has_not_died_of_what_it_did() {
     let run = server.api.wait_for("the run that was begun", |api| {
         let repository = api.repository(&id).ok()?;
         let run = api.run(&repository.last_run_id?).ok()?;
-        (run.status != "in_progress").then_some(run)
+        (run.status.slug() != "in_progress").then_some(run)
     });
     assert_eq!(run.error, None);
     assert!(server.api.repository(&id).unwrap().quarantines.is_empty());

@@ -5,11 +5,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{AccountBody, LoginBody, PasswordBody, Session};
+use windlass_testkit::process::End;
 
 use crate::api::Api;
 
@@ -269,14 +270,8 @@ impl Server {
 }
 
 fn wait_for_end(child: &mut Child) -> ExitStatus {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(ended) = child.try_wait().unwrap() {
-            return ended;
-        }
-        assert!(Instant::now() < deadline, "the server does not end");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
+    assert!(End::of(child).comes_within(PATIENCE), "the server does not end");
+    child.wait().unwrap()
 }
 
 /// A process that was not waited for yet, so that its number is still its own.
@@ -298,11 +293,9 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.is_running() {
             signal(self.child.id(), "TERM");
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while self.is_running() && Instant::now() < deadline {
-                std::thread::park_timeout(Duration::from_millis(5));
+            if !End::of(&self.child).comes_within(Duration::from_secs(20)) {
+                let _ = self.child.kill();
             }
-            let _ = self.child.kill();
             let _ = self.child.wait();
         }
         if std::thread::panicking() {

@@ -39,7 +39,7 @@ fn owners(api: &Api) -> Vec<Option<String>> {
 }
 
 fn open_proposals(api: &Api) -> Vec<String> {
-    let open = api.proposals().unwrap().into_iter().filter(|it| crate::api::is_open(&it.status));
+    let open = api.proposals().unwrap().into_iter().filter(|it| it.status.is_open());
     open.map(|proposal| proposal.action).collect()
 }
 
@@ -51,7 +51,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     let fleet = nodes("web", "web", 0..2);
     let work = repository_with(&fleet);
     let id = register(acme, "fleet", &work).id;
-    assert_eq!(acme.apply_all(&id).unwrap().status, "applied");
+    assert_eq!(acme.apply_all(&id).unwrap().status.slug(), "applied");
 
     // The file still names the old account: nothing moves.
     let (status, message) = refused(relocate(acme, &id, "globex"));
@@ -67,14 +67,16 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     acme.wait_for("the destroys in the old account", |api| (open_proposals(api).len() == 3).then_some(()));
     assert!(open_proposals(acme).iter().all(|action| action.starts_with("destroy_")));
     let run = globex.sync(&id).unwrap();
-    assert_eq!((run.status.as_str(), run.proposals.len()), ("diff_ready", 3), "{:?}", run.error);
+    assert_eq!((run.status.slug(), run.proposals.len()), ("diff_ready", 3), "{:?}", run.error);
     globex.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(globex.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(globex.settled(&run.id).unwrap().status.slug(), "applied");
 
     // Someone approves one destroy; then the move is undone.
     let destroys = acme.proposals().unwrap();
-    let node =
-        destroys.iter().find(|it| it.action == "destroy_node" && it.status == "pending_approval").unwrap();
+    let node = destroys
+        .iter()
+        .find(|it| it.action == "destroy_node" && it.status.slug() == "pending_approval")
+        .unwrap();
     acme.approve(&node.id).unwrap();
     acme.wait_for_status(&node.id, "applied");
     let (status, message) = refused(relocate(&globex, &id, ACCOUNT));
@@ -106,12 +108,12 @@ fn a_move_does_not_get_round_the_mass_destroy_guard() {
     let fleet = nodes("web", "web", 0..12);
     let work = repository_with(&fleet);
     let id = register(acme, "fleet", &work).id;
-    assert_eq!(acme.apply_all(&id).unwrap().status, "applied");
+    assert_eq!(acme.apply_all(&id).unwrap().status.slug(), "applied");
     name_account(&work, &fleet, "globex");
     relocate(acme, &id, "globex").unwrap();
     let left = left_behind(acme, &id);
     let stopped = acme.wait_for("the stopped run", |api| {
-        api.repository(&left).ok().filter(|repository| repository.last_status == "failed")
+        api.repository(&left).ok().filter(|repository| repository.last_status.slug() == "failed")
     });
     assert!(stopped.last_error.unwrap().contains("13 of the 13"));
     assert_eq!(open_proposals(acme), [""; 0]);
@@ -119,8 +121,8 @@ fn a_move_does_not_get_round_the_mass_destroy_guard() {
 
     // It is never fetched: confirmed, it proposes the destroys, and nothing else.
     let run = acme.sync_with(&left, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
-    assert_eq!((run.status.as_str(), run.proposals.len()), ("diff_ready", 13), "{:?}", run.error);
-    assert!(run.proposals.iter().all(|proposal| proposal.status == "pending_approval"));
+    assert_eq!((run.status.slug(), run.proposals.len()), ("diff_ready", 13), "{:?}", run.error);
+    assert!(run.proposals.iter().all(|proposal| proposal.status.slug() == "pending_approval"));
     let (status, _) = refused(relocate(acme, &left, "globex"));
     assert_eq!(status, 409, "what was left behind does not move");
     assert_eq!(repositories(&globex), [(id, "fleet".to_owned())]);

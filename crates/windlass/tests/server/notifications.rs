@@ -106,7 +106,7 @@ fn deliveries(api: &Api) -> Vec<DeliveryInfo> {
 
 /// Waits until a delivery is in a state.
 fn settled(api: &Api, id: &str, state: &str) -> DeliveryInfo {
-    api.wait_for(state, |api| deliveries(api).into_iter().find(|it| it.id == id && it.state == state))
+    api.wait_for(state, |api| deliveries(api).into_iter().find(|it| it.id == id && it.state.slug() == state))
 }
 
 /// What another program makes of the key and what was signed.
@@ -237,7 +237,7 @@ fn what_waits_for_approval_is_one_message_that_leads_to_its_page() {
     );
     let work = repository_with(&fleet(&declared));
     let repository = register(api, "fleet", &work);
-    assert_eq!(api.apply_all(&repository.id).unwrap().status, "applied");
+    assert_eq!(api.apply_all(&repository.id).unwrap().status.slug(), "applied");
     let clusters = "clusters: [{name: a}, {name: b}, {name: c}]\n";
     work.commit("fleet.yaml", &fleet(&format!("{declared}{clusters}")));
     let run = api.sync(&repository.id).unwrap();
@@ -275,7 +275,7 @@ fn the_same_is_told_once_and_a_burst_up_to_the_rate() {
         cluster(api, &format!("c-{number}"));
     }
     let all = api.wait_for("all of them", |api| Some(deliveries(api)).filter(|all| all.len() == 41));
-    let suppressed = all.iter().filter(|it| it.state == "suppressed").count();
+    let suppressed = all.iter().filter(|it| it.state.slug() == "suppressed").count();
     // A slow machine may have needed more than the minute that counts.
     assert!((1..=22).contains(&suppressed), "{suppressed}");
 }
@@ -289,7 +289,7 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
         server.api.send::<windlass_api::types::Me>(server.api.call(Operation::Me, &[])).unwrap().account_id;
     server.stop();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let an_hour_ago = Timestamp::from_millis(0).after(since_1970 - Duration::from_secs(3600));
+    let an_hour_ago = Timestamp::from_millis(0).plus(since_1970 - Duration::from_secs(3600));
     let suppressed = |seq| Delivery {
         id: new_id(),
         account_id: account.clone(),
@@ -344,7 +344,7 @@ fn what_is_given_up_is_told_elsewhere_but_not_to_itself_and_can_be_sent_again() 
     let failed = settled(api, refused.delivery(), "failed");
     assert_eq!(failed.attempts, 1);
     let again: DeliveryEnvelope = api.send(api.call(Operation::DeliveryRetry, &[&failed.id])).unwrap();
-    assert_eq!(again.notification_delivery.state, "pending");
+    assert_eq!(again.notification_delivery.state.slug(), "pending");
     assert_eq!(place.receiver.next().delivery(), failed.id);
     settled(api, &failed.id, "sent");
     assert_eq!(place.receiver.rest().len(), 0);
@@ -378,7 +378,7 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
         let bad = test(name);
         assert!(!bad.ok && bad.message.contains(words), "{name}: {bad:?}");
     }
-    assert_eq!(deliveries(api).iter().filter(|it| it.state == "failed").count(), 5);
+    assert_eq!(deliveries(api).iter().filter(|it| it.state.slug() == "failed").count(), 5);
     assert_eq!(place.receiver.rest().len(), 1, "the redirect alone");
     let server_without = {
         server.stop();
@@ -402,7 +402,8 @@ fn a_mail_arrives_as_text_and_html_with_the_id_of_its_delivery() {
     alert(api, "clusters", &json!({"providers": ["mail"], "resources": [{"kind": "cluster"}]}));
     cluster(api, "prod");
     let text = mail.next(PATIENCE);
-    let sent = api.wait_for("the mail", |api| deliveries(api).into_iter().find(|it| it.state == "sent"));
+    let sent =
+        api.wait_for("the mail", |api| deliveries(api).into_iter().find(|it| it.state.slug() == "sent"));
     for expected in [
         "From: windlass@example.com",
         "To: lead@example.com, ops@example.com",
@@ -429,7 +430,7 @@ fn several_servers_on_one_database_tell_everything_once() {
         cluster(if number % 2 == 0 { &first.api } else { &second.api }, &format!("c-{number}"));
     }
     let mut told: Vec<String> = (0..8).map(|_| place.receiver.next().delivery().to_owned()).collect();
-    let all_sent = |api: &Api| deliveries(api).iter().all(|it| it.state == "sent").then_some(());
+    let all_sent = |api: &Api| deliveries(api).iter().all(|it| it.state.slug() == "sent").then_some(());
     first.api.wait_for("all of them", all_sent);
     told.sort();
     let mut logged: Vec<String> = deliveries(&second.api).into_iter().map(|it| it.id).collect();

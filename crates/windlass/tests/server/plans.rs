@@ -5,9 +5,10 @@ use windlass_api::client::ClientError;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
 use windlass_api::types::{AuditInfo, RepositoryFields, RunInfo, RunList, UserCreated};
+use windlass_core::diff::Action;
 use windlass_testkit::servers::{Postgres, WorkTree};
 
-use crate::api::{Api, Result, is_open, refused};
+use crate::api::{Api, Result, refused};
 use crate::crashes::{Acknowledged, End, check_history, end_of};
 use crate::fleet::{fields, fleet, nodes, register, repository_with};
 use crate::installation::{Installation, Server, sign_in};
@@ -69,7 +70,7 @@ fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_some
     let same = |one: &RunInfo, other: &RunInfo| {
         let told = |run: &RunInfo| {
             let proposals: Vec<_> = run.proposals.iter().map(|proposal| proposal.id.clone()).collect();
-            (run.status.clone(), run.diff_count, run.remaining, run.plan_digest.clone(), proposals)
+            (run.status, run.diff_count, run.remaining, run.plan_digest.clone(), proposals)
         };
         assert_eq!(told(one), told(other));
         assert_eq!(one.diff, other.diff);
@@ -84,7 +85,7 @@ fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_some
     assert_eq!(api.approve_set(&third.id, &whole).unwrap().count, 41);
     api.wait_for_run(&third.id, "applied");
     let last = api.sync(&planned.repository).unwrap();
-    assert_eq!((last.status.as_str(), last.diff_count), ("success", 0));
+    assert_eq!((last.status.slug(), last.diff_count), ("success", 0));
     same(&last, &api.sync(&planned.repository).unwrap());
     // What someone changes directly is seen by the next sync of the same commit.
     api.patch(Noun::Node, "web-003", &json!({"region": "us-9"})).unwrap();
@@ -98,15 +99,15 @@ fn a_plan_far_over_the_cap_is_approved_in_one_call_and_applied_without_another_s
     let run = &planned.run;
     assert_eq!((run.remaining, run.proposals.len()), (111, 10));
     assert!(run.plan_digest.is_some());
-    let told: Vec<_> = run.sets.iter().map(|set| (set.scope.as_str(), set.count, set.destroys)).collect();
+    let told: Vec<_> = run.sets.iter().map(|set| (set.scope.slug(), set.count, set.destroys)).collect();
     assert_eq!(told, [("plan", 121, 0), ("group", 120, 0)]);
     let approved = api.approve_set(&run.id, &planned.whole()).unwrap();
     assert_eq!((approved.count, approved.approved, approved.not_open), (121, 10, 111));
     let mut most = 0;
     let done = api.wait_for("the end", |api| {
         let found = api.run(&run.id).unwrap();
-        most = most.max(found.proposals.iter().filter(|it| is_open(&it.status)).count());
-        (found.status == "applied").then_some(found)
+        most = most.max(found.proposals.iter().filter(|it| it.status.is_open()).count());
+        (found.status.slug() == "applied").then_some(found)
     });
     assert!(most <= 10, "{most} were open at a time");
     assert_eq!((done.applied_actions.len(), done.remaining), (121, 0));
@@ -144,13 +145,13 @@ fn a_group_of_identical_changes_is_approved_as_one_and_nothing_else_with_it() {
     let api = planned.api();
     let group = &planned.run.sets[1];
     assert_eq!(
-        (group.kind.as_deref(), group.change.as_deref(), group.count),
+        (group.kind.as_deref(), group.change.map(Action::word), group.count),
         (Some("node"), Some("create"), 20)
     );
     let approved = api.approve_set(&planned.run.id, &json!({"digest": group.digest})).unwrap();
     assert_eq!((approved.count, approved.approved), (20, 4));
     let template = &planned.run.proposals[0];
-    assert_eq!(api.proposal(&template.id).unwrap().status, "pending_approval");
+    assert_eq!(api.proposal(&template.id).unwrap().status.slug(), "pending_approval");
     assert!(api.resources().unwrap().is_empty(), "the nodes wait for their template");
     api.approve(&template.id).unwrap();
     api.wait_for_run(&planned.run.id, "applied");
@@ -174,7 +175,7 @@ fn the_approval_falls_as_soon_as_a_newer_plan_has_one_change_more() {
     planned.resume();
     api.wait_for("everything to be asked for again", |api| {
         let run = api.run(&second.id).unwrap();
-        run.proposals.iter().all(|it| it.status == "pending_approval").then_some(())
+        run.proposals.iter().all(|it| it.status.slug() == "pending_approval").then_some(())
     });
     assert!(api.resources().unwrap().is_empty(), "nothing of it was applied");
     let stale = refused(api.approve_set(&planned.run.id, &planned.whole()));
@@ -241,13 +242,13 @@ fn what_was_edited_or_rejected_is_not_approved_by_the_set() {
     api.text(api.call(Operation::ProposalEdit, &[&edited.id]).body(&body)).unwrap();
     planned.halt();
     planned.approve();
-    assert_eq!(api.proposal(&edited.id).unwrap().status, "pending_approval");
+    assert_eq!(api.proposal(&edited.id).unwrap().status.slug(), "pending_approval");
     api.reject(&rejected.id, &json!({"reason": "not this one"})).unwrap();
     planned.resume();
     api.wait_for("the others", |api| (api.resources().unwrap().len() == 9).then_some(()));
     let again = api.sync(&planned.repository).unwrap();
     assert!(planned.is_set_approved(&again.id), "the set is still the same");
-    let open: Vec<_> = again.proposals.iter().map(|it| (it.name.as_str(), it.status.as_str())).collect();
+    let open: Vec<_> = again.proposals.iter().map(|it| (it.name.as_str(), it.status.slug())).collect();
     let expected = [(edited.name.as_str(), "pending_approval"), (rejected.name.as_str(), "pending_approval")];
     assert_eq!(open, expected, "each needs an approval of its own");
     planned.server.stop();
@@ -303,7 +304,7 @@ fn what_moved_since_it_was_planned_is_left_to_the_next_sync() {
     let run = api.wait_for("all but one", |api| {
         api.run(&planned.run.id).ok().filter(|run| run.applied_actions.len() == 10)
     });
-    assert_eq!((run.status.as_str(), run.remaining), ("partial", 1));
+    assert_eq!((run.status.slug(), run.remaining), ("partial", 1));
     let node = api.resource(Noun::Node, "web-009").unwrap();
     assert_eq!(node.spec["region"], "eu-7");
     let again = api.sync(&planned.repository).unwrap();
@@ -324,7 +325,7 @@ fn the_approval_falls_when_the_repository_reads_elsewhere() {
     let again = api.sync(&planned.repository).unwrap();
     assert!(!planned.is_set_approved(&again.id), "the same plan, but not from where it was reviewed");
     planned.resume();
-    assert!(again.proposals.iter().all(|it| it.status == "pending_approval"), "{again:?}");
+    assert!(again.proposals.iter().all(|it| it.status.slug() == "pending_approval"), "{again:?}");
     planned.server.stop();
 }
 
@@ -364,7 +365,7 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
     for proposal in &opened {
         let found = api.proposal(&proposal.id).unwrap();
         let gate = found.gate.clone().unwrap();
-        assert_eq!((found.status.as_str(), gate.have, gate.need), ("pending_approval", 1, 2), "{found:?}");
+        assert_eq!((found.status.slug(), gate.have, gate.need), ("pending_approval", 1, 2), "{found:?}");
         let (status, message) = refused(author.approve(&proposal.id));
         assert_eq!((status, message.contains("author")), (403, true), "{message}");
     }
@@ -386,7 +387,7 @@ fn bring_in(api: &Api, work: &WorkTree) -> Result<()> {
     if run.sets.first().is_some_and(|whole| whole.approved_by.is_empty()) {
         api.approve_set(&run.id, &json!({"digest": run.sets[0].digest}))?;
     }
-    api.try_wait_for("the end", |api| Ok((api.run(&run.id)?.status == "applied").then_some(())))
+    api.try_wait_for("the end", |api| Ok((api.run(&run.id)?.status.slug() == "applied").then_some(())))
 }
 
 fn end_after(installation: &Installation, point: Option<&str>) -> End {

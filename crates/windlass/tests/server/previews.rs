@@ -11,7 +11,8 @@ use windlass_api::permission::Permission;
 use windlass_api::types::{
     PreviewBody, PreviewEnvelope, PreviewInfo, PreviewList, RepositoryInfo, RunList, TokenBody, TokenCreated,
 };
-use windlass_core::tell::MAX_MARKDOWN;
+use windlass_core::display::MAX_MARKDOWN;
+use windlass_core::run::Movement;
 use windlass_testkit::servers::WorkTree;
 
 use crate::api::{Api, Result};
@@ -33,7 +34,7 @@ impl Pulled {
         let server = installation.serve(&[]);
         let work = repository_with(&nodes("web", "web", 0..3));
         let repository = server.api.register(fields("fleet-config", &work)).unwrap().id;
-        assert_eq!(server.api.apply_all(&repository).unwrap().status, "applied");
+        assert_eq!(server.api.apply_all(&repository).unwrap().status.slug(), "applied");
         work.git(&["checkout", "--quiet", "-b", "feature-x"]);
         let change = work.commit(
             "fleet.yaml",
@@ -137,8 +138,8 @@ fn a_reference_a_commit_and_files_tell_the_same_and_leave_nothing_behind() {
     for body in &bodies {
         let made = pulled.preview(body).unwrap();
         assert_eq!(steps(&made), expected, "{body}");
-        assert_eq!((made.outcome.as_str(), made.changes), ("changes", 2));
-        let commit = (made.source == "git").then_some(pulled.change.as_str());
+        assert_eq!((made.outcome.slug(), made.changes), ("changes", 2));
+        let commit = (made.source.slug() == "git").then_some(pulled.change.as_str());
         assert_eq!(made.commit_sha.as_deref(), commit, "{body}");
         assert_eq!(made.base_commit.as_deref(), Some(pulled.work.head().as_str()));
         assert_eq!(made.plan["steps"][0]["foreseen"]["outlook"], "approval");
@@ -164,7 +165,7 @@ fn a_reference_a_commit_and_files_tell_the_same_and_leave_nothing_behind() {
     assert_eq!(again.id, kept.id, "the address of a reference's preview stays");
 
     let run = pulled.api().sync(&pulled.repository).unwrap();
-    assert_eq!((run.status.as_str(), run.movement.as_deref()), ("success", Some("unchanged")));
+    assert_eq!((run.status.slug(), run.movement.map(Movement::slug)), ("success", Some("unchanged")));
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn problems_have_their_places_and_a_mass_destroy_is_told() {
     let pulled = Pulled::new();
     let broken = "version: 1\naccount: acme\nnodes:\n  - {hostname: a, template: web, colour: red}\n";
     let made = pulled.preview(&json!({"files": {"fleet.yaml": broken}})).unwrap();
-    assert_eq!((made.outcome.as_str(), made.changes), ("problems", 0));
+    assert_eq!((made.outcome.slug(), made.changes), ("problems", 0));
     let problem = &made.plan["problems"][0];
     assert_eq!((&problem["code"], &problem["file"]), (&json!("unknown-key"), &json!("fleet.yaml")));
     assert_eq!((&problem["line"], &problem["column"]), (&json!(4), &json!(34)));
@@ -219,20 +220,20 @@ fn problems_have_their_places_and_a_mass_destroy_is_told() {
     assert_eq!(made.plan["problems"][0]["code"], "file-too-large");
     let stranger = fleet("").replace("acme", "someone-else");
     let made = pulled.preview(&json!({"files": {"fleet.yaml": stranger}})).unwrap();
-    assert_eq!(made.outcome, "problems", "{:?}", made.plan["problems"]);
+    assert_eq!(made.outcome.slug(), "problems", "{:?}", made.plan["problems"]);
 
     pulled.work.commit("fleet.yaml", &nodes("web", "web", 0..20));
-    assert_eq!(pulled.api().apply_all(&pulled.repository).unwrap().status, "applied");
+    assert_eq!(pulled.api().apply_all(&pulled.repository).unwrap().status.slug(), "applied");
     let emptied = json!({"files": {"fleet.yaml": fleet("")}});
     let made = pulled.preview(&emptied).unwrap();
-    assert_eq!((made.outcome.as_str(), made.changes), ("problems", 21));
+    assert_eq!((made.outcome.slug(), made.changes), ("problems", 21));
     assert_eq!(made.plan["stopped"], json!({"destroys": 21, "owned": 21}));
     assert!(
         made.plan["problems"].as_array().unwrap().iter().any(|problem| problem["code"] == "mass-destroy")
     );
     let mut confirmed = emptied;
     confirmed["confirm_mass_destroy"] = json!(true);
-    assert_eq!(pulled.preview(&confirmed).unwrap().outcome, "changes");
+    assert_eq!(pulled.preview(&confirmed).unwrap().outcome.slug(), "changes");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Moved {
         let server = installation.serve(options);
         let work = repository_with(&fleet_in("eu-1"));
         let repository = register(&server.api, "fleet-config", &work).id;
-        assert_eq!(server.api.apply_all(&repository).unwrap().status, "applied");
+        assert_eq!(server.api.apply_all(&repository).unwrap().status.slug(), "applied");
         work.commit("fleet.yaml", &fleet_in("eu-2"));
         let update = server.api.sync(&repository).unwrap().proposals.remove(0);
         assert_eq!((update.action.as_str(), update.name.as_str()), ("update_node", NODE));
@@ -62,7 +62,7 @@ fn when_git_moves_the_open_proposal_is_superseded_by_a_new_one() {
     moved.work.commit("fleet.yaml", &fleet_in("eu-3"));
     let run = moved.api().sync(&moved.repository).unwrap();
     let old = moved.api().proposal(&moved.update.id).unwrap();
-    assert_eq!(old.status, "superseded");
+    assert_eq!(old.status.slug(), "superseded");
     assert_eq!(run.proposals.len(), 1);
     assert_ne!(run.proposals[0].id, old.id);
     assert_eq!(refused(moved.api().approve(&old.id)).0, 409);
@@ -73,8 +73,8 @@ fn when_git_moves_the_open_proposal_is_superseded_by_a_new_one() {
 fn when_the_difference_vanishes_the_proposal_is_withdrawn() {
     let moved = Moved::new(&[]);
     moved.work.commit("fleet.yaml", &fleet_in("eu-1"));
-    assert_eq!(moved.api().sync(&moved.repository).unwrap().status, "success");
-    assert_eq!(moved.api().proposal(&moved.update.id).unwrap().status, "withdrawn");
+    assert_eq!(moved.api().sync(&moved.repository).unwrap().status.slug(), "success");
+    assert_eq!(moved.api().proposal(&moved.update.id).unwrap().status.slug(), "withdrawn");
     moved.server.stop();
 }
 
@@ -86,7 +86,7 @@ fn the_kill_switch_holds_what_is_approved_until_someone_resumes() {
     let held = moved.api().wait_for("the reason", |api| {
         api.proposal(&moved.update.id).ok().filter(|proposal| !proposal.blocked_by.is_empty())
     });
-    assert_eq!(held.status, "approved");
+    assert_eq!(held.status.slug(), "approved");
     assert!(held.blocked_by[0].contains("an incident"), "{:?}", held.blocked_by);
     assert_eq!(moved.region(), "eu-1");
     moved.resume();
@@ -102,7 +102,7 @@ fn an_approved_change_that_someone_makes_by_hand_is_applied_manually() {
     moved.api().approve(&moved.update.id).unwrap();
     moved.api().wait_for_status(&moved.update.id, "applied_manually");
     let opened_by = moved.api().proposal(&moved.update.id).unwrap().run_id;
-    assert_eq!(moved.api().run(&opened_by).unwrap().status, "applied_manually");
+    assert_eq!(moved.api().run(&opened_by).unwrap().status.slug(), "applied_manually");
     moved.server.stop();
 }
 
@@ -181,7 +181,7 @@ fn an_edit_is_what_is_approved_and_applied_and_git_does_not_take_it_back() {
     assert_eq!(node.spec["region"], "eu-7");
     assert!(node.differs_because.unwrap().contains("edited before approval"));
     let run = api.sync(&moved.repository).unwrap();
-    assert_eq!((run.status.as_str(), run.proposals.len()), ("success", 0), "{run:?}");
+    assert_eq!((run.status.slug(), run.proposals.len()), ("success", 0), "{run:?}");
     assert!(!api.drift_report(&moved.repository).drift);
     moved.server.stop();
 }

@@ -6,7 +6,7 @@ use windlass_api::endpoint::Operation;
 use windlass_api::types::{
     ForgeFields, PreviewList, ProposalList, QuarantinedWork, RepositoryFields, WebhookShown,
 };
-use windlass_testkit::servers::{Flavour, PretendForge, WorkTree};
+use windlass_testkit::servers::{FakeForge, ForgeFlavour, WorkTree};
 
 use crate::api::Api;
 use crate::fleet::{fields, nodes, repository_with};
@@ -14,20 +14,20 @@ use crate::installation::{Installation, Server};
 
 /// A forge with a pull request, and a server that hears of it.
 struct Place {
-    flavour: Flavour,
-    forge: PretendForge,
+    flavour: ForgeFlavour,
+    forge: FakeForge,
     work: WorkTree,
     credentials: tempfile::TempDir,
 }
 
 impl Place {
-    fn new(flavour: Flavour) -> Place {
+    fn new(flavour: ForgeFlavour) -> Place {
         let credentials = tempfile::tempdir().unwrap();
         let file = credentials.path().join("forge.json");
-        std::fs::write(&file, json!({"token": PretendForge::TOKEN}).to_string()).unwrap();
+        std::fs::write(&file, json!({"token": FakeForge::TOKEN}).to_string()).unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let work = repository_with(&nodes("web", "web", 0..2));
-        Place { flavour, forge: PretendForge::start(flavour), work, credentials }
+        Place { flavour, forge: FakeForge::start(flavour), work, credentials }
     }
 
     fn serve(&self, installation: &Installation) -> Server {
@@ -67,7 +67,7 @@ impl Place {
     /// Lets the pull request with the number 3 lead to a fleet; returns its commit.
     fn propose(&self, fleet: &str) -> String {
         let reference = match self.flavour {
-            Flavour::GitLab => "refs/merge-requests/3/head",
+            ForgeFlavour::GitLab => "refs/merge-requests/3/head",
             _ => "refs/pull/3/head",
         };
         self.work.git(&["checkout", "--quiet", "-B", "more"]);
@@ -93,7 +93,7 @@ impl Place {
         let call = server.api.call(Operation::RepositoryWebhook, &[repository]);
         let webhook: WebhookShown = server.api.send(call).unwrap();
         let (event, body) = match self.flavour {
-            Flavour::GitLab => {
+            ForgeFlavour::GitLab => {
                 let action = if action == "opened" { "open" } else { "update" };
                 let attributes = json!({"iid": 3, "action": action, "oldrev": commit, "source_branch": "more",
                     "target_branch": "main", "last_commit": {"id": commit},
@@ -115,12 +115,14 @@ impl Place {
         let tag = aws_lc_rs::hmac::sign(&key, body.as_bytes());
         let tag: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         let headers = match self.flavour {
-            Flavour::GitHub => {
+            ForgeFlavour::GitHub => {
                 [("x-github-event", event), ("x-hub-signature-256", &*format!("sha256={tag}"))]
                     .map(|(name, value)| (name, value.to_owned()))
             }
-            Flavour::Gitea => [("x-gitea-event", event.to_owned()), ("x-gitea-signature", tag)],
-            Flavour::GitLab => [("x-gitlab-event", event.to_owned()), ("x-gitlab-token", webhook.secret)],
+            ForgeFlavour::Gitea => [("x-gitea-event", event.to_owned()), ("x-gitea-signature", tag)],
+            ForgeFlavour::GitLab => {
+                [("x-gitlab-event", event.to_owned()), ("x-gitlab-token", webhook.secret)]
+            }
         };
         let url = format!("{}/api/v1/webhooks/{repository}", server.address);
         let mut request = reqwest::Client::new().post(url).body(body);
@@ -152,7 +154,7 @@ impl Place {
 
 #[test]
 fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
-    for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
+    for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
         let (place, installation) = (Place::new(flavour), Installation::new());
         let server = place.serve(&installation);
         let api = &server.api;
@@ -175,7 +177,7 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
         let told = place.comment(api, "errors");
         assert!(told.contains("colour") && !told.contains("web-003"), "{told}");
         let status = place.status(api, &commit);
-        let failed = if flavour == Flavour::GitLab { "failed" } else { "failure" };
+        let failed = if flavour == ForgeFlavour::GitLab { "failed" } else { "failure" };
         assert_eq!(status["state"], failed, "{status}");
 
         let previews: PreviewList = api.send(api.call(Operation::PreviewList, &[&id])).unwrap();
@@ -189,7 +191,7 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
 
 #[test]
 fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
-    let (place, installation) = (Place::new(Flavour::Gitea), Installation::new());
+    let (place, installation) = (Place::new(ForgeFlavour::Gitea), Installation::new());
     let mut server = place.serve(&installation);
     let id = place.register(&server.api);
     server.api.apply_all(&id).unwrap();
@@ -208,7 +210,7 @@ fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
 
 #[test]
 fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
-    let (place, installation) = (Place::new(Flavour::GitHub), Installation::new());
+    let (place, installation) = (Place::new(ForgeFlavour::GitHub), Installation::new());
     let server = place.serve(&installation);
     let id = place.register(&server.api);
     server.api.apply_all(&id).unwrap();
@@ -235,7 +237,7 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
 
 #[test]
 fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
-    let (place, installation) = (Place::new(Flavour::GitHub), Installation::new());
+    let (place, installation) = (Place::new(ForgeFlavour::GitHub), Installation::new());
     let server = place.serve(&installation);
     let id = place.register(&server.api);
     server.api.apply_all(&id).unwrap();
@@ -257,7 +259,7 @@ fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to
 
 #[test]
 fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
-    for flavour in [Flavour::GitHub, Flavour::Gitea, Flavour::GitLab] {
+    for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
         let (place, installation) = (Place::new(flavour), Installation::new());
         let mut server = place.serve(&installation);
         let id = place.register(&server.api);
@@ -278,7 +280,7 @@ fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
         let bomb = place.work.commit_path_bomb(10, 10);
         place.work.git(&["update-ref", "refs/heads/main", &main]);
         let reference =
-            if flavour == Flavour::GitLab { "refs/merge-requests/3/head" } else { "refs/pull/3/head" };
+            if flavour == ForgeFlavour::GitLab { "refs/merge-requests/3/head" } else { "refs/pull/3/head" };
         place.work.git(&["update-ref", reference, &bomb]);
         assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &bomb))["status"], "accepted");
         place.comment(&server.api, "200000 names");

@@ -72,7 +72,7 @@ impl Onlooker<'_> {
     fn sees(&mut self, repository: &str, code: &str) {
         let run = self.server.api.sync(repository).unwrap();
         let error = run.error.clone().unwrap_or_else(|| panic!("{code} did not fail: {run:?}"));
-        assert_eq!((run.status.as_str(), error.code.as_str()), ("failed", code), "{error:?}");
+        assert_eq!((run.status.slug(), error.code.as_str()), ("failed", code), "{error:?}");
         assert!(!error.help.is_empty(), "{error:?}");
         assert!(!self.told.contains(&error.message), "{error:?} was told before, for something else");
         self.on_the_page(&run, &error);
@@ -114,7 +114,7 @@ fn each_reason_why_a_repository_cannot_be_read_is_told_on_the_run_the_page_and_t
     let ssh = place.ssh.url("fleet.git");
     let good = place.register(&server, "good-key", ssh.clone(), "key");
     let password = place.register(&server, "good-password", place.https.url("fleet.git"), "password");
-    assert_eq!(server.api.sync(&good).unwrap().status, "diff_ready");
+    assert_eq!(server.api.sync(&good).unwrap().status.slug(), "diff_ready");
     assert_eq!(server.api.sync(&password).unwrap().error, None, "both are let in");
 
     let wrong_key = place.register(&server, "wrong-key", ssh.clone(), "other-key");

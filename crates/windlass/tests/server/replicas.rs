@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use windlass_api::client::ClientError;
-use windlass_api::endpoint::{Operation, Verb};
+use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{ProposalInfo, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
@@ -33,10 +33,10 @@ fn bring_in(api: &Api, repository: &str) -> Result<()> {
     loop {
         let run = api.sync(repository)?;
         assert_eq!(run.error, None);
-        if run.status == "success" {
+        if run.status.slug() == "success" {
             return Ok(());
         }
-        for proposal in run.proposals.iter().filter(|proposal| proposal.status == "pending_approval") {
+        for proposal in run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval") {
             match api.approve(&proposal.id) {
                 Ok(_) => {}
                 // Someone else approved it, or it stands no more.
@@ -75,7 +75,7 @@ fn check_proposals(proposals: Vec<ProposalInfo>) {
     let mut seen: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for proposal in proposals {
         let change = (proposal.kind, proposal.name, proposal.base_digest, proposal.desired_digest);
-        seen.entry(change).or_default().push(proposal.status);
+        seen.entry(change).or_default().push(proposal.status.to_string());
     }
     let twice: Vec<_> = seen.iter().filter(|(_, statuses)| statuses.len() > 1).collect();
     assert!(twice.is_empty(), "proposed more than once: {twice:?}");
@@ -120,7 +120,7 @@ fn a_request_with_a_key_is_carried_out_by_one_of_several_servers() {
 }
 
 fn make_template(api: &Api, name: &str) {
-    let operation = Operation::Resource(Noun::NodeTemplate, Verb::Create);
+    let operation = Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create);
     let body = json!({"name": name, "node_platform": "ubuntu-24.04-amd64"});
     match api.text(api.call(operation, &[]).header("idempotency-key", name).body(&body)) {
         Ok(_) => {}

@@ -27,13 +27,13 @@ impl Stale {
         let server = installation.serve(&[]);
         let work = repository_with(&nodes("web", "web", 0..3));
         let repository = register(&server.api, "fleet-config", &work).id;
-        assert_eq!(server.api.apply_all(&repository).unwrap().status, "applied");
+        assert_eq!(server.api.apply_all(&repository).unwrap().status.slug(), "applied");
         work.commit("fleet.yaml", &nodes("web", "web", 0..2));
         let destroy = server.api.sync(&repository).unwrap().proposals.remove(0);
-        assert_eq!(destroy.change, "destroy");
+        assert_eq!(destroy.change.word(), "destroy");
         work.commit("fleet.yaml", "version: 1\naccount: [\n");
         let failed = server.api.sync(&repository).unwrap();
-        assert_eq!(failed.status, "failed");
+        assert_eq!(failed.status.slug(), "failed");
         Stale { server, work, repository, destroy: destroy.id, failed, _installation: installation }
     }
 
@@ -49,7 +49,7 @@ impl Stale {
             let run = api.run(&api.proposal(&self.destroy).ok()?.run_id).ok()?;
             run.proposals.into_iter().find(|it| it.id == self.destroy && !it.blocked_by.is_empty())
         });
-        assert_eq!(held.status, "approved");
+        assert_eq!(held.status.slug(), "approved");
         assert!(held.blocked_by[0].starts_with("the last sync of fleet-config failed: "), "{held:?}");
         assert_eq!(self.api().resources().unwrap().len(), 4);
     }
@@ -69,8 +69,8 @@ fn proposals_of_a_repository_whose_newest_sync_failed_are_held_until_one_succeed
     stale.approve_and_be_held();
     // Git wants the node after all: it was never gone.
     stale.work.commit("fleet.yaml", &nodes("web", "web", 0..3));
-    assert_eq!(stale.api().sync(&stale.repository).unwrap().status, "success");
-    assert_eq!(stale.api().proposal(&stale.destroy).unwrap().status, "withdrawn");
+    assert_eq!(stale.api().sync(&stale.repository).unwrap().status.slug(), "success");
+    assert_eq!(stale.api().proposal(&stale.destroy).unwrap().status.slug(), "withdrawn");
     assert_eq!(stale.api().resources().unwrap().len(), 4);
     stale.server.stop();
 }
@@ -99,7 +99,7 @@ fn a_confirmation_releases_what_one_failed_run_holds_and_no_more() {
     let stale = Stale::new();
     stale.approve_and_be_held();
     let again = stale.api().sync(&stale.repository).unwrap();
-    assert_eq!(again.status, "failed");
+    assert_eq!(again.status.slug(), "failed");
     assert_eq!(refused(stale.confirm(&stale.failed.id)).0, 422, "it is not the newest any more");
     let confirmed = stale.confirm(&again.id).unwrap();
     assert!(!confirmed.sync_run.holds_proposals);
@@ -161,9 +161,9 @@ fn what_waits_only_for_its_window_does_not_expire_before_the_window_ends() {
     let proposal = api.sync(&repository).unwrap().proposals.remove(0);
     let kept = api.wait_for("another end", |api| {
         let found = api.proposal(&proposal.id).unwrap();
-        assert_eq!(found.status, "approved", "{found:?}");
+        assert_eq!(found.status.slug(), "approved", "{found:?}");
         let (opened, expires) = (Timestamp::parse(&found.opened_at)?, Timestamp::parse(&found.expires_at)?);
-        (expires.since(opened).as_secs() > 86_400).then_some(found)
+        (expires.elapsed_since(opened).as_secs() > 86_400).then_some(found)
     });
     assert!(kept.expires_at.contains("T00:00:00"), "the end of the window's day: {}", kept.expires_at);
     server.stop();

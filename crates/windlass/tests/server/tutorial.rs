@@ -42,7 +42,7 @@ fn the_tutorial_from_an_empty_directory_to_a_drift_free_fleet() {
     let work = repository_with(TUTORIAL);
     let enabled = RepositoryFields { enabled: None, ..fields("fleet-config", &work) };
     let repository = api.register(enabled).unwrap();
-    assert_eq!(repository.status, "syncing");
+    assert_eq!(repository.status.slug(), "syncing");
     let run = api.sync(&repository.id).unwrap();
     the_run_reads_as_the_tutorial_prints_it(&run, &work);
     let decided = api.decide(&run, BatchDecision::Approve).unwrap();
@@ -58,7 +58,7 @@ fn the_tutorial_from_an_empty_directory_to_a_drift_free_fleet() {
 }
 
 fn the_run_reads_as_the_tutorial_prints_it(run: &RunInfo, work: &WorkTree) {
-    assert_eq!(run.status, "diff_ready", "{:?}", run.error);
+    assert_eq!(run.status.slug(), "diff_ready", "{:?}", run.error);
     assert_eq!(run.commit_sha.as_deref(), Some(work.head().as_str()));
     assert_eq!(run.diff["templates"], json!({"add": ["edge-base", "edge-cdn"], "update": [], "delete": []}));
     let nodes = json!(["edge-london-01", "edge-tokyo-01", "edge-tokyo-02"]);
@@ -71,13 +71,13 @@ fn the_run_reads_as_the_tutorial_prints_it(run: &RunInfo, work: &WorkTree) {
     assert_eq!(run.drift_after_apply, None);
     let first = &run.proposals[0];
     assert_eq!(first.action, "create_template");
-    assert_eq!((first.kind.as_str(), first.change.as_str()), ("template", "create"));
+    assert_eq!((first.kind.as_str(), first.change.word()), ("template", "create"));
     assert_eq!(first.payload["name"], "edge-base");
-    assert!(run.proposals.iter().all(|proposal| proposal.status == "pending_approval"));
+    assert!(run.proposals.iter().all(|proposal| proposal.status.slug() == "pending_approval"));
 }
 
 fn everything_was_applied(api: &Api, run: &RunInfo, repository: &RepositoryInfo) {
-    assert_eq!(run.status, "applied");
+    assert_eq!(run.status.slug(), "applied");
     assert_eq!(run.applied_actions.len(), 10);
     assert!(run.failed_actions.is_empty() && run.skipped_actions.is_empty());
     assert_eq!(run.drift_after_apply, Some(json!({})));
@@ -95,7 +95,7 @@ fn everything_was_applied(api: &Api, run: &RunInfo, repository: &RepositoryInfo)
     assert!(places.is_sorted() && places.len() == 10, "{changed:?}");
     let report = api.drift_report(&repository.id);
     assert!(!report.drift && report.pending.is_empty(), "{report:?}");
-    assert_eq!(api.sync(&repository.id).unwrap().status, "success");
+    assert_eq!(api.sync(&repository.id).unwrap().status.slug(), "success");
 }
 
 /// Changes a node's region, and waits until the sensor told of it.
@@ -127,7 +127,7 @@ fn a_change_by_hand_is_reverted(api: &Api, repository: &RepositoryInfo) {
     assert_eq!(run.proposals[0].action, "update_node");
     let before = api.last_event();
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
     let resolved = wait_for_event(api, before, "gitops.drift_resolved");
     assert_eq!(resolved.resource_name.as_deref(), Some(NODE));
     assert_eq!(api.resource(Noun::Node, NODE).unwrap().spec["region"], "ap-tokyo-1");
@@ -146,7 +146,7 @@ fn a_change_by_hand_is_adopted_as_a_patch(api: &Api, repository: &RepositoryInfo
     assert_eq!(fleet, TUTORIAL.replacen("region: ap-tokyo-1", "region: ap-osaka-2", 1));
     work.commit("fleet.yaml", &fleet);
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.diff_count), ("success", 0));
+    assert_eq!((run.status.slug(), run.diff_count), ("success", 0));
     wait_for_event(api, told.seq, "gitops.drift_resolved");
 }
 
@@ -159,7 +159,7 @@ fn a_change_by_hand_is_adopted_on_a_branch(api: &Api, repository: &RepositoryInf
     assert_eq!(adopted.commit_sha.unwrap(), work.git(&["rev-parse", "adopt/osaka"]));
     work.git(&["merge", "--quiet", "--ff-only", "adopt/osaka"]);
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.diff_count), ("success", 0));
+    assert_eq!((run.status.slug(), run.diff_count), ("success", 0));
     assert!(!api.drift_report(&repository.id).drift);
 }
 
@@ -172,7 +172,7 @@ fn a_change_by_hand_is_accepted(api: &Api, repository: &RepositoryInfo) {
     assert!(!report.drift);
     assert_eq!(report.accepted[0].acceptance.as_ref().unwrap().reason, "a trial");
     let run = api.sync(&repository.id).unwrap();
-    assert_eq!((run.status.as_str(), run.proposals.len()), ("success", 0), "{run:?}");
+    assert_eq!((run.status.slug(), run.proposals.len()), ("success", 0), "{run:?}");
     assert!(api.resource(Noun::Node, NODE).unwrap().differs_because.unwrap().contains("a trial"));
 }
 
@@ -193,11 +193,11 @@ fn an_export_is_the_accepted_state(api: &Api, repository: &RepositoryInfo, work:
     let restored = register(api, "fleet-restored", &map);
     let run = api.sync(&restored.id).unwrap();
     assert_eq!(run.proposals.len(), 10, "{run:?}");
-    assert!(run.proposals.iter().all(|proposal| proposal.change == "update"), "{run:?}");
+    assert!(run.proposals.iter().all(|proposal| proposal.change.word() == "update"), "{run:?}");
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status, "applied");
+    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
     let run = api.sync(&restored.id).unwrap();
-    assert_eq!((run.status.as_str(), run.diff_count), ("success", 0));
+    assert_eq!((run.status.slug(), run.diff_count), ("success", 0));
     let owned = api.resources().unwrap();
     assert!(owned.iter().all(|resource| resource.owner.as_ref().unwrap().repository_id == restored.id));
 }

@@ -79,7 +79,7 @@ fn private_file(path: &Path, text: &str) {
 fn failure(api: &Api, id: &str) -> String {
     let run: RunInfo = api.sync(id).unwrap();
     let error = run.error.unwrap();
-    assert_eq!(run.status, "failed");
+    assert_eq!(run.status.slug(), "failed");
     assert!(!error.help.is_empty(), "{error:?}");
     assert!(api.repository(id).unwrap().last_error.unwrap().contains(&error.message));
     let tested: RepositoryTest = api.send(api.call(Operation::RepositoryTest, &[id])).unwrap();
@@ -101,7 +101,7 @@ fn a_private_repository_is_synced_with_a_credential_from_vault_and_with_its_succ
     let id = place.register(api, "fleet", PATH);
     let tested: RepositoryTest = api.send(api.call(Operation::RepositoryTest, &[&id])).unwrap();
     assert!(tested.ok, "{tested:?}");
-    assert_eq!(api.apply_all(&id).unwrap().status, "applied");
+    assert_eq!(api.apply_all(&id).unwrap().status.slug(), "applied");
 
     place.git.set_password(ROTATED);
     assert_eq!(failure(api, &id), "auth");
@@ -109,7 +109,7 @@ fn a_private_repository_is_synced_with_a_credential_from_vault_and_with_its_succ
     place.work.commit("fleet.yaml", &nodes("web", "web", 0..2));
     place.work.push(&place.bare, "main");
     let run = api.apply_all(&id).unwrap();
-    assert_eq!((run.status.as_str(), run.diff_count), ("applied", 1), "{run:?}");
+    assert_eq!((run.status.slug(), run.diff_count), ("applied", 1), "{run:?}");
 
     api.patch(Noun::Node, "web-000", &json!({"region": "eu-2"})).unwrap();
     let body = json!({"resources": [{"kind": "node", "name": "web-000"}], "branch": "adopted"});
@@ -162,7 +162,7 @@ fn what_vault_refuses_fails_the_run_with_its_own_reason_and_is_never_tried_witho
     assert_eq!(refused(api.send::<CredentialList>(api.call(Operation::CredentialList, &[]))).0, 503);
     assert_eq!(place.git.requests(), "", "nothing was tried without a credential");
     private_file(&place.token_file(), &place.vault.token("windlass"));
-    assert_eq!(api.sync(&good).unwrap().status, "diff_ready");
+    assert_eq!(api.sync(&good).unwrap().status.slug(), "diff_ready");
     assert!(!waits(api).contains("credentials:"), "{}", waits(api));
 
     let requests = place.git.requests();

@@ -2,10 +2,16 @@
 
 use serde_json::json;
 use windlass_api::permission::Role;
+use windlass_core::digest::Digest;
+use windlass_core::observed::{
+    AgentReport, Coverage, Generation, Observation, Observed, ObservedTarget, ReportOrder, Sighting,
+};
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_store::NewAssignment;
 use windlass_testkit::servers::WorkTree;
 
 use crate::browser::{Browser, button, field};
-use crate::harness::{FLEET, Installation, Person, fleet};
+use crate::harness::{FLEET, Installation, Person, fleet, now};
 
 /// A fleet that is accepted, with one node that someone moved.
 async fn drifted(installation: &Installation) -> (Person, WorkTree, String) {
@@ -42,7 +48,7 @@ async fn a_change_by_hand_is_told_field_by_field_and_reverted_by_a_proposal() {
     assert_eq!(run["proposals"][0]["name"], "edge-01", "{run}");
     installation.apply_all(&admin, &run).await;
     let settled = browser.page("/app/drift").await;
-    assert!(settled.contains("No manual changes and nothing pending"), "{settled}");
+    assert!(settled.contains("No drift, no manual changes and nothing pending"), "{settled}");
     let again = browser.submit_and_follow(&page, &path, &form).await;
     assert!(again.contains("node edge-01 is in sync"), "{again}");
 }
@@ -134,4 +140,49 @@ async fn what_waits_for_approval_is_told_apart_and_who_may_not_sees_why() {
         "{pending}"
     );
     assert!(!pending.contains("/revert\""), "{pending}");
+}
+
+/// Enrols a node that shall be one thing, and lets its agent report what it saw.
+async fn report(installation: &Installation, name: &str, seen: &str) {
+    let (account, target) = (&installation.account, ResourceKey::new(Kind::Node, name));
+    let mut writing = installation.store.write_account(account).await.unwrap();
+    let agent = writing.agent_enrol(&target, now()).await.unwrap();
+    writing.agent_contact(&agent.id, now()).await.unwrap();
+    let document = "as accepted";
+    let assignment = NewAssignment { target: &target, document, digest: Digest::of(document.as_bytes()) };
+    writing.assignments_put(account, &[assignment], now()).await.unwrap();
+    let seen_at = Sighting { generation: Generation(1), since: now(), at: now() };
+    let observed = Observed::Known { digest: Digest::of(seen.as_bytes()), seen: seen_at };
+    let order = ReportOrder { enrolment: agent.enrolment, generation: Generation(1), sequence: 1 };
+    let mut after = ObservedTarget::default();
+    after.merge(&AgentReport {
+        order,
+        coverage: Coverage::Complete,
+        target: Observation { observed, failure: None },
+        resources: [].into_iter().collect(),
+    });
+    writing.observed_save(account, &target, &ObservedTarget::default(), &after).await.unwrap();
+    writing.commit().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_is_not_as_accepted_is_shown_beside_manual_changes() {
+    let installation = Installation::start().await;
+    let (admin, _work, _) = drifted(&installation).await;
+    report(&installation, "edge-01", "something else").await;
+    report(&installation, "edge-02", "as accepted").await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/drift?show=drifted").await;
+    for told in [
+        "Drifted <span class=\"kinds-count\">1</span>",
+        "Manual changes <span class=\"kinds-count\">1</span>",
+        "/app/resources/node/edge-01",
+        "not as accepted",
+        "Restore it to the accepted state",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    assert!(!page.contains("edge-02"), "it is in sync: {page}");
+    let manual = browser.page("/app/drift").await;
+    assert!(manual.contains("Revert") && !manual.contains("Restore it"), "{manual}");
 }

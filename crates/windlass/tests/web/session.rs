@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_core::inbound::address::AddressBlock;
-use windlass_core::inbound::throttle::Subject;
+use windlass_core::inbound::throttle::FailureSubject;
 
 use crate::browser::{Browser, csrf, field};
 use crate::harness::{ALL, Installation, Life, Reply, config, now};
@@ -33,7 +33,7 @@ async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_bef
     own.cookies.remove("windlass_session");
     let device = own.cookies["windlass_device"].clone();
     // Someone behind the same address takes every try that there is.
-    let neighbours = Subject::PersonAt(&email, AddressBlock::of_text("127.0.0.1"));
+    let neighbours = FailureSubject::PersonAt(&email, AddressBlock::of_text("127.0.0.1"));
     let mut writing = installation.store.write().await.unwrap();
     for _ in 0..100 {
         writing.failure_add(&neighbours.key(), None, now()).await.unwrap();

@@ -11,20 +11,20 @@ use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Approvals, AuditEntry, StoreError};
 
-use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
+use crate::ask::proposal::decision::{DecisionError, DecisionResult, record_refusal, single_result};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
+use crate::flow::gate::auto_approve::{GrantedConsent, granted_consent};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
-use crate::flow::gate::grant::{Grant, granted};
 use crate::record;
 
 const ACTION: &str = "proposal.approve";
 
 /// A proposal that someone consents to, and what of it they have seen.
 #[derive(Clone, Copy, Debug)]
-pub struct Reviewed<'r> {
+pub struct ReviewedProposal<'r> {
     /// Which proposal.
     pub id: &'r str,
     /// The content they reviewed; none to consent to what the commit declares, which is not taken of what someone typed.
@@ -35,26 +35,26 @@ pub struct Reviewed<'r> {
 pub async fn approve(
     server: &Control,
     who: &Identity,
-    reviewed: Reviewed<'_>,
+    reviewed: ReviewedProposal<'_>,
     reason: Option<&str>,
-) -> Decided {
-    only(approve_all(server, who, &[reviewed], reason).await?)
+) -> DecisionResult {
+    single_result(approve_all(server, who, &[reviewed], reason).await?)
 }
 
 /// Gives someone's consent to proposals, each by itself, in one transaction.
 pub(crate) async fn approve_all(
     server: &Control,
     who: &Identity,
-    reviewed: &[Reviewed<'_>],
+    reviewed: &[ReviewedProposal<'_>],
     reason: Option<&str>,
-) -> Result<Vec<Decided>, StoreError> {
+) -> Result<Vec<DecisionResult>, StoreError> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let Some(account) = writing.account(&who.account_id).await? else { return Ok(Vec::new()) };
     let ids: Vec<&str> = reviewed.iter().map(|reviewed| reviewed.id).collect();
     let found = writing.proposals_by_id(&who.account_id, &ids).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
-    let mut hearing = Hearing {
+    let mut hearing = ApprovalBatch {
         who,
         reason,
         gatekeeper: load_gatekeeper(&mut writing, &account, changed, now).await?,
@@ -65,7 +65,7 @@ pub(crate) async fn approve_all(
         grants: Vec::new(),
         now,
     };
-    let decided = reviewed.iter().map(|reviewed| hearing.hear(&mut writing, reviewed)).collect();
+    let decided = reviewed.iter().map(|reviewed| hearing.add(&mut writing, reviewed)).collect();
     hearing.save(&mut writing).await?;
     crash_point("decide.before_commit");
     server.commit(writing).await?;
@@ -75,7 +75,7 @@ pub(crate) async fn approve_all(
 }
 
 /// Everything that decides whether a consent counts, and what was decided so far.
-struct Hearing<'h> {
+struct ApprovalBatch<'h> {
     who: &'h Identity,
     reason: Option<&'h str>,
     gatekeeper: Gatekeeper,
@@ -83,12 +83,12 @@ struct Hearing<'h> {
     proposals: BTreeMap<String, Proposal>,
     approvals: Approvals,
     given: Vec<(String, Approval)>,
-    grants: Vec<(String, Grant)>,
+    grants: Vec<(String, GrantedConsent)>,
     now: Timestamp,
 }
 
-impl Hearing<'_> {
-    fn hear(&mut self, writing: &mut AccountWriting, reviewed: &Reviewed<'_>) -> Decided {
+impl ApprovalBatch<'_> {
+    fn add(&mut self, writing: &mut AccountWriting, reviewed: &ReviewedProposal<'_>) -> DecisionResult {
         let proposal = self.proposals.get(reviewed.id).ok_or(DecisionError::NotFound)?;
         if let Err(error) = self.check(proposal, reviewed) {
             record_refusal(writing, self.who, proposal, ACTION, &error, self.now);
@@ -108,7 +108,7 @@ impl Hearing<'_> {
         let given = self.approvals.entry(reviewed.id.to_owned()).or_default();
         given.push(approval.clone());
         self.given.push((reviewed.id.to_owned(), approval));
-        self.weigh(writing, reviewed.id);
+        self.evaluate(writing, reviewed.id);
         Ok(())
     }
 
@@ -120,19 +120,19 @@ impl Hearing<'_> {
         self.approvals.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn check(&self, proposal: &Proposal, reviewed: &Reviewed<'_>) -> Decided {
+    fn check(&self, proposal: &Proposal, reviewed: &ReviewedProposal<'_>) -> DecisionResult {
         if proposal.status != Status::PendingApproval {
             return Err(DecisionError::Closed(proposal.status));
         }
         let given = self.approvals_of(&proposal.id);
         let repository = self.repository_of(proposal);
-        if let Some(why) = self.gatekeeper.why_not(proposal, repository, given, &self.who.email) {
+        if let Some(why) = self.gatekeeper.why_cannot_approve(proposal, repository, given, &self.who.email) {
             return Err(DecisionError::NotAllowed(why));
         }
         check_review(proposal, reviewed.digest).map_err(|problem| {
             let digest = proposal.content_digest().to_string();
             match problem {
-                ReviewProblem::Moved => DecisionError::Moved { digest },
+                ReviewProblem::Moved => DecisionError::ContentChanged { digest },
                 ReviewProblem::ContentNotNamed => DecisionError::ContentNotNamed { digest },
             }
         })
@@ -144,19 +144,19 @@ impl Hearing<'_> {
         writing.audit(AuditEntry {
             before: proposal.change.base,
             after: proposal.effective_digest(),
-            ..record::entry(&self.who.actor(), ACTION, ("proposal", &proposal.id), detail, self.now)
+            ..record::audit_entry(&self.who.actor(), ACTION, ("proposal", &proposal.id), detail, self.now)
         });
     }
 
     /// Sees whether the consents given by now suffice.
-    fn weigh(&mut self, writing: &mut AccountWriting, id: &str) {
+    fn evaluate(&mut self, writing: &mut AccountWriting, id: &str) {
         let Some(proposal) = self.proposals.get(id) else { return };
         let repository = self.repository_of(proposal);
         let judgement = self.gatekeeper.judge(proposal, repository, self.approvals_of(id), self.now);
         let event = |by: &str, reason: Option<&str>| {
             record::proposal_event(proposal, &proposal.run_id, Status::Approved, by, reason, self.now)
         };
-        if let Some(grant) = granted(&judgement) {
+        if let Some(grant) = granted_consent(&judgement) {
             writing.event(event(&grant.by, self.reason));
             self.grants.push((id.to_owned(), grant));
             if let Some(proposal) = self.proposals.get_mut(id) {

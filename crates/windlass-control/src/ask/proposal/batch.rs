@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use windlass_api::types::{BatchBody, BatchDecision, BatchItem, BatchResult};
 use windlass_core::proposal::Status;
 
-use crate::ask::proposal::approve::{self, Reviewed};
-use crate::ask::proposal::reject::{self, Rejection};
+use crate::ask::proposal::approve::{self, ReviewedProposal};
+use crate::ask::proposal::reject::{self, RejectRequest};
 use crate::caller::Identity;
 use crate::control::Control;
 use crate::refusal::Refusal;
@@ -36,14 +36,14 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
     let reason = body.reason.as_deref();
     let decided = match body.decision {
         BatchDecision::Approve => {
-            let reviewed: Vec<Reviewed<'_>> = ids
+            let reviewed: Vec<ReviewedProposal<'_>> = ids
                 .iter()
-                .map(|id| Reviewed { id, digest: body.digests.get(id).map(String::as_str) })
+                .map(|id| ReviewedProposal { id, digest: body.digests.get(id).map(String::as_str) })
                 .collect();
             approve::approve_all(server, who, &reviewed, reason).await?
         }
         BatchDecision::Reject => {
-            let rejection = Rejection { reason, until_change: body.until_change };
+            let rejection = RejectRequest { reason, until_change: body.until_change };
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             reject::reject_all(server, who, &ids, rejection).await?
         }
@@ -53,7 +53,7 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
         .into_iter()
         .zip(decided)
         .map(|(id, decided)| BatchItem {
-            status: statuses.get(&id).map(|status| status.slug().to_owned()),
+            status: statuses.get(&id).copied(),
             error: decided.err().map(|error| Refusal::from(error).into_body()),
             id,
         })

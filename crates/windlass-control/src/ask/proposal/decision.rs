@@ -20,7 +20,7 @@ pub enum DecisionError {
     /// It is not open for this decision any more.
     Closed(Status),
     /// It is not what the caller reviewed.
-    Moved {
+    ContentChanged {
         /// What it is now.
         digest: String,
     },
@@ -30,20 +30,20 @@ pub enum DecisionError {
         digest: String,
     },
     /// The plan has no such set, or is not the repository's newest any more.
-    SetMoved {
+    SetChanged {
         /// The set of the whole plan as it is now; none if there is nothing to do any more.
         digest: Option<String>,
     },
     /// The set has so many destroys, and nobody said that they are meant.
     DestroysNotConfirmed(usize),
     /// It was changed since the version the caller named.
-    Outdated,
+    VersionConflict,
     /// The policy, or its author, does not allow it.
     NotAllowed(String),
     /// What it was edited to is not sound.
-    Unsound(Vec<Diagnostic>),
+    InvalidEdit(Vec<Diagnostic>),
     /// The request makes no sense.
-    Senseless(&'static str),
+    InvalidRequest(&'static str),
     /// The database failed.
     Store(StoreError),
 }
@@ -63,7 +63,7 @@ impl From<DecisionError> for Refusal {
                 let help = "only a proposal that waits for approval can be decided about";
                 Refusal::conflict("not-open", message, help).on_record()
             }
-            DecisionError::Moved { digest } => {
+            DecisionError::ContentChanged { digest } => {
                 let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
                 Refusal::conflict("moved", message, "review it again").on_record()
             }
@@ -74,7 +74,7 @@ impl From<DecisionError> for Refusal {
                 let help = "look at it, and send this digest with the approval if it is what you want";
                 Refusal::conflict("digest-needed", message, help).on_record()
             }
-            DecisionError::SetMoved { digest } => {
+            DecisionError::SetChanged { digest } => {
                 let now = match digest {
                     Some(digest) => format!("the whole plan is now {digest}"),
                     None => "there is nothing to approve any more".to_owned(),
@@ -91,16 +91,16 @@ impl From<DecisionError> for Refusal {
                 let help = "someone else has to decide";
                 Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).on_record()
             }
-            DecisionError::Outdated => Refusal::precondition(),
-            DecisionError::Unsound(diagnostics) => Refusal::unsound(&diagnostics),
-            DecisionError::Senseless(message) => Refusal::unprocessable("senseless", message, ""),
+            DecisionError::VersionConflict => Refusal::precondition(),
+            DecisionError::InvalidEdit(diagnostics) => Refusal::invalid_resource(&diagnostics),
+            DecisionError::InvalidRequest(message) => Refusal::unprocessable("senseless", message, ""),
             DecisionError::Store(error) => error.into(),
         }
     }
 }
 
 /// What became of a decision.
-pub(crate) type Decided = Result<(), DecisionError>;
+pub(crate) type DecisionResult = Result<(), DecisionError>;
 
 /// Enters a refusal into the audit log.
 pub(crate) fn record_refusal(
@@ -113,7 +113,7 @@ pub(crate) fn record_refusal(
 ) {
     let reason = match error {
         DecisionError::Closed(status) => format!("it is {status}"),
-        DecisionError::Moved { .. } => "it is not what was reviewed".to_owned(),
+        DecisionError::ContentChanged { .. } => "it is not what was reviewed".to_owned(),
         DecisionError::ContentNotNamed { .. } => "the content that was reviewed was not named".to_owned(),
         DecisionError::NotAllowed(why) => why.clone(),
         _ => "refused".to_owned(),
@@ -121,11 +121,11 @@ pub(crate) fn record_refusal(
     let detail = json!({"reason": reason, "resource": proposal.change.key.to_string()});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::entry(&who.actor(), action, ("proposal", &proposal.id), detail, now)
+        ..record::audit_entry(&who.actor(), action, ("proposal", &proposal.id), detail, now)
     });
 }
 
 /// The only one of several.
-pub(crate) fn only(decided: Vec<Decided>) -> Decided {
+pub(crate) fn single_result(decided: Vec<DecisionResult>) -> DecisionResult {
     decided.into_iter().next().unwrap_or(Err(DecisionError::NotFound))
 }

@@ -11,13 +11,13 @@ use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
 use windlass_store::AuditEntry;
 
-use crate::ask::proposal::decision::{Decided, DecisionError, record_refusal};
+use crate::ask::proposal::decision::{DecisionError, DecisionResult, record_refusal};
 use crate::caller::Identity;
 use crate::clock::now;
-use crate::contents::with_known_contents;
+use crate::content_differences::with_known_contents;
 use crate::control::Control;
 use crate::flow::propose::blocked;
-use crate::payload::{put_back_hidden, spec_value};
+use crate::payload::{restore_hidden, spec_value};
 use crate::record;
 
 /// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
@@ -27,7 +27,7 @@ pub async fn edit(
     id: &str,
     payload: &Value,
     version: Option<i64>,
-) -> Decided {
+) -> DecisionResult {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let proposal = writing.proposal(&who.account_id, id).await?.ok_or(DecisionError::NotFound)?;
@@ -38,7 +38,9 @@ pub async fn edit(
         return Err(error);
     }
     if proposal.change.action() == Action::Destroy {
-        return Err(DecisionError::Senseless("there is nothing to edit about a destroy: reject it instead"));
+        return Err(DecisionError::InvalidRequest(
+            "there is nothing to edit about a destroy: reject it instead",
+        ));
     }
     let before = proposal.effective_digest();
     let edited = match payload {
@@ -50,15 +52,15 @@ pub async fn edit(
     let mut contributors = proposal.contributors.clone();
     contributors.add(Contributor::new(ContributorRole::Editor, &who.email));
     if !writing.proposal_edit(id, version, edited.as_ref(), &contributors).await? {
-        return Err(DecisionError::Outdated);
+        return Err(DecisionError::VersionConflict);
     }
-    blocked::note_blockers(&mut writing, id).await?;
+    blocked::update_blockers(&mut writing, id).await?;
     let after = edited.as_ref().map(|edit| edit.digest).or(proposal.change.desired);
     let detail = json!({"resource": proposal.change.key.to_string()});
     writing.audit(AuditEntry {
         before,
         after,
-        ..record::entry(&who.actor(), "proposal.edit", ("proposal", id), detail, now)
+        ..record::audit_entry(&who.actor(), "proposal.edit", ("proposal", id), detail, now)
     });
     let mut event =
         record::proposal_event(&proposal, &proposal.run_id, Status::PendingApproval, &who.email, None, now);
@@ -73,10 +75,10 @@ fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edi
     let key = &proposal.change.key;
     let shown = proposal.effective().map(|spec| spec.to_json(Defaults::Fill));
     let spec = spec_value(key.kind, &key.name, payload)
-        .and_then(|spec| put_back_hidden(key.kind, spec, shown.as_ref()))
-        .map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+        .and_then(|spec| restore_hidden(key.kind, spec, shown.as_ref()))
+        .map_err(|problem| DecisionError::InvalidEdit(vec![*problem]))?;
     let read = Spec::read(key.kind, &spec.to_string());
-    let Some(spec) = read.spec else { return Err(DecisionError::Unsound(read.diagnostics)) };
+    let Some(spec) = read.spec else { return Err(DecisionError::InvalidEdit(read.diagnostics)) };
     let change = &proposal.change;
     let known: Vec<&Spec> = [proposal.effective(), change.after.as_ref(), change.before.as_ref()]
         .into_iter()
@@ -84,7 +86,7 @@ fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edi
         .map(Arc::as_ref)
         .collect();
     let spec =
-        with_known_contents(&spec, &known).map_err(|problem| DecisionError::Unsound(vec![*problem]))?;
+        with_known_contents(&spec, &known).map_err(|problem| DecisionError::InvalidEdit(vec![*problem]))?;
     let digest = spec.digest();
     Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })
 }

@@ -15,7 +15,7 @@ use windlass_core::time::Timestamp;
 use crate::payload::{payload_of, with_name};
 
 /// What is known beside the proposal itself.
-pub(crate) struct Around<'a> {
+pub(crate) struct ProposalContext<'a> {
     pub(crate) gatekeeper: &'a Gatekeeper,
     pub(crate) repository: Option<&'a Repository>,
     pub(crate) approvals: &'a [Approval],
@@ -29,7 +29,7 @@ fn whole(spec: &Spec) -> Value {
 }
 
 /// Everything about a proposal. What is edited is shown as what would be applied.
-pub(crate) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
+pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> ProposalInfo {
     let change = &proposal.change;
     let effective = proposal.effective_change();
     let fields = effective.fields().into_iter().map(Into::into);
@@ -42,11 +42,8 @@ pub(crate) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
         action: format!("{}_{}", change.action(), change.key.kind),
         kind: change.key.kind.slug().to_owned(),
         name: change.key.name.clone(),
-        change: change.action().to_string(),
-        cause: serde_json::to_value(change.cause)
-            .ok()
-            .and_then(|v| v.as_str().map(str::to_owned))
-            .unwrap_or_default(),
+        change: change.action(),
+        cause: change.cause,
         explanation: explanation(change.cause, proposal),
         payload: payload_of(proposal),
         current: change.before.as_deref().map(whole),
@@ -65,16 +62,13 @@ pub(crate) fn info(proposal: &Proposal, around: &Around<'_>) -> ProposalInfo {
             .contributors
             .people()
             .iter()
-            .map(|contributor| ContributorInfo {
-                role: contributor.role.slug().to_owned(),
-                person: contributor.person.clone(),
-            })
+            .map(|contributor| ContributorInfo { role: contributor.role, person: contributor.person.clone() })
             .collect(),
-        contributors_gap: proposal.contributors.gap().map(|gap| gap.to_string()),
+        contributors_gap: proposal.contributors.gap().map(|gap| gap.reason().to_owned()),
         direct_reason: proposal.direct_reason.clone(),
         file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
         line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
-        status: proposal.status.slug().to_owned(),
+        status: proposal.status,
         blocked_by: blocked_by(proposal, around.repository),
         waits_for: proposal.waits_for.clone(),
         gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
@@ -133,7 +127,7 @@ fn explanation(cause: Cause, proposal: &Proposal) -> String {
     }
 }
 
-fn approval_info(approval: &Approval, proposal: &Proposal, around: &Around<'_>) -> ApprovalInfo {
+fn approval_info(approval: &Approval, proposal: &Proposal, around: &ProposalContext<'_>) -> ApprovalInfo {
     // What was decided stays as it was, whoever left since.
     let counts = match proposal.status.is_open() {
         true => around.gatekeeper.counts(proposal, around.repository, approval),
@@ -148,17 +142,19 @@ fn approval_info(approval: &Approval, proposal: &Proposal, around: &Around<'_>) 
     }
 }
 
-fn gate_info(proposal: &Proposal, around: &Around<'_>) -> GateInfo {
+fn gate_info(proposal: &Proposal, around: &ProposalContext<'_>) -> GateInfo {
     let judgement = around.gatekeeper.judge(proposal, around.repository, around.approvals, around.now);
-    let why_not_you = around.gatekeeper.why_not(proposal, around.repository, around.approvals, around.person);
-    let (consent, have, need, reasons) = match judgement.consent {
-        Consent::Granted { .. } => ("granted", 0, 0, Vec::new()),
-        Consent::Needed { have, need, reasons } => ("needed", have, need, reasons),
-        Consent::Refused { reason } => ("refused", 0, 0, vec![reason]),
+    let why_not_you =
+        around.gatekeeper.why_cannot_approve(proposal, around.repository, around.approvals, around.person);
+    let consent = judgement.consent.state();
+    let (have, need, reasons) = match judgement.consent {
+        Consent::Granted { .. } => (0, 0, Vec::new()),
+        Consent::Needed { have, need, reasons } => (have, need, reasons),
+        Consent::Refused { reason } => (0, 0, vec![reason]),
     };
     GateInfo {
         rule: judgement.rule,
-        consent: consent.to_owned(),
+        consent,
         have,
         need,
         reasons,

@@ -11,7 +11,7 @@ use windlass_core::resource::Kind;
 use windlass_store::{ProposalFilter, Reading};
 
 use crate::ask::proposal::content::load_contents;
-use crate::ask::proposal::info::{Around, info};
+use crate::ask::proposal::info::{ProposalContext, info};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 
 /// Which proposals someone asks for, in their words.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Choice {
+pub struct ProposalQuery {
     /// Only in these states, with commas between them.
     pub status: Option<String>,
     /// Only of this run.
@@ -59,7 +59,7 @@ fn read_change(text: &str) -> Result<Action, Refusal> {
 pub async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
-    query: &Choice,
+    query: &ProposalQuery,
 ) -> Result<ProposalFilter, Refusal> {
     let repository_id = match &query.repository {
         // Direct changes have no repository.
@@ -106,7 +106,7 @@ pub async fn describe(
     let approvals = reading.approvals_of(&open).await?;
     let contents = load_contents(reading, &who.account_id, found).await?;
     let told = found.iter().zip(&contents).map(|(proposal, content)| {
-        let around = Around {
+        let around = ProposalContext {
             gatekeeper: &gatekeeper,
             repository: governing_repository(proposal, &repositories),
             approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
@@ -127,7 +127,7 @@ pub async fn load(server: &Control, who: &Identity, id: &str) -> Result<Proposal
     let contents = load_contents(&mut reading, &who.account_id, std::slice::from_ref(&proposal)).await?;
     let (account, repositories) = surroundings(&mut reading, who).await?;
     let now = now();
-    let around = Around {
+    let around = ProposalContext {
         gatekeeper: &load_gatekeeper(&mut reading, &account, [&proposal.change.key], now).await?,
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Moved, StoreError};
+use windlass_store::{AccountWriting, ProposalMove, StoreError};
 
-use crate::ask::proposal::decision::{Decided, DecisionError, only, record_refusal};
+use crate::ask::proposal::decision::{DecisionError, DecisionResult, record_refusal, single_result};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::close::settle;
+use crate::flow::close::update_runs;
 use crate::record;
 
 const ACTION: &str = "proposal.reject";
 
 /// Why, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub struct Rejection<'r> {
+pub struct RejectRequest<'r> {
     /// Why, if someone said so.
     pub reason: Option<&'r str>,
     /// Whether it holds until the change itself changes.
@@ -26,8 +26,13 @@ pub struct Rejection<'r> {
 }
 
 /// Refuses a proposal.
-pub async fn reject(server: &Control, who: &Identity, id: &str, rejection: Rejection<'_>) -> Decided {
-    only(reject_all(server, who, &[id], rejection).await?)
+pub async fn reject(
+    server: &Control,
+    who: &Identity,
+    id: &str,
+    rejection: RejectRequest<'_>,
+) -> DecisionResult {
+    single_result(reject_all(server, who, &[id], rejection).await?)
 }
 
 /// Refuses proposals, each by itself, in one transaction.
@@ -35,8 +40,8 @@ pub(crate) async fn reject_all(
     server: &Control,
     who: &Identity,
     ids: &[&str],
-    rejection: Rejection<'_>,
-) -> Result<Vec<Decided>, StoreError> {
+    rejection: RejectRequest<'_>,
+) -> Result<Vec<DecisionResult>, StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut proposals: BTreeMap<String, Proposal> = writing
@@ -57,7 +62,7 @@ pub(crate) async fn reject_all(
             decided.push(Err(error));
             continue;
         }
-        let moved = Moved {
+        let moved = ProposalMove {
             from: proposal.status,
             to: Status::Rejected,
             reason: rejection.reason,
@@ -72,7 +77,7 @@ pub(crate) async fn reject_all(
     }
     writing.proposals_move(&moves).await?;
     let rejected: Vec<&str> = moves.iter().map(|(id, _)| *id).collect();
-    settle::settle_runs(&mut writing, &rejected, None, now).await?;
+    update_runs::update_runs(&mut writing, &rejected, None, now).await?;
     server.commit(writing).await?;
     // Another repository's proposal may have waited for one of these to go, and there is room for the next changes of the
     // plan.
@@ -84,13 +89,13 @@ fn tell_rejection(
     writing: &mut AccountWriting,
     who: &Identity,
     proposal: &Proposal,
-    rejection: Rejection<'_>,
+    rejection: RejectRequest<'_>,
     now: Timestamp,
 ) {
-    let Rejection { reason, until_change } = rejection;
+    let RejectRequest { reason, until_change } = rejection;
     let run_id = &proposal.run_id;
     writing.event(record::proposal_event(proposal, run_id, Status::Rejected, &who.email, reason, now));
     let detail = json!({"digest": proposal.content_digest(), "reason": reason, "until_change": until_change,
         "resource": proposal.change.key.to_string()});
-    writing.audit(record::entry(&who.actor(), ACTION, ("proposal", &proposal.id), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), ACTION, ("proposal", &proposal.id), detail, now));
 }

@@ -8,7 +8,7 @@ use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::is_private_key;
 use windlass_core::time::Timestamp;
-use windlass_source::{Branch, HostKeys, Insecure, PathPrefix, RemoteUrl, Signers};
+use windlass_source::{Branch, HostKeys, InsecureUrls, PathPrefix, RemoteUrl, Signers};
 use windlass_store::{looks_like_id, new_id};
 
 use crate::ask::repository::forge_fields::{change_forge, check_forge, forge_info};
@@ -102,7 +102,7 @@ pub(crate) fn change_repository(
     let now_at = (repository.repo_url.clone(), repository.branch.clone(), repository.path_prefix.clone());
     if source != now_at {
         repository.good_commit = None;
-        let old = RemoteUrl::parse(&source.0, Insecure::Allowed).ok();
+        let old = RemoteUrl::parse(&source.0, InsecureUrls::Allowed).ok();
         // Another host has other keys; the same host must keep showing the same ones.
         if old.is_none_or(|old| (old.host(), old.effective_port()) != (url.host(), url.effective_port())) {
             repository.host_keys = None;
@@ -111,7 +111,7 @@ pub(crate) fn change_repository(
     Ok(())
 }
 
-fn check(repository: &mut Repository, insecure: Insecure) -> Result<RemoteUrl, Refusal> {
+fn check(repository: &mut Repository, insecure: InsecureUrls) -> Result<RemoteUrl, Refusal> {
     let invalid = |field: &str, message: String, help: &str| {
         Refusal::unprocessable("bad-value", format!("{field}: {message}"), help)
     };
@@ -178,16 +178,9 @@ fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
 
 /// A repository as answers show it.
 pub fn info(repository: &Repository) -> RepositoryInfo {
-    let url = RemoteUrl::parse(&repository.repo_url, Insecure::Allowed).ok();
+    let url = RemoteUrl::parse(&repository.repo_url, InsecureUrls::Allowed).ok();
     let keys = url.as_ref().map_or(&[] as &[&str], |url| required_keys(url.scheme()));
     let fingerprints = repository.host_keys.as_deref().and_then(|keys| HostKeys::parse(keys).ok());
-    let status = match (repository.enabled, repository.last_status.as_str()) {
-        _ if repository.quarantines.sync.is_some() => "quarantined",
-        (false, _) => "disabled",
-        (_, "pending") => "syncing",
-        (_, "failed") => "failed",
-        _ => "ok",
-    };
     RepositoryInfo {
         id: repository.id.clone(),
         account_id: repository.account_id.clone(),
@@ -203,8 +196,8 @@ pub fn info(repository: &Repository) -> RepositoryInfo {
         enabled: repository.enabled,
         auto_apply: repository.auto_apply,
         reconcile_interval_seconds: repository.interval.as_secs(),
-        status: status.to_owned(),
-        last_status: repository.last_status.clone(),
+        status: repository.status(),
+        last_status: repository.last_status,
         last_error: repository.last_error.clone(),
         last_run_id: repository.last_run_id.clone(),
         last_synced_at: repository.last_run_at.map(|at| at.to_string()),

@@ -5,7 +5,7 @@ use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_forge::api::{ForgeKind, place_of};
 
 use crate::config::ControlConfig;
-use crate::outside::forge::way::{KINDS, Way};
+use crate::outside::forge::target::{FORGE_KINDS_HELP, ForgeTarget};
 use crate::refusal::Refusal;
 
 /// What is given as the kind to tell the forge nothing any more.
@@ -24,20 +24,17 @@ pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
     }
     let known = repository.forge.take();
     let kind = match (fields.kind, &known) {
-        (Some(text), _) => {
-            let kind = ForgeKind::from_slug(&text)
-                .ok_or_else(|| invalid("forge.kind: it is not one that is known", KINDS))?;
-            kind.slug().to_owned()
-        }
-        (None, Some(known)) => known.kind.clone(),
+        (Some(text), _) => ForgeKind::from_setting(&text)
+            .ok_or_else(|| invalid("forge.kind: it is not one that is known", FORGE_KINDS_HELP))?,
+        (None, Some(known)) => known.kind,
         (None, None) => {
             let guessed = place_of(&repository.repo_url).and_then(|place| ForgeKind::of_host(&place.host));
             let message = "forge.kind: which forge it is cannot be told from repo_url";
-            guessed.ok_or_else(|| invalid(message, KINDS))?.slug().to_owned()
+            guessed.ok_or_else(|| invalid(message, FORGE_KINDS_HELP))?
         }
     };
     let known = known.unwrap_or(ForgeSettings {
-        kind: kind.clone(),
+        kind,
         api_url: None,
         project: None,
         credential_path: None,
@@ -64,7 +61,7 @@ pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
 /// Checks that the forge can be reached as it is set up, without asking it.
 pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Result<(), Refusal> {
     let Some(settings) = &repository.forge else { return Ok(()) };
-    let way = Way::of(repository, settings, config);
+    let way = ForgeTarget::of(repository, settings, config);
     let way = way.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;
     let is_plain = |c: char| !c.is_control();
     let path = &way.credential_path;
@@ -79,7 +76,7 @@ pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Re
 pub(crate) fn forge_info(repository: &Repository) -> Option<ForgeInfo> {
     let settings = repository.forge.as_ref()?;
     Some(ForgeInfo {
-        kind: settings.kind.clone(),
+        kind: settings.kind,
         api_url: settings.api_url.clone(),
         project: settings.project.clone(),
         credential_path: settings.credential_path.clone(),

@@ -6,7 +6,7 @@ use windlass_core::repository::Repository;
 use windlass_store::AccountWriting;
 
 use crate::caller::Identity;
-use crate::record;
+use crate::record::{self, RepositoryEvent};
 
 /// Notes what was done to a repository.
 pub(crate) fn record(
@@ -17,7 +17,13 @@ pub(crate) fn record(
     detail: Value,
     now: windlass_core::time::Timestamp,
 ) {
-    writing.audit(record::entry(&who.actor(), action, ("repository", &repository.name), detail.clone(), now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        action,
+        ("repository", &repository.name),
+        detail.clone(),
+        now,
+    ));
     let (kind, word) = match action {
         "repository.register" => (EventKind::RepositoryRegistered, "registered"),
         "repository.remove" => (EventKind::RepositoryRemoved, "removed"),
@@ -25,13 +31,6 @@ pub(crate) fn record(
         _ => (EventKind::RepositoryChanged, "changed"),
     };
     let message = format!("{} {word} the repository {}", who.email, repository.name);
-    writing.event(record::repository_event(
-        kind,
-        Severity::Low,
-        repository,
-        &who.email,
-        message,
-        detail,
-        now,
-    ));
+    let news = RepositoryEvent { kind, severity: Severity::Low, by: &who.email, message, payload: detail };
+    writing.event(news.event(repository, now));
 }

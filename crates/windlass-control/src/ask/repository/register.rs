@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::control::Control;
 use crate::credential::CredentialUse;
 use crate::flow::gate::gatekeeper::check_repository_change;
-use crate::flow::gate::regate::regate;
+use crate::flow::gate::re_evaluate::re_evaluate_open_proposals;
 use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::page::IfMatch;
 use crate::refusal::Refusal;
@@ -48,9 +48,9 @@ pub async fn register(
     if repository.enabled {
         let request = SyncRequest::new(Trigger::Request, Some(&who.email));
         queue_run(&mut writing, &repository, &request, now).await?;
-        writing.repository_schedule(&repository.id, now.after(repository.interval)).await?;
+        writing.repository_schedule(&repository.id, now.plus(repository.interval)).await?;
     }
-    record(&mut writing, who, "repository.register", &repository, shown(&repository), now);
+    record(&mut writing, who, "repository.register", &repository, audited_settings(&repository), now);
     let stored = find(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
@@ -63,7 +63,7 @@ async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gate
 }
 
 /// What the audit log keeps of a repository's configuration.
-fn shown(repository: &Repository) -> Value {
+fn audited_settings(repository: &Repository) -> Value {
     json!({
         "name": repository.name, "repo_url": repository.repo_url, "branch": repository.branch,
         "path_prefix": repository.path_prefix, "vault_credential_path": repository.credential_path,
@@ -74,7 +74,7 @@ fn shown(repository: &Repository) -> Value {
 }
 
 /// What decides where something is told, and what.
-fn place_to_tell(repository: &Repository) -> (Option<ForgeSettings>, String) {
+fn forge_location(repository: &Repository) -> (Option<ForgeSettings>, String) {
     (repository.forge.clone(), repository.repo_url.clone())
 }
 
@@ -105,7 +105,7 @@ pub async fn configure(
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id).await?;
     if_match.check(repository.version)?;
-    let (was_good, told) = (repository.good_commit.clone(), place_to_tell(&repository));
+    let (was_good, told) = (repository.good_commit.clone(), forge_location(&repository));
     if repository.left_by.is_some() {
         let message = format!("{} is what a repository left behind when it moved", repository.name);
         let help =
@@ -130,18 +130,18 @@ pub async fn configure(
     if was_good.is_some() && repository.good_commit.is_none() {
         writing.repository_unread(&repository.id).await?;
     }
-    if !before.reads_the_same(&repository) {
+    if !before.has_same_source(&repository) {
         // Whoever trusts the repository from now on trusts what it reads now.
         withdraw_all(&mut writing, who, &repository, "the repository reads from elsewhere now").await?;
     }
-    match told == place_to_tell(&repository) {
+    match told == forge_location(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
         // Where it is told now, nothing was told yet.
         false => writing.forge_reports_remove(&repository.id).await?,
     }
-    record(&mut writing, who, "repository.change", &repository, shown(&repository), now);
+    record(&mut writing, who, "repository.change", &repository, audited_settings(&repository), now);
     // Its proposals may need no approval any more.
-    regate(&mut writing, now).await?;
+    re_evaluate_open_proposals(&mut writing, now).await?;
     let stored = find(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();

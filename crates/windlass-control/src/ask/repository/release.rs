@@ -9,7 +9,7 @@ use crate::ask::repository::find::{find, load};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::record;
+use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
 /// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
@@ -22,22 +22,20 @@ pub async fn release_all(server: &Control, who: &Identity, id: &str) -> Result<R
     }
     writing.repository_quarantine(&repository.id, &Quarantines::default()).await?;
     if repository.enabled {
-        writing.repository_hasten(&repository.id, now).await?;
+        writing.repository_sync_by(&repository.id, now).await?;
     }
     let detail = json!({"released": repository.quarantines});
     let target = ("repository", repository.name.as_str());
-    writing.audit(record::entry(&who.actor(), "repository.release", target, detail.clone(), now));
+    writing.audit(record::audit_entry(&who.actor(), "repository.release", target, detail.clone(), now));
     let message = format!("{} released the repository {}", who.email, repository.name);
-    let kind = EventKind::RepositoryReleased;
-    writing.event(record::repository_event(
-        kind,
-        Severity::Medium,
-        &repository,
-        &who.email,
+    let news = RepositoryEvent {
+        kind: EventKind::RepositoryReleased,
+        severity: Severity::Medium,
+        by: &who.email,
         message,
-        detail,
-        now,
-    ));
+        payload: detail,
+    };
+    writing.event(news.event(&repository, now));
     let released = load(&mut writing, who, &repository.id).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();

@@ -11,14 +11,15 @@ use serde_json::json;
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::RepositoryInfo;
 use windlass_core::account::Account;
-use windlass_core::code::{Code, Severity};
+use windlass_core::code::{Code, ProblemSeverity};
 use windlass_core::diagnostic::Diagnostic;
-use windlass_core::gate::{RepositoryChange, why_an_approver};
-use windlass_core::repository::Repository;
+use windlass_core::gate::{RepositoryChange, why_approver_required};
+use windlass_core::repository::{LastStatus, Repository};
 use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Reading, new_id};
 
+use crate::account_state::accepted;
 use crate::ask::credential_binding;
 use crate::ask::repository::fields::info;
 use crate::ask::repository::find::find;
@@ -31,7 +32,6 @@ use crate::control::Control;
 use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::outside::preview;
 use crate::refusal::Refusal;
-use crate::world::accepted;
 
 /// The longest beginning of a name that leaves room for what is added to it.
 const NAME_KEPT: usize = 50;
@@ -49,7 +49,7 @@ pub async fn relocate_to(
     let moving = check(server, who, id, account).await?;
     let mut writing = server.store().write_accounts(&who.account_id, &moving.target.id).await?;
     carry_out(&mut writing, who, &moving, server.config()).await?;
-    writing.turn_to(&moving.target.id);
+    writing.switch_account(&moving.target.id);
     let moved = writing.repository(&moving.target.id, &moving.repository.id).await?;
     let moved = moved.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
@@ -59,7 +59,7 @@ pub async fn relocate_to(
 }
 
 /// A move that may be made.
-struct Move {
+struct RepositoryMove {
     repository: Repository,
     target: Account,
     /// The commit whose file names the new account.
@@ -67,7 +67,7 @@ struct Move {
 }
 
 /// Checks everything that can be checked before something is written.
-async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Result<Move, Refusal> {
+async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Result<RepositoryMove, Refusal> {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
@@ -92,7 +92,7 @@ async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Res
         ));
     }
     check_file(&read.material.problems, &target)?;
-    Ok(Move { repository, target, commit: read.commit })
+    Ok(RepositoryMove { repository, target, commit: read.commit })
 }
 
 /// Who may move the repository: someone who may change repositories in both accounts, and approve where the policy's
@@ -104,23 +104,23 @@ async fn check_permissions(
     target: &Account,
 ) -> Result<(), Refusal> {
     let there = permissions_in(reading, who, target).await?;
-    demand(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
-    demand(&there, Permission::GitopsWrite, &target.name)?;
+    require_permission(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
+    require_permission(&there, Permission::GitopsWrite, &target.name)?;
     let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
     let settings = &repository.trusted_settings();
     let owned = reading.resources_owned(&home.id, &repository.id).await?;
-    if why_an_approver(&home.bound_policy(), RepositoryChange::Remove { settings, owned }).is_some() {
-        demand(&who.permissions, Permission::GitopsApprove, &home.name)?;
+    if why_approver_required(&home.bound_policy(), RepositoryChange::Remove { settings, owned }).is_some() {
+        require_permission(&who.permissions, Permission::GitopsApprove, &home.name)?;
     }
     let policy = target.bound_policy();
     let left = reading.repository_left_by(&target.id, &repository.id).await?;
     // What it left behind there is its own again, and passes the rules about it instead.
     let takes_back = left.as_ref().and_then(|left| {
         let before = &left.trusted_settings();
-        why_an_approver(&policy, RepositoryChange::Change { before, after: settings })
+        why_approver_required(&policy, RepositoryChange::Change { before, after: settings })
     });
-    if why_an_approver(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {
-        demand(&there, Permission::GitopsApprove, &target.name)?;
+    if why_approver_required(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {
+        require_permission(&there, Permission::GitopsApprove, &target.name)?;
     }
     Ok(())
 }
@@ -132,11 +132,15 @@ async fn permissions_in(
     account: &Account,
 ) -> Result<BTreeSet<Permission>, Refusal> {
     let member = reading.member(&account.id, &who.user_id).await?;
-    let role = member.and_then(|member| Role::from_slug(&member.role));
+    let role = member.map(|member| member.role);
     Ok(role.map(Role::permissions).unwrap_or_default())
 }
 
-fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Result<(), Refusal> {
+fn require_permission(
+    given: &BTreeSet<Permission>,
+    needed: Permission,
+    account: &str,
+) -> Result<(), Refusal> {
     match given.contains(&needed) {
         true => Ok(()),
         false => Err(Refusal::forbidden(
@@ -148,7 +152,7 @@ fn demand(given: &BTreeSet<Permission>, needed: Permission, account: &str) -> Re
 
 /// A fleet moves only when its file names the new account, and only if it can be read there.
 fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> {
-    let errors = || problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let errors = || problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error);
     if let Some(problem) = errors().find(|problem| problem.code == Code::AccountMismatch) {
         let place = format!("{}:{}:{}", problem.file, problem.line, problem.column);
         let message =
@@ -157,14 +161,14 @@ fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> 
         return Err(Refusal::conflict(Code::AccountMismatch.slug(), message, help));
     }
     let errors: Vec<Diagnostic> = errors().cloned().collect();
-    if errors.is_empty() { Ok(()) } else { Err(Refusal::unsound(&errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(Refusal::invalid_resource(&errors)) }
 }
 
 /// Moves it, in a transaction of both accounts.
 async fn carry_out(
     writing: &mut AccountWriting,
     who: &Identity,
-    moving: &Move,
+    moving: &RepositoryMove,
     config: &ControlConfig,
 ) -> Result<(), Refusal> {
     let (now, target) = (now(), &moving.target);
@@ -189,7 +193,7 @@ async fn carry_out(
     let detail = json!({"to": target.name, "commit_sha": moving.commit, "left_behind": left});
     record(writing, who, "repository.move", &repository, detail, now);
 
-    writing.turn_to(&target.id);
+    writing.switch_account(&target.id);
     credential_binding::bind_moved(writing, who, &repository, (&target.id, config)).await?;
     let returned = take_back(writing, who, &repository, now).await?;
     let detail = json!({"from": who.account_name, "commit_sha": moving.commit, "takes_back": returned});
@@ -219,7 +223,7 @@ async fn leave_behind(
         auto_apply: false,
         forge: None,
         left_by: Some(repository.id.clone()),
-        last_status: "pending".to_owned(),
+        last_status: LastStatus::Pending,
         created_at: now,
         ..repository.clone()
     };

@@ -6,7 +6,7 @@ use windlass_api::types::{CheckInfo, CheckOutcome, RepositoryFields, RepositoryT
 use windlass_core::quarantine::WorkEnd;
 use windlass_core::repository::Repository;
 use windlass_core::run::RunError;
-use windlass_source::{Check, CheckResult, test_remote};
+use windlass_source::{CheckResult, ConnectionCheck, test_remote};
 
 use crate::ask::credential_binding;
 use crate::ask::repository::fields::new_repository;
@@ -15,51 +15,51 @@ use crate::ask::repository::register::FIRST_USE;
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::internal;
+use crate::failure::panic_error;
 use crate::flow::sync::fetch::FetchPlan;
-use crate::limits::company::Leave;
-use crate::outside::forge::way;
+use crate::limits::isolation::WorkPermit;
+use crate::outside::forge::target;
 use crate::record;
 use crate::refusal::Refusal;
-use crate::work::requested::{Requested, requested, to_the_end};
+use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 
 /// Tests the connection of a repository that is not registered.
-pub async fn examine_new(
+pub async fn test_unregistered(
     server: &Control,
     who: &Identity,
     fields: RepositoryFields,
 ) -> Result<RepositoryTest, Refusal> {
     let repository = new_repository(&who.account_id, fields, server.config(), now())?;
-    examine(server, who, Requested::Test(repository)).await
+    test_repository(server, who, OnDemandWork::Test(repository)).await
 }
 
 /// Tests the connection of a repository.
-pub async fn examine_registered(
-    server: &Control,
-    who: &Identity,
-    id: &str,
-) -> Result<RepositoryTest, Refusal> {
+pub async fn test_registered(server: &Control, who: &Identity, id: &str) -> Result<RepositoryTest, Refusal> {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, who, id).await?;
     drop(reading);
-    examine(server, who, Requested::Of(repository)).await
+    test_repository(server, who, OnDemandWork::ReadsRepository(repository)).await
 }
 
 /// Walks from the credential to fleet.yaml and tells what is wrong where.
-async fn examine(server: &Control, who: &Identity, asked: Requested) -> Result<RepositoryTest, Refusal> {
+async fn test_repository(
+    server: &Control,
+    who: &Identity,
+    asked: OnDemandWork,
+) -> Result<RepositoryTest, Refusal> {
     let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     bind_tested(server, who, repository).await?;
     let plan = plan.with_credential(repository, account, server).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
     if let Ok(plan) = plan {
-        let turn = server.remote_turns().take(&who.account_id).await?;
-        let found = to_the_end(turn, walk(server.clone(), asked.clone(), plan)).await?;
+        let turn = server.remote_permits().take(&who.account_id).await?;
+        let found = run_to_completion(turn, test_steps(server.clone(), asked.clone(), plan)).await?;
         checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }
     if let Some(settings) = &repository.forge {
-        let _turn = server.remote_turns().take(&who.account_id).await?;
-        checks.push(way::examine(repository, settings, account, server).await);
+        let _turn = server.remote_permits().take(&who.account_id).await?;
+        checks.push(target::test_connection(repository, settings, account, server).await);
     }
     record_test(server, who, repository, &checks).await?;
     let ok_all = checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
@@ -67,16 +67,20 @@ async fn examine(server: &Control, who: &Identity, asked: Requested) -> Result<R
 }
 
 /// Tries the steps on the way to a fleet, on a thread that may block.
-async fn walk(server: Control, asked: Requested, plan: FetchPlan) -> Result<Vec<Check>, Refusal> {
-    let work = |leave: Leave| {
+async fn test_steps(
+    server: Control,
+    asked: OnDemandWork,
+    plan: FetchPlan,
+) -> Result<Vec<ConnectionCheck>, Refusal> {
+    let work = |leave: WorkPermit| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
             let _leave = leave;
             test_remote(&plan.options(&server), &plan.prefix, server.config().unreached_after)
         });
-        async move { task.await.map_err(|panic| internal(&panic).into()) }
+        async move { task.await.map_err(|panic| panic_error(&panic).into()) }
     };
-    requested(&server, &asked, work, |found: &Result<Vec<Check>, Refusal>| match found {
+    run_on_demand(&server, &asked, work, |found: &Result<Vec<ConnectionCheck>, Refusal>| match found {
         Ok(checks) if checks.iter().all(|check| check.result != CheckResult::NotReached) => {
             WorkEnd::ReadThrough
         }
@@ -110,12 +114,12 @@ async fn record_test(
     });
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = ("repository", repository.name.as_str());
-    writing.audit(record::entry(&who.actor(), "repository.test", target, detail, now()));
+    writing.audit(record::audit_entry(&who.actor(), "repository.test", target, detail, now()));
     Ok(server.commit(writing).await?)
 }
 
 /// A step as answers show it. Why a host cannot be reached is in the log, and shown to admins alone.
-fn check_info(check: Check, who: &Identity, repository: &Repository) -> CheckInfo {
+fn check_info(check: ConnectionCheck, who: &Identity, repository: &Repository) -> CheckInfo {
     let (outcome, message, help) = match check.result {
         CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),
         CheckResult::NotReached => (CheckOutcome::NotReached, String::new(), String::new()),

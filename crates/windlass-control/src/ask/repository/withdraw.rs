@@ -6,8 +6,8 @@ use windlass_store::{AccountWriting, ProposalFilter};
 
 use crate::caller::Identity;
 use crate::clock::now;
-use crate::flow::close::ending::{Ending, end_all};
-use crate::flow::gate::set_approvals::let_all_fall;
+use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
+use crate::flow::gate::set_approvals::lapse_all;
 use crate::refusal::Refusal;
 
 /// Ends every open proposal of a repository of the transaction's account, and what was approved ahead of its plan.
@@ -19,7 +19,7 @@ pub(crate) async fn withdraw_all(
 ) -> Result<(), Refusal> {
     let filter = ProposalFilter { repository_id: Some(repository.id.clone()), ..ProposalFilter::default() };
     withdraw_open(writing, who, filter, reason).await?;
-    let_all_fall(writing, repository, reason, &who.actor(), now()).await?;
+    lapse_all(writing, repository, reason, &who.actor(), now()).await?;
     Ok(())
 }
 
@@ -44,10 +44,13 @@ async fn withdraw_open(
     let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
     let account_id = writing.account_id().to_owned();
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
-    let endings: Vec<Ending<'_>> = open
+    let endings: Vec<ProposalClosing<'_>> = open
         .iter()
-        .map(|proposal| Ending { by: &who.email, ..Ending::new(proposal, Status::Withdrawn, Some(reason)) })
+        .map(|proposal| ProposalClosing {
+            by: &who.email,
+            ..ProposalClosing::new(proposal, Status::Withdrawn, Some(reason))
+        })
         .collect();
-    end_all(writing, &endings, None, now()).await?;
+    close_proposals(writing, &endings, None, now()).await?;
     Ok(())
 }

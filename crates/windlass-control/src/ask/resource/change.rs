@@ -1,5 +1,5 @@
-//! Accepted resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git says
-//! otherwise.
+//! Accepted resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git
+//! says otherwise.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use windlass_api::noun::Noun;
 use windlass_api::types::WaitingChange;
 use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::diff::{Cause, Change};
-use windlass_core::proposal::{Existing as _, blockers};
+use windlass_core::proposal::{ResourceLookup as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::Defaults;
 use windlass_store::{AccountWriting, Resource};
 
+use crate::account_state::declaration_source::DeclarationSource;
+use crate::account_state::load::load_account_state;
 use crate::ask::proposal::list;
 use crate::ask::resource::direct::{DirectChange, DirectOutcome, change_directly};
 use crate::ask::resource::list::{find, shown};
 use crate::caller::Identity;
-use crate::contents::with_known_contents;
+use crate::content_differences::with_known_contents;
 use crate::control::Control;
 use crate::page::IfMatch;
-use crate::payload::{name_of, put_back_hidden, spec_value, unwrap};
+use crate::payload::{name_of, restore_hidden, spec_value, unwrap};
 use crate::refusal::Refusal;
-use crate::world::around::load_around;
-use crate::world::declarations::Declarations;
 
 /// How much of a resource a request replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum UpdateExtent {
     /// The fields it names.
     Fields,
     /// All of it.
@@ -35,7 +35,7 @@ pub enum Extent {
 }
 
 /// What a request says about a direct change beside the change itself.
-pub struct Terms {
+pub struct DirectChangeOptions {
     /// The version that the caller knows.
     pub if_match: IfMatch,
     /// Why, if someone said so.
@@ -45,8 +45,8 @@ pub struct Terms {
 /// A spec that someone wrote, with what is known of the files it names; `before` is what it was.
 fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, Refusal> {
     let read = Spec::read(kind, &value.to_string());
-    let spec = read.spec.ok_or_else(|| Refusal::unsound(&read.diagnostics))?;
-    with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::unsound(&[*problem]))
+    let spec = read.spec.ok_or_else(|| Refusal::invalid_resource(&read.diagnostics))?;
+    with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::invalid_resource(&[*problem]))
 }
 
 /// What became of a direct change.
@@ -75,8 +75,8 @@ pub async fn create_resource(
         Refusal::unprocessable("bad-name", complaint.message, complaint.help.unwrap_or_default())
     })?;
     let value = spec_value(kind, &name, payload)
-        .and_then(|value| put_back_hidden(kind, value, None))
-        .map_err(|problem| Refusal::unsound(&[*problem]))?;
+        .and_then(|value| restore_hidden(kind, value, None))
+        .map_err(|problem| Refusal::invalid_resource(&[*problem]))?;
     let spec = read_spec(kind, &value, None)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
@@ -84,7 +84,7 @@ pub async fn create_resource(
         return Err(Refusal::conflict("taken", message, "change it with PATCH or PUT"));
     }
     let change = change_to(&mut writing, who, &key, None, spec).await?;
-    let answer = match pass_gate(server, &mut writing, who, change, (None, reason)).await? {
+    let answer = match submit_direct_change(server, &mut writing, who, change, (None, reason)).await? {
         Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
         None => {
             let (body, generation) = shown(&mut writing, who, noun, &key).await?;
@@ -92,12 +92,12 @@ pub async fn create_resource(
         }
     };
     server.commit(writing).await?;
-    changed(server);
+    nudge_after_change(server);
     Ok(answer)
 }
 
 /// Something changed: what waited for it may go on, and git may say otherwise.
-fn changed(server: &Control) {
+fn nudge_after_change(server: &Control) {
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
 }
@@ -106,9 +106,9 @@ fn changed(server: &Control) {
 pub async fn change_resource(
     server: &Control,
     who: &Identity,
-    (noun, id, extent): (Noun, &str, Extent),
+    (noun, id, extent): (Noun, &str, UpdateExtent),
     body: &Value,
-    terms: &Terms,
+    terms: &DirectChangeOptions,
 ) -> Result<DirectAnswer, Refusal> {
     let kind = noun.kind();
     let payload = unwrap(noun.singular(), body);
@@ -117,18 +117,18 @@ pub async fn change_resource(
     terms.if_match.check(before.generation)?;
     let known = before.spec.to_json(Defaults::Fill);
     let given = spec_value(kind, &before.key.name, payload)
-        .and_then(|value| put_back_hidden(kind, value, Some(&known)))
-        .map_err(|problem| Refusal::unsound(&[*problem]))?;
+        .and_then(|value| restore_hidden(kind, value, Some(&known)))
+        .map_err(|problem| Refusal::invalid_resource(&[*problem]))?;
     let value = match extent {
-        Extent::Whole => given,
-        Extent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
+        UpdateExtent::Whole => given,
+        UpdateExtent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
     };
     let spec = read_spec(kind, &value, Some(&before.spec))?;
     let mut waiting = None;
     if spec.digest() != before.digest {
         let change = change_to(&mut writing, who, &before.key, Some(&before), spec).await?;
         let around = (before.owner_id.clone(), terms.reason.as_deref());
-        waiting = pass_gate(server, &mut writing, who, change, around).await?;
+        waiting = submit_direct_change(server, &mut writing, who, change, around).await?;
     }
     let answer = match waiting {
         Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
@@ -138,7 +138,7 @@ pub async fn change_resource(
         }
     };
     server.commit(writing).await?;
-    changed(server);
+    nudge_after_change(server);
     Ok(answer)
 }
 
@@ -178,7 +178,7 @@ async fn change_to(
         after: Some(Arc::new(spec)),
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = load_around(writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let world = load_account_state(writing, &who.account_id, &[candidate], DeclarationSource::Stored).await?;
     let conflicts = world.conflicts(candidate);
     if let Some(conflict) = conflicts.first() {
         let help = "choose other addresses, or change the other resource first";
@@ -193,16 +193,18 @@ async fn change_to(
 }
 
 /// Has a direct change made, or has it wait; then the answer tells of the proposal.
-async fn pass_gate(
+async fn submit_direct_change(
     server: &Control,
     writing: &mut AccountWriting,
     who: &Identity,
     change: Change,
     (owner_id, reason): (Option<String>, Option<&str>),
 ) -> Result<Option<WaitingChange>, Refusal> {
-    let lifetime = server.config().rhythm.proposal_lifetime;
+    let lifetime = server.config().intervals.proposal_lifetime;
     let direct = DirectChange { who, change, owner_id, reason, lifetime };
-    let DirectOutcome::Waits(id) = change_directly(writing, direct).await? else { return Ok(None) };
+    let DirectOutcome::AwaitingApproval(id) = change_directly(writing, direct).await? else {
+        return Ok(None);
+    };
     let found = writing.proposal(&who.account_id, &id).await?.ok_or_else(Refusal::not_found)?;
     let described = list::describe(writing, who, &[found]).await?;
     let proposal = described.into_iter().next().ok_or_else(Refusal::not_found)?;
@@ -219,7 +221,7 @@ pub async fn remove_resource(
     server: &Control,
     who: &Identity,
     (noun, id): (Noun, &str),
-    terms: &Terms,
+    terms: &DirectChangeOptions,
 ) -> Result<Option<WaitingChange>, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let before = find(&mut writing, who, noun.kind(), id).await?;
@@ -237,7 +239,8 @@ pub async fn remove_resource(
         desired: None,
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = load_around(&mut writing, &who.account_id, &[candidate], Declarations::Stored).await?;
+    let world =
+        load_account_state(&mut writing, &who.account_id, &[candidate], DeclarationSource::Stored).await?;
     let referrers = world.referrers(&before.key);
     if let Some(first) = referrers.first() {
         let more =
@@ -246,8 +249,8 @@ pub async fn remove_resource(
         return Err(Refusal::conflict("referenced", message, "change or delete those first"));
     }
     let around = (before.owner_id, terms.reason.as_deref());
-    let waiting = pass_gate(server, &mut writing, who, change, around).await?;
+    let waiting = submit_direct_change(server, &mut writing, who, change, around).await?;
     server.commit(writing).await?;
-    changed(server);
+    nudge_after_change(server);
     Ok(waiting)
 }

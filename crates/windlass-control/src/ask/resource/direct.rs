@@ -12,13 +12,13 @@ use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, AuditEntry, ProposalFilter, StoreError, new_id};
+use windlass_store::{AccountWriting, AuditEntry, EndedResource, ProposalFilter, StoreError, new_id};
 
 use crate::caller::Identity;
 use crate::clock::now;
-use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
+use crate::flow::gate::auto_approve::granted_consent;
 use crate::flow::gate::gatekeeper::{load_gatekeeper, may_approve};
-use crate::flow::gate::grant::granted;
 use crate::record::{self, ResourceChange};
 use crate::refusal::Refusal;
 
@@ -42,9 +42,9 @@ pub(crate) struct DirectChange<'d> {
 /// What became of a direct change.
 pub(crate) enum DirectOutcome {
     /// It was made.
-    Made,
+    Applied,
     /// It waits as this proposal.
-    Waits(String),
+    AwaitingApproval(String),
 }
 
 /// Makes a direct change, or opens a proposal for it.
@@ -61,7 +61,7 @@ pub(crate) async fn change_directly(
         None => None,
     };
     let email = &direct.who.email;
-    let why_not = gatekeeper.why_not(&proposal, owner.as_ref(), &[], email);
+    let why_not = gatekeeper.why_cannot_approve(&proposal, owner.as_ref(), &[], email);
     let approvals: Vec<Approval> = match may_approve(direct.who) && why_not.is_none() {
         true => vec![own_approval(&proposal, email, now)],
         false => Vec::new(),
@@ -73,24 +73,24 @@ pub(crate) async fn change_directly(
     let open = open_direct_change(writing, &account.id, &direct.change.key).await?;
     if judgement.may_apply() {
         supersede(writing, open.as_ref(), now).await?;
-        make(writing, &direct, &judgement, now).await?;
-        return Ok(DirectOutcome::Made);
+        apply_now(writing, &direct, &judgement, now).await?;
+        return Ok(DirectOutcome::Applied);
     }
     if let Some(open) = &open {
         if open.content_digest() == proposal.content_digest() {
-            return Ok(DirectOutcome::Waits(open.id.clone()));
+            return Ok(DirectOutcome::AwaitingApproval(open.id.clone()));
         }
         check_replaceable(open, email)?;
     }
     supersede(writing, open.as_ref(), now).await?;
-    if let Some(grant) = granted(&judgement) {
+    if let Some(grant) = granted_consent(&judgement) {
         proposal.status = Status::Approved;
         proposal.decided_by = Some(grant.by);
         proposal.decided_at = Some(now);
         proposal.blocked_by = judgement.hold.iter().map(ToString::to_string).collect();
     }
     save(writing, direct.who, &proposal, &approvals, now).await?;
-    Ok(DirectOutcome::Waits(proposal.id))
+    Ok(DirectOutcome::AwaitingApproval(proposal.id))
 }
 
 fn reason_of(direct: &DirectChange<'_>) -> String {
@@ -104,7 +104,7 @@ async fn new_proposal(
     now: Timestamp,
 ) -> Result<Proposal, StoreError> {
     let file = match &direct.owner_id {
-        Some(owner) => writing.wanted_file(owner, &direct.change.key).await?,
+        Some(owner) => writing.desired_file(owner, &direct.change.key).await?,
         None => None,
     };
     let key = &direct.change.key;
@@ -135,7 +135,7 @@ async fn new_proposal(
         decided_by: None,
         until_change: false,
         opened_at: now,
-        expires_at: now.after(direct.lifetime),
+        expires_at: now.plus(direct.lifetime),
         decided_at: None,
         closed_at: None,
         version: 1,
@@ -190,11 +190,11 @@ async fn supersede(
 ) -> Result<(), StoreError> {
     let Some(open) = open else { return Ok(()) };
     let reason = "a newer direct change took its place";
-    end_all(writing, &[Ending::new(open, Status::Superseded, Some(reason))], None, now).await
+    close_proposals(writing, &[ProposalClosing::new(open, Status::Superseded, Some(reason))], None, now).await
 }
 
 /// Makes the change now, with its event and its audit entry.
-async fn make(
+async fn apply_now(
     writing: &mut AccountWriting,
     direct: &DirectChange<'_>,
     judgement: &Judgement,
@@ -203,7 +203,10 @@ async fn make(
     let DirectChange { who, change, owner_id, .. } = direct;
     match &change.after {
         Some(spec) => writing.resource_put(&change.key, spec, owner_id.as_deref(), &who.email, now).await?,
-        None => drop(writing.resource_remove(&change.key).await?),
+        None => {
+            let ended = EndedResource { key: &change.key, by: &who.email };
+            writing.resource_remove(ended, now).await?;
+        }
     }
     let actor = who.actor();
     let told = ResourceChange {
@@ -219,7 +222,7 @@ async fn make(
         },
         now,
     };
-    let (event, mut entry) = told.told();
+    let (event, mut entry) = told.event_and_entry();
     entry.detail["reason"] = json!(reason_of(direct));
     entry.detail["rule"] = json!(judgement.rule);
     writing.event(event);
@@ -249,7 +252,7 @@ async fn save(
     writing.audit(AuditEntry {
         before: proposal.change.base,
         after: proposal.change.desired,
-        ..record::entry(&who.actor(), "proposal.open", ("proposal", &proposal.id), detail, now)
+        ..record::audit_entry(&who.actor(), "proposal.open", ("proposal", &proposal.id), detail, now)
     });
     Ok(())
 }

@@ -15,34 +15,34 @@ use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
 
+use crate::account_state::names::{RepositoryNames, owner_of, repository_names};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::page::{PageQuery, cut};
 use crate::refusal::Refusal;
-use crate::world::names::{Names, owner_of, repository_names};
 
 /// The networks whose members' addresses are told. An address follows from all members of its network, so only these
 /// are read.
 #[derive(Clone, Debug, Default)]
-pub struct Addresses {
+pub struct AddressedNetworks {
     members_of: BTreeSet<String>,
 }
 
-impl Addresses {
+impl AddressedNetworks {
     /// Those of one network's members.
-    pub fn of_network(name: &str) -> Addresses {
-        Addresses { members_of: BTreeSet::from([name.to_owned()]) }
+    pub fn of_network(name: &str) -> AddressedNetworks {
+        AddressedNetworks { members_of: BTreeSet::from([name.to_owned()]) }
     }
 
     /// What telling of these resources takes; nothing if none of them has an address.
-    fn around<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<Addresses> {
+    fn around<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<AddressedNetworks> {
         let mut needed = None;
         for key in keys {
             match key.kind {
-                Kind::Network => drop(needed.get_or_insert_with(Addresses::default)),
+                Kind::Network => drop(needed.get_or_insert_with(AddressedNetworks::default)),
                 Kind::Peer | Kind::VirtualIp => {
                     let network = key.name.split('/').next().unwrap_or_default();
-                    let addresses = needed.get_or_insert_with(Addresses::default);
+                    let addresses = needed.get_or_insert_with(AddressedNetworks::default);
                     addresses.members_of.insert(network.to_owned());
                 }
                 _ => {}
@@ -53,16 +53,20 @@ impl Addresses {
 }
 
 /// What is shown of resources beside themselves.
-struct Around {
-    names: Names,
+struct ResourceContext {
+    names: RepositoryNames,
     allocation: Option<Allocation>,
     /// Accepted differences of them, each with what git wants now.
     acceptances: ResourceMap<(Acceptance, Option<Digest>)>,
     now: Timestamp,
 }
 
-impl Around {
-    async fn of(reading: &mut Reading, who: &Identity, resources: &[Resource]) -> Result<Around, StoreError> {
+impl ResourceContext {
+    async fn of(
+        reading: &mut Reading,
+        who: &Identity,
+        resources: &[Resource],
+    ) -> Result<ResourceContext, StoreError> {
         let names = repository_names(reading, &who.account_id).await?;
         let owned: Vec<(&str, &ResourceKey)> = resources
             .iter()
@@ -70,11 +74,11 @@ impl Around {
             .collect();
         let accepted = reading.acceptances_among(&owned).await?;
         let acceptances = accepted.into_iter().map(|found| (found.0.key.clone(), found)).collect();
-        let allocation = match Addresses::around(resources.iter().map(|resource| &resource.key)) {
+        let allocation = match AddressedNetworks::around(resources.iter().map(|resource| &resource.key)) {
             None => None,
             Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),
         };
-        Ok(Around { names, allocation, acceptances, now: now() })
+        Ok(ResourceContext { names, allocation, acceptances, now: now() })
     }
 }
 
@@ -82,7 +86,7 @@ impl Around {
 pub async fn load_allocation(
     reading: &mut Reading,
     who: &Identity,
-    addresses: &Addresses,
+    addresses: &AddressedNetworks,
 ) -> Result<Allocation, StoreError> {
     // All networks, because they keep clear of one another.
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
@@ -94,14 +98,14 @@ pub async fn load_allocation(
     }
     let mut accepted = Accepted::default();
     for resource in found {
-        let owner = owner_of(None, &Names::new());
+        let owner = owner_of(None, &RepositoryNames::new());
         let found = AcceptedResource { spec: resource.spec, digest: resource.digest, owner };
         accepted.resources.insert(resource.key, found);
     }
     Ok(allocate(&who.account_id, &accepted))
 }
 
-fn info(resource: &Resource, around: &Around) -> ResourceInfo {
+fn info(resource: &Resource, around: &ResourceContext) -> ResourceInfo {
     let accepted = around.acceptances.get(resource.key.kind, &resource.key.name);
     let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), around.now));
     ResourceInfo {
@@ -125,7 +129,7 @@ fn info(resource: &Resource, around: &Around) -> ResourceInfo {
 
 fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
     let Some(allocation) = allocation else { return json!({}) };
-    let address = |address: Option<windlass_core::value::Address>| match address {
+    let address = |address: Option<windlass_core::value::IpAddress>| match address {
         Some(address) => json!({"address": address.to_string()}),
         None => json!({}),
     };
@@ -178,7 +182,7 @@ pub async fn load_page(
     })?;
     let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = Around::of(reading, who, &found).await?;
+    let around = ResourceContext::of(reading, who, &found).await?;
     Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
 }
 
@@ -190,7 +194,7 @@ pub async fn load(
     id: &str,
 ) -> Result<(ResourceInfo, Resource), Refusal> {
     let resource = find(reading, who, kind, id).await?;
-    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
+    let around = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((info(&resource, &around), resource))
 }
 
@@ -210,6 +214,6 @@ pub async fn shown(
     key: &ResourceKey,
 ) -> Result<(Value, i64), Refusal> {
     let resource = reading.resource(&who.account_id, key).await?.ok_or_else(Refusal::not_found)?;
-    let around = Around::of(reading, who, std::slice::from_ref(&resource)).await?;
+    let around = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((named(noun, &info(&resource, &around)), resource.generation))
 }

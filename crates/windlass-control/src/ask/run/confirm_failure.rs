@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
 use windlass_store::{AuditEntry, Outcome};
 
-use crate::ask::proposal::decision::{Decided, DecisionError};
+use crate::ask::proposal::decision::{DecisionError, DecisionResult};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
@@ -16,18 +16,19 @@ pub async fn confirm_failure(
     who: &Identity,
     run_id: &str,
     reason: Option<&str>,
-) -> Decided {
+) -> DecisionResult {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let run = writing.run_head(&who.account_id, run_id).await?.ok_or(DecisionError::NotFound)?;
     let is_newest = writing.repository_confirm_failure(&run.repository_id, &run.id).await?;
     let detail = json!({"reason": reason, "repository": run.repository_name,
         "error": run.error.as_ref().map(|error| error.message.as_str())});
-    let entry = record::entry(&who.actor(), "run.confirm_failure", ("run", &run.id), detail.clone(), now);
+    let entry =
+        record::audit_entry(&who.actor(), "run.confirm_failure", ("run", &run.id), detail.clone(), now);
     if !is_newest {
         writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
         server.commit(writing).await?;
-        return Err(DecisionError::Senseless(
+        return Err(DecisionError::InvalidRequest(
             "only the newest run of a repository, if it failed, can be confirmed",
         ));
     }

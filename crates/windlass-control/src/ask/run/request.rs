@@ -12,7 +12,7 @@ use crate::caller::Identity;
 use crate::clock::now;
 use crate::control::Control;
 use crate::flow::gate::gatekeeper::may_approve;
-use crate::flow::sync::queue::{MassDestroy, SyncRequest, queue_run};
+use crate::flow::sync::queue::{SyncConfirmation, SyncRequest, queue_run};
 use crate::record;
 use crate::refusal::Refusal;
 
@@ -30,13 +30,13 @@ pub async fn request_sync(
     writing.keep_state();
     let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;
     let mut detail = json!({"confirm_mass_destroy": body.confirm_mass_destroy});
-    if let MassDestroy::Confirmed { commit } = &mass_destroy {
+    if let SyncConfirmation::Confirmed { commit } = &mass_destroy {
         detail["commit_sha"] = json!(commit);
     }
     let request = SyncRequest { mass_destroy, ..SyncRequest::new(Trigger::Request, Some(&who.email)) };
     let run_id = queue_run(&mut writing, &repository, &request, now).await?;
     detail["sync_run_id"] = json!(run_id);
-    writing.audit(record::entry(
+    writing.audit(record::audit_entry(
         &who.actor(),
         "repository.sync",
         ("repository", &repository.name),
@@ -55,14 +55,14 @@ async fn read_confirmation(
     who: &Identity,
     repository: &Repository,
     body: &SyncBody,
-) -> Result<MassDestroy, Refusal> {
+) -> Result<SyncConfirmation, Refusal> {
     let given = body.commit.as_deref().map(str::trim).filter(|commit| !commit.is_empty());
     if !body.confirm_mass_destroy {
         let message = "`commit` says for which commit a mass destroy is confirmed, and none is";
         let help = "leave `commit` out, or set `confirm_mass_destroy`";
         return match given {
             Some(_) => Err(Refusal::unprocessable("conflicting-keys", message, help)),
-            None => Ok(MassDestroy::Unconfirmed),
+            None => Ok(SyncConfirmation::Unconfirmed),
         };
     }
     if !may_approve(who) {
@@ -76,7 +76,7 @@ async fn read_confirmation(
         Some(commit) => Some(read_commit(commit)?),
         None => reading.run_stopped(&who.account_id, &repository.id).await?.and_then(|run| run.commit_sha),
     };
-    Ok(MassDestroy::Confirmed { commit })
+    Ok(SyncConfirmation::Confirmed { commit })
 }
 
 /// A whole id of a commit, as runs show it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, PageMeta, RunErrorInfo, RunInfo, RunList, RunProposal};
 use windlass_core::proposal::{Proposal, Status};
@@ -10,7 +11,7 @@ use windlass_core::run::{Run, RunStatus, Stage};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
 
-use crate::ask::plan_facts::PlanFacts;
+use crate::ask::plan_facts::PlanContext;
 use crate::caller::Identity;
 use crate::control::Control;
 use crate::page::{PageQuery, cut, read_id};
@@ -30,8 +31,8 @@ pub async fn load(server: &Control, who: &Identity, run_id: &str, seconds: u64) 
         let run = reading.run_head(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
             let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
-            let plan = PlanFacts::load(&mut reading, &run).await?;
-            return Ok(plan.tell(info(&mut reading, run, Detail::Whole).await?));
+            let plan = PlanContext::load(&mut reading, &run).await?;
+            return Ok(plan.tell(info(&mut reading, run, RunDetail::Whole).await?));
         }
         drop(reading);
         // Another replica's writes are not heard here, so look now and then.
@@ -56,7 +57,7 @@ pub async fn load_page(
     let meta = cut(&mut runs, limit, |run| run.id.clone());
     let mut sync_runs = Vec::with_capacity(runs.len());
     for run in runs {
-        sync_runs.push(info(reading, run, Detail::Head).await?);
+        sync_runs.push(info(reading, run, RunDetail::Head).await?);
     }
     Ok(RunList { sync_runs, meta })
 }
@@ -69,15 +70,15 @@ pub async fn load_head(
 ) -> Result<Option<RunInfo>, Refusal> {
     match reading.run(&who.account_id, run_id).await? {
         Some(run) => {
-            let plan = PlanFacts::load(reading, &run).await?;
-            Ok(Some(plan.tell(info(reading, run, Detail::Head).await?)))
+            let plan = PlanContext::load(reading, &run).await?;
+            Ok(Some(plan.tell(info(reading, run, RunDetail::Head).await?)))
         }
         None => Ok(None),
     }
 }
 
 /// A run with a part of its proposals: those in one of these states, a page at a time.
-pub struct RunPart {
+pub struct RunSlice {
     /// The run. Its proposals and actions are those of the page.
     pub run: RunInfo,
     /// How many of all its proposals are in each state.
@@ -95,7 +96,7 @@ pub async fn load_part(
     run_id: &str,
     statuses: &[Status],
     page: &PageQuery,
-) -> Result<RunPart, Refusal> {
+) -> Result<RunSlice, Refusal> {
     let (limit, after) = (page.limit()?, page.after_as(read_place)?);
     let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
     let after = after.as_ref().map(|(position, id)| (*position, id.as_str()));
@@ -105,9 +106,9 @@ pub async fn load_part(
     let tally: BTreeMap<Status, usize> = counted.iter().map(|(status, count, _)| (*status, *count)).collect();
     let pending = tally.get(&Status::PendingApproval).copied().unwrap_or_default();
     let proposals: Vec<Proposal> = found.into_iter().map(|(_, proposal)| proposal).collect();
-    let plan = PlanFacts::load(reading, &run).await?;
-    Ok(RunPart {
-        run: plan.tell(tell_run(run, &proposals, pending, Detail::Whole)),
+    let plan = PlanContext::load(reading, &run).await?;
+    Ok(RunSlice {
+        run: plan.tell(tell_run(run, &proposals, pending, RunDetail::Whole)?),
         decided_at: counted.iter().filter_map(|(_, _, at)| *at).max(),
         tally,
         meta,
@@ -121,7 +122,7 @@ fn read_place(text: &str) -> Option<(usize, String)> {
 
 /// How much of a run to tell.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum RunDetail {
     /// With its diff, its problems and its proposals.
     Whole,
     /// Without, as in lists.
@@ -129,43 +130,54 @@ pub enum Detail {
 }
 
 /// A run as answers show it.
-pub async fn info(reading: &mut Reading, run: Run, detail: Detail) -> Result<RunInfo, StoreError> {
+pub async fn info(reading: &mut Reading, run: Run, detail: RunDetail) -> Result<RunInfo, StoreError> {
     let proposals = match detail {
-        Detail::Whole => reading.run_proposals(&run.id).await?,
-        Detail::Head => Vec::new(),
+        RunDetail::Whole => reading.run_proposals(&run.id).await?,
+        RunDetail::Head => Vec::new(),
     };
     let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
-    Ok(tell_run(run, &proposals, pending, detail))
+    tell_run(run, &proposals, pending, detail)
+}
+
+/// A document that is stored with a run, as answers show it.
+fn stored<T: DeserializeOwned>(column: &str, document: Value) -> Result<T, StoreError> {
+    serde_json::from_value(document)
+        .map_err(|error| StoreError::Broken { column: column.to_owned(), value: error.to_string() })
 }
 
 /// A run with these of its proposals, of all of which so many wait for approval.
-fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) -> RunInfo {
+fn tell_run(
+    run: Run,
+    proposals: &[Proposal],
+    pending: usize,
+    detail: RunDetail,
+) -> Result<RunInfo, StoreError> {
     let is_open = |proposal: &&Proposal| proposal.status.is_open();
     let action = |proposal: &Proposal| action_info(proposal);
     let of = |wanted: &[Status]| {
         proposals.iter().filter(|proposal| wanted.contains(&proposal.status)).map(action).collect::<Vec<_>>()
     };
-    let mut skipped: Vec<ActionInfo> = serde_json::from_value(run.skipped.clone()).unwrap_or_default();
+    let mut skipped: Vec<ActionInfo> = stored("skipped", run.skipped.clone())?;
     skipped.extend(of(&[Status::Rejected, Status::Superseded, Status::Withdrawn, Status::Expired]));
     let requires_approval = match detail {
-        Detail::Whole => pending > 0,
-        Detail::Head => matches!(run.status, RunStatus::DiffReady | RunStatus::Partial),
+        RunDetail::Whole => pending > 0,
+        RunDetail::Head => matches!(run.status, RunStatus::DiffReady | RunStatus::Partial),
     };
-    RunInfo {
+    Ok(RunInfo {
         waiting_for: waiting_for(&run, pending, proposals.iter().filter(is_open)),
         id: run.id.clone(),
         repository_id: run.repository_id,
         repository_name: run.repository_name,
-        status: run.status.slug().to_owned(),
-        stage: run.stage.slug().to_owned(),
-        trigger: run.trigger.slug().to_owned(),
+        status: run.status,
+        stage: run.stage,
+        trigger: run.trigger,
         requested_by: run.requested_by,
         commit_sha: run.commit_sha,
         commit_author: run.commit_author,
         commit_subject: run.commit_subject,
         commit_message: run.commit_message,
         movement: run.movement,
-        diff: if detail == Detail::Whole { run.diff } else { Value::Null },
+        diff: if detail == RunDetail::Whole { run.diff } else { Value::Null },
         diff_count: run.diff_count,
         remaining: run.remaining,
         requires_approval,
@@ -178,7 +190,7 @@ fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) ->
         skipped_actions: skipped,
         proposals: proposals.iter().map(proposal_info).collect(),
         drift_after_apply: run.drift_after_apply,
-        problems: serde_json::from_value(run.problems).unwrap_or_default(),
+        problems: stored("problems", run.problems)?,
         error: run.error.map(|error| RunErrorInfo {
             code: error.code,
             message: error.message,
@@ -188,7 +200,7 @@ fn tell_run(run: Run, proposals: &[Proposal], pending: usize, detail: Detail) ->
         started_at: run.started_at.map(|at| at.to_string()),
         completed_at: run.completed_at.map(|at| at.to_string()),
         applied_at: run.applied_at.map(|at| at.to_string()),
-    }
+    })
 }
 
 fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Proposal>) -> Vec<String> {
@@ -244,9 +256,9 @@ fn proposal_info(proposal: &Proposal) -> RunProposal {
         action: action_name(proposal),
         kind: proposal.change.key.kind.slug().to_owned(),
         name: proposal.change.key.name.clone(),
-        change: proposal.change.action().to_string(),
+        change: proposal.change.action(),
         payload: payload_of(proposal),
-        status: proposal.status.slug().to_owned(),
+        status: proposal.status,
         blocked_by: proposal.blocked_by.clone(),
     }
 }

@@ -5,45 +5,45 @@
 //! tried alone, and only that one is undone. What cannot be done yet keeps the reason beside its state. As changes are
 //! done, the next of their plan are opened, and applied in the same turn if they are approved.
 
-pub mod group;
-pub mod scene;
+pub mod batch;
+pub mod load_context;
 
 use std::time::Duration;
 
-use windlass_core::proposal::Turn;
+use windlass_core::proposal::ApplyOrder;
 use windlass_store::{Lease, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::apply::group::Group;
+use crate::flow::apply::batch::ApplyBatchResult;
 use crate::flow::propose::blocked;
-use crate::flow::propose::open_next::{Next, open_next};
-use crate::pace::every;
+use crate::flow::propose::open_next::{OpenNextResult, open_next};
+use crate::pace::run_periodically;
 
 /// Resources of one commit: enough to make one disk flush cheap for each, few enough to let others write in between.
-const GROUP: usize = 500;
+const BATCH_SIZE: usize = 500;
 
 /// Longer than a group takes.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Batches of one account that are opened and applied before it is the next account's turn.
-const BATCHES: usize = 20;
+const BATCHES_PER_ACCOUNT: usize = 20;
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
-    let rhythm = server.config().rhythm.apply;
-    every(&server, "apply", &server.nudges().apply, rhythm, turn).await;
+    let interval = server.config().intervals.apply;
+    run_periodically(&server, "apply", &server.nudges().apply, interval, apply_all_accounts).await;
 }
 
 /// Applies what can be applied in every account, each in turn until none has more.
-async fn turn(server: &Control) -> Result<(), StoreError> {
+async fn apply_all_accounts(server: &Control) -> Result<(), StoreError> {
     server.apply_turns().send_modify(|turns| turns.begun += 1);
     let mut accounts = server.store().read().await?.accounts_to_apply().await?;
     while !accounts.is_empty() && !server.is_stopping() {
         let mut unfinished = Vec::new();
         for account in accounts {
-            if apply_account(server, &account).await? == Next::Ready {
+            if apply_account(server, &account).await? == OpenNextResult::Ready {
                 unfinished.push(account);
             }
         }
@@ -54,12 +54,12 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
 }
 
 /// Applies what can be applied in one account, and opens what comes next.
-pub async fn apply_account(server: &Control, account_id: &str) -> Result<Next, StoreError> {
+pub async fn apply_account(server: &Control, account_id: &str) -> Result<OpenNextResult, StoreError> {
     // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
     // step checks the state it starts from.
     let name = format!("apply:{account_id}");
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
-        return Ok(Next::Nothing);
+        return Ok(OpenNextResult::Nothing);
     };
     let applied = apply_batches(server, account_id, &lease).await;
     server.store().lease_release(&lease).await?;
@@ -67,18 +67,22 @@ pub async fn apply_account(server: &Control, account_id: &str) -> Result<Next, S
 }
 
 /// Applies and opens in turn, some batches of it.
-async fn apply_batches(server: &Control, account_id: &str, lease: &Lease) -> Result<Next, StoreError> {
-    let mut next = Next::Ready;
+async fn apply_batches(
+    server: &Control,
+    account_id: &str,
+    lease: &Lease,
+) -> Result<OpenNextResult, StoreError> {
+    let mut next = OpenNextResult::Ready;
     let mut has_applied = false;
-    for _ in 0..BATCHES {
+    for _ in 0..BATCHES_PER_ACCOUNT {
         has_applied |= apply_all(server, account_id, lease).await?;
         next = open_next(server, account_id).await?;
-        if next == Next::Nothing || server.is_stopping() {
+        if next == OpenNextResult::Nothing || server.is_stopping() {
             break;
         }
     }
     crash_point("apply.settled");
-    if next == Next::Nothing {
+    if next == OpenNextResult::Nothing {
         if has_applied {
             server.nudges().drift.notify_one();
         }
@@ -91,7 +95,7 @@ async fn apply_batches(server: &Control, account_id: &str, lease: &Lease) -> Res
 async fn apply_all(server: &Control, account_id: &str, lease: &Lease) -> Result<bool, StoreError> {
     let mut has_applied = false;
     // What one change waits for may be made by a later one: of another repository, say.
-    while let Pass { has_changed: true, has_waiting } = pass(server, account_id, lease).await? {
+    while let ApplyPass { has_changed: true, has_waiting } = apply_once(server, account_id, lease).await? {
         has_applied = true;
         if !has_waiting {
             break;
@@ -102,17 +106,17 @@ async fn apply_all(server: &Control, account_id: &str, lease: &Lease) -> Result<
 
 /// What going once through everything approved came to.
 #[derive(Default)]
-struct Pass {
+struct ApplyPass {
     has_changed: bool,
     has_waiting: bool,
 }
 
-async fn pass(server: &Control, account_id: &str, lease: &Lease) -> Result<Pass, StoreError> {
-    let mut pass = Pass::default();
-    let mut after: Option<Turn> = None;
+async fn apply_once(server: &Control, account_id: &str, lease: &Lease) -> Result<ApplyPass, StoreError> {
+    let mut pass = ApplyPass::default();
+    let mut after: Option<ApplyOrder> = None;
     while !server.is_stopping() && server.store().lease_renew(lease, now(), LEASE).await? {
-        let group = group::apply(server, account_id, after.as_ref(), GROUP).await?;
-        let Group { last: Some(last), has_changed, has_waiting } = group else { break };
+        let group = batch::apply(server, account_id, after.as_ref(), BATCH_SIZE).await?;
+        let ApplyBatchResult { last: Some(last), has_changed, has_waiting } = group else { break };
         pass.has_changed |= has_changed;
         pass.has_waiting |= has_waiting;
         after = Some(last);

@@ -1,4 +1,4 @@
 //! Ending proposals, and runs with them.
 
-pub mod ending;
-pub mod settle;
+pub mod close_proposal;
+pub mod update_runs;

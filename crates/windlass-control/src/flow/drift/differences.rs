@@ -1,36 +1,40 @@
 //! Where the accepted state differs from what a repository last said.
 
-use windlass_core::diff::{Cause, Change, FieldChange};
-use windlass_core::drift::{Acceptance, Acceptances, Difference, Origin, Present, Wanted, differences};
-use windlass_core::resource::{ResourceKey, ResourceMap};
-use windlass_core::time::Timestamp;
-use windlass_store::{Differing, Reading, StoreError};
+use std::sync::Arc;
 
+use windlass_core::diff::{Cause, Change, FieldChange};
+use windlass_core::drift::{
+    Acceptance, Acceptances, AcceptedDigest, DesiredDigests, DifferenceOrigin, GitDifference, git_differences,
+};
+use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
+use windlass_core::time::Timestamp;
+use windlass_store::{DifferingResource, Reading, StoreError};
+
+use crate::account_state::names::{owner_of, repository_names};
 use crate::clock::now;
-use crate::world::names::{owner_of, repository_names};
 
 /// Differences of a repository, those that someone accepted apart.
-pub struct Found {
+pub struct RepositoryDifferences {
     /// All of them, in key order.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<GitDifference>,
     acceptances: Acceptances,
     now: Timestamp,
 }
 
-impl Found {
+impl RepositoryDifferences {
     /// The acceptance of a difference, if it holds.
-    pub fn acceptance(&self, difference: &Difference) -> Option<&Acceptance> {
+    pub fn acceptance(&self, difference: &GitDifference) -> Option<&Acceptance> {
         self.acceptances.of(&difference.key, difference.desired, difference.accepted, self.now)
     }
 
     /// Those nobody accepted.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &Difference> {
+    pub(crate) fn open(&self) -> impl Iterator<Item = &GitDifference> {
         self.differences.iter().filter(|difference| self.acceptance(difference).is_none())
     }
 
     /// Those that someone made by hand and nobody accepted.
-    pub(crate) fn drifted(&self) -> impl Iterator<Item = &Difference> {
-        self.open().filter(|difference| difference.origin == Origin::ByHand)
+    pub(crate) fn drifted(&self) -> impl Iterator<Item = &GitDifference> {
+        self.open().filter(|difference| difference.origin == DifferenceOrigin::ManualChange)
     }
 }
 
@@ -39,9 +43,9 @@ pub async fn differences_of(
     reading: &mut Reading,
     account_id: &str,
     repository_id: &str,
-) -> Result<Found, StoreError> {
+) -> Result<RepositoryDifferences, StoreError> {
     let differing = reading.differing(account_id, repository_id).await?;
-    found_among(reading, account_id, repository_id, differing).await
+    load_differences(reading, account_id, repository_id, differing).await
 }
 
 /// How one resource differs from what a repository last said.
@@ -50,63 +54,72 @@ pub async fn difference_at(
     account_id: &str,
     repository_id: &str,
     key: &ResourceKey,
-) -> Result<Found, StoreError> {
-    let differing = reading.differing_at(account_id, repository_id, key).await?;
-    found_among(reading, account_id, repository_id, differing).await
+) -> Result<RepositoryDifferences, StoreError> {
+    let differing = reading.differing_resource(account_id, repository_id, key).await?;
+    load_differences(reading, account_id, repository_id, differing).await
 }
 
-async fn found_among(
+async fn load_differences(
     reading: &mut Reading,
     account_id: &str,
     repository_id: &str,
-    differing: impl IntoIterator<Item = Differing>,
-) -> Result<Found, StoreError> {
+    differing: impl IntoIterator<Item = DifferingResource>,
+) -> Result<RepositoryDifferences, StoreError> {
     let names = repository_names(reading, account_id).await?;
     let owner = owner_of(Some(repository_id), &names);
     let (mut wanted, mut accepted) = (ResourceMap::default(), ResourceMap::default());
     for differing in differing {
         if let Some((digest, last_agreed)) = differing.wanted {
-            wanted.insert(differing.key.clone(), Wanted { digest, last_agreed });
+            wanted.insert(differing.key.clone(), DesiredDigests { digest, last_agreed });
         }
         if let Some((digest, owner_id)) = differing.accepted {
-            accepted.insert(differing.key, Present { digest, owner: owner_of(owner_id.as_deref(), &names) });
+            accepted.insert(
+                differing.key,
+                AcceptedDigest { digest, owner: owner_of(owner_id.as_deref(), &names) },
+            );
         }
     }
     let acceptances = reading.acceptances(repository_id).await?;
-    Ok(Found {
-        differences: differences(&wanted, &accepted, &owner),
+    Ok(RepositoryDifferences {
+        differences: git_differences(&wanted, &accepted, &owner),
         acceptances: acceptances.into_iter().collect(),
         now: now(),
     })
 }
 
-/// The fields in which a resource differs: `before` is what git says, `after` the accepted state.
-pub(crate) async fn fields_of(
+/// What there is to tell of a difference.
+#[derive(Default)]
+pub(crate) struct DifferenceDetails {
+    /// The fields that differ: `before` is what git says, `after` the accepted state.
+    pub(crate) fields: Vec<FieldChange>,
+    /// Who last changed the resource, and when.
+    pub(crate) last_change: Option<(String, Timestamp)>,
+}
+
+/// What there is to tell of a repository's differences, in three questions however many they are.
+pub(crate) async fn details_of(
     reading: &mut Reading,
     account_id: &str,
     repository_id: &str,
-    difference: &Difference,
-) -> Result<Vec<FieldChange>, StoreError> {
-    let key = &difference.key;
-    let wanted = reading.wanted_specs(repository_id, Some(std::slice::from_ref(key))).await?;
-    let accepted = reading.resource(account_id, key).await?;
-    let change = Change {
-        key: key.clone(),
-        cause: Cause::Edited,
-        before: wanted.get(key.kind, &key.name).cloned(),
-        base: difference.desired,
-        after: accepted.map(|accepted| accepted.spec),
-        desired: difference.accepted,
+    differences: &[&GitDifference],
+) -> Result<ResourceMap<DifferenceDetails>, StoreError> {
+    let keys: Vec<ResourceKey> = differences.iter().map(|difference| difference.key.clone()).collect();
+    let wanted = reading.desired_specs(repository_id, Some(&keys)).await?;
+    let accepted = reading.resources_of(account_id, &keys).await?;
+    let mut accepted: ResourceMap<Arc<Spec>> =
+        accepted.into_iter().map(|resource| (resource.key, resource.spec)).collect();
+    let mut changes = reading.audit_last_changes(account_id, &keys).await?;
+    let mut details = |key: ResourceKey, difference: &GitDifference| {
+        let change = Change {
+            key: key.clone(),
+            cause: Cause::Edited,
+            before: wanted.get(key.kind, &key.name).cloned(),
+            base: difference.desired,
+            after: accepted.remove(key.kind, &key.name),
+            desired: difference.accepted,
+        };
+        let last_change = changes.remove(key.kind, &key.name);
+        (key, DifferenceDetails { fields: change.fields(), last_change })
     };
-    Ok(change.fields())
-}
-
-/// Who last changed a resource, and when.
-pub(crate) async fn last_change(
-    reading: &mut Reading,
-    account_id: &str,
-    key: &ResourceKey,
-) -> Result<Option<(String, Timestamp)>, StoreError> {
-    let entries = reading.audit(account_id, Some((key.kind.slug(), &key.name)), i64::MAX, 1).await?;
-    Ok(entries.into_iter().next().map(|entry| (entry.actor.name, entry.at)))
+    Ok(keys.into_iter().zip(differences).map(|(key, difference)| details(key, difference)).collect())
 }

@@ -3,71 +3,73 @@
 use serde_json::{Value, json};
 use tracing::Instrument as _;
 use windlass_core::diff::Action;
-use windlass_core::drift::Difference;
+use windlass_core::drift::GitDifference;
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Drift, StoreError};
+use windlass_store::{AccountWriting, Drift, Reading, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::drift::differences::{Found, differences_of, fields_of, last_change};
-use crate::pace::every;
+use crate::flow::drift::differences::{DifferenceDetails, details_of, differences_of};
+use crate::pace::run_periodically;
 use crate::spans::SPANS;
 
 /// Works until the server stops.
 pub(crate) async fn run_loop(server: Control) {
-    let rhythm = server.config().rhythm.drift;
-    every(&server, "drift", &server.nudges().drift, rhythm, turn).await;
+    let interval = server.config().intervals.drift;
+    run_periodically(&server, "drift", &server.nudges().drift, interval, check_all_repositories).await;
 }
 
-async fn turn(server: &Control) -> Result<(), StoreError> {
+async fn check_all_repositories(server: &Control) -> Result<(), StoreError> {
     let repositories = server.store().read().await?.repositories_compared().await?;
     for (account_id, repository_id) in repositories {
         let span = tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id);
-        sense(server, &account_id, &repository_id).instrument(span).await?;
+        check_repository(server, &account_id, &repository_id).instrument(span).await?;
     }
     Ok(())
 }
 
-/// Looks at one repository. Nothing is written while nothing is new.
-async fn sense(server: &Control, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
-    let mut reading = server.store().read().await?;
-    let found = differences_of(&mut reading, account_id, repository_id).await?;
-    let news = News::of(&found, reading.drifts(repository_id).await?);
+/// Looks at one repository. Nothing is written while nothing is new, and what is new is put together before the account's
+/// row is taken, unless something moved meanwhile.
+async fn check_repository(server: &Control, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
+    let mut reading = server.store().read_snapshot().await?;
+    let version = reading.state_version(account_id).await?;
+    let mut news = UnreportedDrift::load(&mut reading, account_id, repository_id).await?;
     drop(reading);
     if news.is_empty() {
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
     let Some(repository) = writing.repository(account_id, repository_id).await? else { return Ok(()) };
-    // Once more, now that nothing can move.
-    let found = differences_of(&mut writing, account_id, repository_id).await?;
-    let news = News::of(&found, writing.drifts(repository_id).await?);
+    if writing.state_version() != version {
+        news = UnreportedDrift::load(&mut writing, account_id, repository_id).await?;
+    }
     let now = now();
-    for difference in &news.drifted {
-        tell_drift(&mut writing, &repository, difference, now).await?;
-    }
-    for key in &news.resolved {
-        writing.drift_remove(repository_id, key).await?;
-        let message = format!("{key} is as git says again, or accepted");
-        let (kind, severity) = (EventKind::DriftResolved, Severity::Low);
-        writing.event(drift_event(kind, severity, &repository, key, message, json!({}), now));
-    }
+    record_drift(&mut writing, &repository, news.drifted, now).await?;
+    record_resolved(&mut writing, &repository, &news.resolved, now).await?;
+    // Which drift was told is nothing that a comparison looks at.
+    writing.keep_state();
     server.commit(writing).await
 }
 
 /// What was not told yet.
-struct News<'f> {
-    drifted: Vec<&'f Difference>,
+struct UnreportedDrift {
+    drifted: Vec<(GitDifference, DifferenceDetails)>,
     resolved: Vec<ResourceKey>,
 }
 
-impl News<'_> {
-    fn of(found: &Found, told: Vec<Drift>) -> News<'_> {
+impl UnreportedDrift {
+    async fn load(
+        reading: &mut Reading,
+        account_id: &str,
+        repository_id: &str,
+    ) -> Result<UnreportedDrift, StoreError> {
+        let found = differences_of(reading, account_id, repository_id).await?;
+        let told = reading.drifts(repository_id).await?;
         let mut told: ResourceMap<Drift> = told.into_iter().map(|drift| (drift.key.clone(), drift)).collect();
-        let drifted = found
+        let drifted: Vec<&GitDifference> = found
             .drifted()
             .filter(|difference| {
                 let before = told.remove(difference.key.kind, &difference.key.name);
@@ -77,7 +79,12 @@ impl News<'_> {
             })
             .collect();
         let resolved = told.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
-        News { drifted, resolved }
+        let mut details = details_of(reading, account_id, repository_id, &drifted).await?;
+        let drifted = drifted.into_iter().map(|difference| {
+            let details = details.remove(difference.key.kind, &difference.key.name).unwrap_or_default();
+            (difference.clone(), details)
+        });
+        Ok(UnreportedDrift { drifted: drifted.collect(), resolved })
     }
 
     fn is_empty(&self) -> bool {
@@ -85,56 +92,73 @@ impl News<'_> {
     }
 }
 
-async fn tell_drift(
+async fn record_drift(
     writing: &mut AccountWriting,
     repository: &Repository,
-    difference: &Difference,
+    drifted: Vec<(GitDifference, DifferenceDetails)>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let key = &difference.key;
-    let fields = fields_of(writing, &repository.account_id, &repository.id, difference).await?;
-    let changed = last_change(writing, &repository.account_id, key).await?;
-    let (changed_by, changed_at) = changed.unwrap_or_else(|| ("unknown".to_owned(), now));
-    let drift = Drift {
-        key: key.clone(),
-        desired: difference.desired,
-        accepted: difference.accepted,
-        fields: json!(fields),
-        changed_by: changed_by.clone(),
-        changed_at,
-        detected_at: now,
-    };
-    writing.drift_put(&repository.id, &drift).await?;
-    let what = match difference.action {
-        Action::Create => "was removed",
-        Action::Update | Action::Destroy => "was changed",
-    };
-    let message = format!("{key} {what} by {changed_by}");
-    let payload = json!({"resource": key.to_string(), "change": difference.action, "fields": fields,
-        "changed_by": changed_by, "changed_at": changed_at});
-    let event = drift_event(EventKind::DriftDetected, Severity::High, repository, key, message, payload, now);
-    writing.event(event);
+    let mut drifts = Vec::with_capacity(drifted.len());
+    for (difference, DifferenceDetails { fields, last_change }) in drifted {
+        let (changed_by, changed_at) = last_change.unwrap_or_else(|| ("unknown".to_owned(), now));
+        let key = difference.key;
+        let what = match difference.action {
+            Action::Create => "was removed",
+            Action::Update | Action::Destroy => "was changed",
+        };
+        let told = ResourceDrift {
+            kind: EventKind::DriftDetected,
+            severity: Severity::High,
+            message: format!("{key} {what} by {changed_by}"),
+            payload: json!({"resource": key.to_string(), "change": difference.action, "fields": fields,
+                "changed_by": changed_by, "changed_at": changed_at}),
+        };
+        writing.event(told.event(repository, &key, now));
+        let (desired, accepted, fields) = (difference.desired, difference.accepted, json!(fields));
+        drifts.push(Drift { key, desired, accepted, fields, changed_by, changed_at, detected_at: now });
+    }
+    writing.drifts_put(&repository.id, &drifts).await
+}
+
+async fn record_resolved(
+    writing: &mut AccountWriting,
+    repository: &Repository,
+    resolved: &[ResourceKey],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for key in resolved {
+        let told = ResourceDrift {
+            kind: EventKind::DriftResolved,
+            severity: Severity::Low,
+            message: format!("{key} is as git says again, or accepted"),
+            payload: json!({}),
+        };
+        writing.event(told.event(repository, key, now));
+    }
+    writing.drifts_remove(&repository.id, resolved).await?;
     Ok(())
 }
 
-fn drift_event(
+/// What there is to tell of the drift of a resource.
+struct ResourceDrift {
     kind: EventKind,
     severity: Severity,
-    repository: &Repository,
-    key: &ResourceKey,
     message: String,
     payload: Value,
-    now: Timestamp,
-) -> NewEvent {
-    NewEvent {
-        kind,
-        severity,
-        resource: Some(key.clone()),
-        repository_id: Some(repository.id.clone()),
-        correlation_id: repository.good_run_id.clone(),
-        source: "drift sensor".to_owned(),
-        message,
-        payload,
-        at: now,
+}
+
+impl ResourceDrift {
+    fn event(self, repository: &Repository, key: &ResourceKey, now: Timestamp) -> NewEvent {
+        NewEvent {
+            kind: self.kind,
+            severity: self.severity,
+            resource: Some(key.clone()),
+            repository_id: Some(repository.id.clone()),
+            correlation_id: repository.good_run_id.clone(),
+            source: "drift sensor".to_owned(),
+            message: self.message,
+            payload: self.payload,
+            at: now,
+        }
     }
 }

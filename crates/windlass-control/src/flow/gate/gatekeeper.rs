@@ -8,9 +8,9 @@ use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{Member, Reading, StoreError};
 
-use crate::caller::{Identity, standing_role};
+use crate::account_state::names::repository_names;
+use crate::caller::{Identity, current_role};
 use crate::refusal::Refusal;
-use crate::world::names::repository_names;
 
 /// Whether someone may approve. Every way of having something applied asks this.
 pub fn may_approve(who: &Identity) -> bool {
@@ -20,7 +20,7 @@ pub fn may_approve(who: &Identity) -> bool {
 /// Who of an account's people may approve now: neither disabled nor without the role, and what groups gave still holds.
 fn approvers_among(members: &[Member], now: Timestamp) -> Approvers {
     let may = |member: &&Member| {
-        standing_role(member, now).is_some_and(|role| role.permissions().contains(&Permission::GitopsApprove))
+        current_role(member, now).is_some_and(|role| role.permissions().contains(&Permission::GitopsApprove))
     };
     members.iter().filter(may).map(|member| member.user.email.as_str()).collect()
 }
@@ -65,7 +65,7 @@ pub(crate) fn check_repository_change(
     who: &Identity,
     change: RepositoryChange<'_>,
 ) -> Result<(), Refusal> {
-    match gatekeeper.why_an_approver(change) {
+    match gatekeeper.why_approver_required(change) {
         Some(why) if !may_approve(who) => Err(Refusal::forbidden(
             format!("{why}: this needs the permission {}", Permission::GitopsApprove),
             "ask someone who may approve to make this change",

@@ -1,8 +1,8 @@
 //! The gate: who may approve what, and what became of their approvals.
 
-pub mod ask_again;
+pub mod auto_approve;
 pub mod gatekeeper;
-pub mod grant;
-pub mod lost_approver;
-pub mod regate;
+pub mod re_evaluate;
+pub mod return_to_pending;
+pub mod revoked_approver;
 pub mod set_approvals;

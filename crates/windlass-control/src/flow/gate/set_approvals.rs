@@ -6,14 +6,14 @@ use serde_json::json;
 use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
 use windlass_core::event::{EventKind, NewEvent, Severity};
-use windlass_core::gate::binding;
+use windlass_core::gate::approval_digest;
 use windlass_core::plan::{SetScope, signature_of};
 use windlass_core::proposal::Approval;
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ApprovalSet, Reading, StoreError};
 
-use crate::record;
+use crate::record::{self, RepositoryEvent};
 
 /// The approvals of sets of a repository's plan, and for what each was used already: it counts for one proposal of each
 /// member, so that what was rejected, failed or expired since needs another approval.
@@ -31,7 +31,7 @@ impl SetApprovals {
         plan_id: Option<&str>,
         changes: impl Iterator<Item = &'c Change>,
     ) -> Result<SetApprovals, StoreError> {
-        let mut sets = reading.approval_sets_standing(repository_id).await?;
+        let mut sets = reading.approval_sets_in_force(repository_id).await?;
         sets.retain(|set| Some(set.plan_id.as_str()) == plan_id);
         if sets.is_empty() {
             return Ok(SetApprovals::default());
@@ -54,13 +54,13 @@ impl SetApprovals {
             .iter()
             .filter(|set| set.scope.includes(signature))
             .filter(|set| !self.used.contains(&(set.id.clone(), content)))
-            .map(|set| given_through(set, content))
+            .map(|set| approval_from_set(set, content))
             .collect()
     }
 }
 
 /// The approval of one member that a set's approval is.
-pub(crate) fn given_through(set: &ApprovalSet, content: Digest) -> Approval {
+pub(crate) fn approval_from_set(set: &ApprovalSet, content: Digest) -> Approval {
     Approval {
         approver: set.approver.clone(),
         digest: content,
@@ -72,11 +72,11 @@ pub(crate) fn given_through(set: &ApprovalSet, content: Digest) -> Approval {
 }
 
 fn content_of(change: &Change) -> Digest {
-    binding(&change.key, change.base, change.desired)
+    approval_digest(&change.key, change.base, change.desired)
 }
 
 /// An approval of a set that no longer counts.
-pub(crate) struct Fall<'f> {
+pub(crate) struct SetApprovalLapse<'f> {
     pub(crate) set: &'f ApprovalSet,
     pub(crate) repository: &'f Repository,
     pub(crate) why: &'f str,
@@ -86,11 +86,11 @@ pub(crate) struct Fall<'f> {
     pub(crate) run_id: Option<&'f str>,
 }
 
-impl Fall<'_> {
+impl SetApprovalLapse<'_> {
     /// Notes it, and tells it.
     pub(crate) async fn save(&self, writing: &mut AccountWriting, now: Timestamp) -> Result<(), StoreError> {
-        let Fall { set, repository, why, actor, run_id } = self;
-        if !writing.approval_set_fall(&set.id, why, now).await? {
+        let SetApprovalLapse { set, repository, why, actor, run_id } = self;
+        if !writing.approval_set_lapse(&set.id, why, now).await? {
             return Ok(());
         }
         let message = format!(
@@ -99,26 +99,31 @@ impl Fall<'_> {
         );
         let detail =
             json!({"digest": set.digest, "approver": set.approver, "changes": set.members, "reason": why});
-        let (kind, severity) = (EventKind::PlanApprovalFell, Severity::Medium);
-        let event =
-            record::repository_event(kind, severity, repository, &actor.name, message, detail.clone(), now);
+        let news = RepositoryEvent {
+            kind: EventKind::PlanApprovalFell,
+            severity: Severity::Medium,
+            by: &actor.name,
+            message,
+            payload: detail.clone(),
+        };
+        let event = news.event(repository, now);
         writing.event(NewEvent { correlation_id: run_id.map(str::to_owned), ..event });
         let target = ("approval_set", set.id.as_str());
-        writing.audit(record::entry(actor, "plan.approval_fell", target, detail, now));
+        writing.audit(record::audit_entry(actor, "plan.approval_fell", target, detail, now));
         Ok(())
     }
 }
 
 /// Lets every approval of a repository's sets fall.
-pub(crate) async fn let_all_fall(
+pub(crate) async fn lapse_all(
     writing: &mut AccountWriting,
     repository: &Repository,
     why: &str,
     actor: &Actor,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    for set in &writing.approval_sets_standing(&repository.id).await? {
-        Fall { set, repository, why, actor, run_id: None }.save(writing, now).await?;
+    for set in &writing.approval_sets_in_force(&repository.id).await? {
+        SetApprovalLapse { set, repository, why, actor, run_id: None }.save(writing, now).await?;
     }
     Ok(())
 }

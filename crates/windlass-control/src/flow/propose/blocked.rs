@@ -5,17 +5,17 @@ use windlass_core::diff::Change;
 use windlass_core::proposal::Proposal;
 use windlass_store::{AccountWriting, Reading, StoreError};
 
+use crate::account_state::declaration_source::DeclarationSource;
+use crate::account_state::load::load_account_state;
 use crate::control::Control;
-use crate::world::around::load_around;
-use crate::world::declarations::Declarations;
 
 /// Notes anew what a proposal waits for: someone changed what it would apply.
-pub(crate) async fn note_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
+pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
     let account_id = writing.account_id().to_owned();
     let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
     let change = proposal.effective_change();
     let candidate = proposal.candidate(&change);
-    let world = load_around(writing, &account_id, &[candidate], Declarations::Stored).await?;
+    let world = load_account_state(writing, &account_id, &[candidate], DeclarationSource::Stored).await?;
     let reasons = world.blockers(candidate);
     writing.proposals_block(&[(proposal.id.clone(), reasons)]).await
 }
@@ -43,7 +43,7 @@ async fn changed_blocks(
     let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
         waiting.iter().zip(&changes).map(|(proposal, change)| proposal.candidate(change)).collect();
-    let world = load_around(reading, account_id, &candidates, Declarations::Stored).await?;
+    let world = load_account_state(reading, account_id, &candidates, DeclarationSource::Stored).await?;
     let now_blocked = waiting.iter().zip(&candidates).filter_map(|(proposal, candidate)| {
         let reasons = world.blockers(*candidate);
         (reasons != proposal.blocked_by).then_some((proposal.id.clone(), reasons))

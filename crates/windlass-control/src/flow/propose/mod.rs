@@ -1,5 +1,5 @@
 //! Opening proposals, and what keeps them from being applied.
 
 pub mod blocked;
-pub mod offer;
 pub mod open_next;
+pub mod open_proposals;

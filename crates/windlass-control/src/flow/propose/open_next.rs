@@ -16,31 +16,33 @@ use windlass_core::drift::Acceptances;
 use windlass_core::gate::Consent;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{
-    Declined, Obstacle, Proposal, Status, StepFacts, can_open, free_slots, missing_elsewhere,
+    OpenObstacle, Proposal, RejectedChange, Status, StepFacts, can_open, free_slots, waits_outside_plan,
 };
 use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, ProposalFilter, Reading, Resource, StoreError, UnopenedPlan, Wanted};
+use windlass_store::{
+    AccountWriting, DesiredResource, ProposalFilter, Reading, Resource, StoreError, UnopenedPlan,
+};
 
+use crate::account_state::declaration_source::DeclarationSource;
+use crate::account_state::load::load_account_state;
 use crate::clock::now;
-use crate::contents::LookedUp;
+use crate::content_differences::ContentDifferences;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::close::settle::settle_run;
+use crate::flow::close::update_runs::update_run;
 use crate::flow::gate::gatekeeper::with_hosts;
 use crate::flow::gate::set_approvals::SetApprovals;
-use crate::flow::propose::offer::{Offer, Offered, PlannedChange, open_proposals};
-use crate::world::around::load_around;
-use crate::world::declarations::Declarations;
+use crate::flow::propose::open_proposals::{OpenContext, PlannedChange, ProposalOffer, open_proposals};
 
 /// Changes looked at in one transaction: so many are looked at in a moment, even if none of them can be opened.
-const LOOKED_AT: usize = 1_000;
+const MAX_CHECKED_PER_TRANSACTION: usize = 1_000;
 
 /// Whether there is more to do right away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum OpenNextResult {
     /// Something was opened that is approved, or the rest of a plan is yet to be looked at.
     Ready,
     /// Nothing is left to open, or there is no room for more.
@@ -48,32 +50,32 @@ pub enum Next {
 }
 
 /// Opens the next changes of every plan of an account that has room for more.
-pub(crate) async fn open_next(server: &Control, account_id: &str) -> Result<Next, StoreError> {
+pub(crate) async fn open_next(server: &Control, account_id: &str) -> Result<OpenNextResult, StoreError> {
     let mut reading = server.store().read().await?;
     let mut with_room = Vec::new();
     for unopened in reading.plans_unopened(account_id).await? {
-        if Room::of(&mut reading, server, account_id, &unopened.repository_id).await?.is_some() {
+        if ProposalRoom::of(&mut reading, server, account_id, &unopened.repository_id).await?.is_some() {
             with_room.push(unopened);
         }
     }
     drop(reading);
-    let mut next = Next::Nothing;
+    let mut next = OpenNextResult::Nothing;
     for unopened in with_room {
-        if open_some(server, account_id, &unopened).await? == Next::Ready {
-            next = Next::Ready;
+        if open_some(server, account_id, &unopened).await? == OpenNextResult::Ready {
+            next = OpenNextResult::Ready;
         }
     }
     Ok(next)
 }
 
 /// Where proposals are opened, and how many more there may be.
-struct Room {
+struct ProposalRoom {
     account: Account,
     repository: Repository,
     slots: usize,
 }
 
-impl Room {
+impl ProposalRoom {
     /// Nothing where there is no room, where the repository's newest sync failed, or where it was not read since its
     /// source changed: what it would open may be what git no longer wants.
     async fn of(
@@ -81,7 +83,7 @@ impl Room {
         server: &Control,
         account_id: &str,
         repository_id: &str,
-    ) -> Result<Option<Room>, StoreError> {
+    ) -> Result<Option<ProposalRoom>, StoreError> {
         let account = reading.account(account_id).await?;
         let repository = reading.repository(account_id, repository_id).await?;
         let (Some(account), Some(repository)) = (account, repository) else { return Ok(None) };
@@ -89,13 +91,13 @@ impl Room {
             return Ok(None);
         }
         let cap = server.config().max_proposals;
-        let open = reading.proposals_offered(repository_id).await?.len();
+        let open = reading.proposals_open_of(repository_id).await?.len();
         let stuck = match open < cap {
             true => 0,
             false => stuck_proposals(reading, &account, &repository, now()).await?.len(),
         };
         let slots = free_slots(cap, open, stuck);
-        Ok((slots > 0).then_some(Room { account, repository, slots }))
+        Ok((slots > 0).then_some(ProposalRoom { account, repository, slots }))
     }
 }
 
@@ -116,34 +118,38 @@ pub(crate) async fn stuck_proposals(
     let changes: Vec<Change> = open.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
         open.iter().zip(&changes).map(|(proposal, change)| proposal.candidate(change)).collect();
-    let world = load_around(reading, &account.id, &candidates, Declarations::Stored).await?;
+    let world = load_account_state(reading, &account.id, &candidates, DeclarationSource::Stored).await?;
     let changed = changes.iter().map(|change| &change.key);
     let gatekeeper = with_hosts(Gatekeeper::before_approvals(account), reading, account, changed).await?;
     let stuck = open.iter().zip(&candidates).filter(|(proposal, candidate)| {
         let consent = gatekeeper.judge(proposal, Some(repository), &[], now).consent;
         matches!(consent, Consent::Refused { .. })
-            || missing_elsewhere(candidate.change, &proposal.waits_for, &world)
+            || waits_outside_plan(candidate.change, &proposal.waits_for, &world)
             || !world.conflicts(**candidate).is_empty()
     });
     Ok(stuck.map(|(proposal, _)| proposal.id.clone()).collect())
 }
 
 /// What became of opening the next changes of a plan.
-enum Opening {
+enum OpenAttempt {
     /// It was done.
-    Done(Next),
+    Done(OpenNextResult),
     /// Nothing was written: this has to be looked up first, while no transaction is open.
     Needs(Vec<ContentChange>),
 }
 
-async fn open_some(server: &Control, account_id: &str, planned: &UnopenedPlan) -> Result<Next, StoreError> {
+async fn open_some(
+    server: &Control,
+    account_id: &str,
+    planned: &UnopenedPlan,
+) -> Result<OpenNextResult, StoreError> {
     let mut contents = None;
     loop {
         match try_to_open(server, account_id, planned, contents.as_ref()).await? {
-            Opening::Done(next) => return Ok(next),
-            Opening::Needs(changes) => {
+            OpenAttempt::Done(next) => return Ok(next),
+            OpenAttempt::Needs(changes) => {
                 let mirror = server.mirror_directory(&planned.repository_id);
-                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+                contents = Some(ContentDifferences::in_mirror(mirror, changes).await);
             }
         }
     }
@@ -154,37 +160,37 @@ async fn try_to_open(
     server: &Control,
     account_id: &str,
     planned: &UnopenedPlan,
-    contents: Option<&LookedUp>,
-) -> Result<Opening, StoreError> {
+    contents: Option<&ContentDifferences>,
+) -> Result<OpenAttempt, StoreError> {
     let now = now();
     let mut writing = server.store().write_account(account_id).await?;
     let found = writing.plans_unopened(account_id).await?;
     let Some(unopened) = found.into_iter().find(|found| found.run_id == planned.run_id) else {
-        return Ok(Opening::Done(Next::Nothing));
+        return Ok(OpenAttempt::Done(OpenNextResult::Nothing));
     };
-    let room = Room::of(&mut writing, server, account_id, &unopened.repository_id).await?;
+    let room = ProposalRoom::of(&mut writing, server, account_id, &unopened.repository_id).await?;
     let run = writing.run_head(account_id, &unopened.run_id).await?;
     let (Some(room), Some(mut run)) = (room, run) else {
-        return Ok(Opening::Done(Next::Nothing));
+        return Ok(OpenAttempt::Done(OpenNextResult::Nothing));
     };
     credit_pushers(&mut writing, &mut run, now).await?;
-    let looked = look_ahead(&mut writing, &room, &unopened, now).await?;
-    let offered = Offered { keep: Vec::new(), open: looked.open };
-    let nothing = LookedUp::default();
+    let looked = find_openable_changes(&mut writing, &room, &unopened, now).await?;
+    let offered = ProposalOffer { keep: Vec::new(), open: looked.open };
+    let nothing = ContentDifferences::default();
     let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
         Ok(contents) => contents,
-        Err(changes) => return Ok(Opening::Needs(changes)),
+        Err(changes) => return Ok(OpenAttempt::Needs(changes)),
     };
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = Some(unopened.plan_id.as_str());
     let set_approvals = SetApprovals::load(&mut writing, &room.repository.id, plan_id, changes).await?;
-    let offer = Offer {
+    let offer = OpenContext {
         contents,
         account: &room.account,
         repository: &room.repository,
         run: &run,
         set_approvals: &set_approvals,
-        expires_at: now.after(server.config().rhythm.proposal_lifetime),
+        expires_at: now.plus(server.config().intervals.proposal_lifetime),
         now,
     };
     let files = looked.files;
@@ -192,14 +198,18 @@ async fn try_to_open(
     let is_approved = opened.iter().any(|proposal| proposal.status == Status::Approved);
     let remaining = run.remaining.saturating_sub(opened.len());
     if !writing.run_opened(&unopened, remaining, looked.next).await? {
-        return Ok(Opening::Done(Next::Nothing));
+        return Ok(OpenAttempt::Done(OpenNextResult::Nothing));
     }
-    settle_run(&mut writing, &run.id, now).await?;
+    update_run(&mut writing, &run.id, now).await?;
     crash_point("open.before_commit");
     server.commit(writing).await?;
     crash_point("open.committed");
     let is_unfinished = looked.next.is_some() && opened.len() < room.slots;
-    Ok(Opening::Done(if is_approved || is_unfinished { Next::Ready } else { Next::Nothing }))
+    Ok(OpenAttempt::Done(if is_approved || is_unfinished {
+        OpenNextResult::Ready
+    } else {
+        OpenNextResult::Nothing
+    }))
 }
 
 /// Adds who pushed what a run read, where the forge told it only afterwards.
@@ -211,7 +221,7 @@ async fn credit_pushers(reading: &mut Reading, run: &mut Run, now: Timestamp) ->
 }
 
 /// What was found in a plan from a position on.
-struct LookedAhead {
+struct OpenableChanges {
     /// Changes to open, in order.
     open: Vec<PlannedChange>,
     /// Where each is declared.
@@ -221,18 +231,19 @@ struct LookedAhead {
 }
 
 /// The next changes of a plan that can be opened as they were planned. Others are left to the next sync.
-async fn look_ahead(
+async fn find_openable_changes(
     writing: &mut AccountWriting,
-    room: &Room,
+    room: &ProposalRoom,
     unopened: &UnopenedPlan,
     now: Timestamp,
-) -> Result<LookedAhead, StoreError> {
-    let mut looked = LookedAhead { open: Vec::new(), files: Vec::new(), next: Some(unopened.next_position) };
+) -> Result<OpenableChanges, StoreError> {
+    let mut looked =
+        OpenableChanges { open: Vec::new(), files: Vec::new(), next: Some(unopened.next_position) };
     let obstacles = Obstacles::load(writing, &room.repository, now).await?;
     let mut seen = 0;
     while let Some(position) = looked.next {
         let free = room.slots - looked.open.len();
-        if free == 0 || seen >= LOOKED_AT {
+        if free == 0 || seen >= MAX_CHECKED_PER_TRANSACTION {
             break;
         }
         let mut part = writing.plan_steps_from(&unopened.plan_id, position).await?;
@@ -246,7 +257,7 @@ async fn look_ahead(
             .into_iter()
             .map(|resource| (resource.key.clone(), resource))
             .collect();
-        let wanted = writing.wanted_of(&room.repository.id, &keys).await?;
+        let wanted = writing.desired_of(&room.repository.id, &keys).await?;
         for ((position, step), key) in part.into_iter().zip(keys) {
             let accepted = accepted.get(key.kind, &key.name);
             let wanted = wanted.get(key.kind, &key.name);
@@ -269,7 +280,7 @@ fn planned_change(
     key: ResourceKey,
     step: StoredStep,
     accepted: Option<&Resource>,
-    wanted: Option<&(Wanted, Arc<Spec>)>,
+    wanted: Option<&(DesiredResource, Arc<Spec>)>,
 ) -> PlannedChange {
     let change = Change {
         key,
@@ -288,7 +299,7 @@ fn planned_change(
 struct Obstacles {
     repository_id: String,
     open: ResourceMap<()>,
-    rejected: ResourceMap<Declined>,
+    rejected: ResourceMap<RejectedChange>,
     acceptances: Acceptances,
     now: Timestamp,
 }
@@ -299,8 +310,8 @@ impl Obstacles {
         repository: &Repository,
         now: Timestamp,
     ) -> Result<Obstacles, StoreError> {
-        let open = reading.proposals_offered(&repository.id).await?;
-        let rejected = reading.proposals_declined(&repository.id).await?;
+        let open = reading.proposals_open_of(&repository.id).await?;
+        let rejected = reading.proposals_rejected(&repository.id).await?;
         let acceptances = reading.acceptances(&repository.id).await?;
         Ok(Obstacles {
             repository_id: repository.id.clone(),
@@ -311,19 +322,20 @@ impl Obstacles {
         })
     }
 
-    fn of(&self, key: &ResourceKey, step: &StoredStep, accepted: Option<&Resource>) -> Option<Obstacle> {
+    fn of(&self, key: &ResourceKey, step: &StoredStep, accepted: Option<&Resource>) -> Option<OpenObstacle> {
         let owner = accepted.and_then(|accepted| accepted.owner_id.as_deref());
         if self.open.contains(key.kind, &key.name) {
-            return Some(Obstacle::Open);
+            return Some(OpenObstacle::Open);
         }
         let rejected = self.rejected.get(key.kind, &key.name);
-        let is_same = |declined: &Declined| declined.base == step.base && declined.desired == step.desired;
+        let is_same =
+            |declined: &RejectedChange| declined.base == step.base && declined.desired == step.desired;
         if rejected.is_some_and(is_same) {
-            return Some(Obstacle::Rejected);
+            return Some(OpenObstacle::Rejected);
         }
         if self.acceptances.of(key, step.desired, step.base, self.now).is_some() {
-            return Some(Obstacle::Accepted);
+            return Some(OpenObstacle::Accepted);
         }
-        owner.is_some_and(|owner| owner != self.repository_id).then_some(Obstacle::Foreign)
+        owner.is_some_and(|owner| owner != self.repository_id).then_some(OpenObstacle::Foreign)
     }
 }

@@ -1,19 +1,19 @@
 //! What git says × the accepted state → what to do about it, for runs and for previews. Reads rows and writes none.
 
 use windlass_core::accepted::{Accepted, Owner};
-use windlass_core::plan::Confirmation;
+use windlass_core::plan::MassDestroyConfirmation;
 use windlass_core::repository::Repository;
-use windlass_core::run::{Decided, decide};
+use windlass_core::run::{RunDecision, decide};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
 
-use crate::flow::sync::material::Material;
-use crate::world::{accepted, names};
+use crate::account_state::{accepted, names};
+use crate::flow::sync::fleet_at_commit::FleetAtCommit;
 
 /// What git says, the accepted state, and what to do about it.
-pub(crate) struct Compared {
-    pub(crate) material: Material,
-    pub(crate) decided: Decided,
+pub(crate) struct ComparedFleet {
+    pub(crate) material: FleetAtCommit,
+    pub(crate) decided: RunDecision,
     pub(crate) accepted: Accepted,
 }
 
@@ -21,10 +21,10 @@ pub(crate) struct Compared {
 pub(crate) async fn compare(
     reading: &mut Reading,
     repository: &Repository,
-    mut material: Material,
-    confirmation: Confirmation,
+    mut material: FleetAtCommit,
+    confirmation: MassDestroyConfirmation,
     now: Timestamp,
-) -> Result<Compared, StoreError> {
+) -> Result<ComparedFleet, StoreError> {
     let account_id = &repository.account_id;
     let names = names::repository_names(reading, account_id).await?;
     let accepted = accepted::load_accepted(reading, account_id, &material.desired, &names).await?;
@@ -34,7 +34,7 @@ pub(crate) async fn compare(
     // Comparing a large fleet takes long enough to keep other requests of this thread waiting.
     let compared = move || {
         let decided = decide(&material.desired, &accepted, &owner, &acceptances, confirmation, now);
-        Compared { material, decided, accepted }
+        ComparedFleet { material, decided, accepted }
     };
     match tokio::task::spawn_blocking(compared).await {
         Ok(compared) => Ok(compared),

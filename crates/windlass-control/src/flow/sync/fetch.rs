@@ -3,14 +3,14 @@
 use windlass_core::redacted::Redacted;
 use windlass_core::repository::Repository;
 use windlass_core::run::RunError;
-use windlass_secrets::{Fields, SecretError};
+use windlass_secrets::{CredentialFields, SecretError};
 use windlass_source::{
-    Branch, CommitId, Credential, FetchOptions, Fetched, HostKeys, Insecure, Limits, Mirror, PathPrefix,
-    RemoteUrl, Revision, Scheme, Signers,
+    Branch, CommitId, Credential, FetchLimits, FetchOptions, FetchResult, HostKeys, InsecureUrls, Mirror,
+    PathPrefix, RemoteScheme, RemoteUrl, Revision, Signers,
 };
 
 use crate::control::Control;
-use crate::credential::{self, CredentialUse, NotTold, git_destination};
+use crate::credential::{self, CredentialRefusal, CredentialUse, git_destination};
 
 /// A repository's configuration, checked, with its credential.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct FetchPlan {
     pub(crate) ca_pem: Option<String>,
     /// The commit of the last good run.
     pub(crate) since: Option<CommitId>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: FetchLimits,
 }
 
 impl FetchPlan {
@@ -53,9 +53,9 @@ impl FetchPlan {
                 .map_err(|error: SecretError| RunError::new(error.code(), error.to_string(), error.help()))?;
             if let Some(to) = git_destination(&self.url) {
                 let used = CredentialUse { path: path.clone(), to };
-                credential::check(server, &repository.account_id, &used, &fields)
-                    .await
-                    .map_err(|NotTold { code, message, help }| RunError::new(code, message, help))?;
+                credential::check(server, &repository.account_id, &used, &fields).await.map_err(
+                    |CredentialRefusal { code, message, help }| RunError::new(code, message, help),
+                )?;
             }
             self.credential = credential_of(path, &fields, &self.url)?;
         }
@@ -65,8 +65,8 @@ impl FetchPlan {
     /// Checks the configuration alone.
     pub(crate) fn without_credential(
         repository: &Repository,
-        insecure: Insecure,
-        limits: Limits,
+        insecure: InsecureUrls,
+        limits: FetchLimits,
     ) -> Result<FetchPlan, RunError> {
         let url = RemoteUrl::parse(&repository.repo_url, insecure)
             .map_err(|error| RunError::new("repo-url", error.to_string(), error.help()))?;
@@ -99,7 +99,7 @@ impl FetchPlan {
         &self,
         mirror: &Mirror,
         server: &Control,
-    ) -> Result<Fetched, windlass_source::FetchError> {
+    ) -> Result<FetchResult, windlass_source::FetchError> {
         mirror.fetch(&self.options(server))
     }
 
@@ -123,19 +123,19 @@ impl FetchPlan {
 const TOKEN_USER: &str = "x-token-auth";
 
 /// Which keys a credential must have.
-pub(crate) fn required_keys(scheme: Scheme) -> &'static [&'static str] {
+pub(crate) fn required_keys(scheme: RemoteScheme) -> &'static [&'static str] {
     match scheme {
-        Scheme::Ssh => &["ssh_key"],
-        Scheme::Https | Scheme::Http => &["username", "password"],
-        Scheme::File => &[],
+        RemoteScheme::Ssh => &["ssh_key"],
+        RemoteScheme::Https | RemoteScheme::Http => &["username", "password"],
+        RemoteScheme::File => &[],
     }
 }
 
 /// The credential for an address, from what is kept at a path.
-fn credential_of(path: &str, fields: &Fields, url: &RemoteUrl) -> Result<Credential, RunError> {
+fn credential_of(path: &str, fields: &CredentialFields, url: &RemoteUrl) -> Result<Credential, RunError> {
     let field = |key: &str| fields.get(key).filter(|value| !value.expose().is_empty());
     match (url.scheme(), field("ssh_key"), field("username"), field("password"), field("token")) {
-        (Scheme::Ssh, Some(key), ..) => {
+        (RemoteScheme::Ssh, Some(key), ..) => {
             // An OpenSSH key without its last line end is refused by ssh.
             let key = Redacted::new(format!("{}\n", key.expose()));
             Ok(Credential::SshKey {
@@ -143,20 +143,20 @@ fn credential_of(path: &str, fields: &Fields, url: &RemoteUrl) -> Result<Credent
                 known_hosts: field("known_hosts").map(|known| known.expose().clone()),
             })
         }
-        (Scheme::Https | Scheme::Http, _, Some(username), Some(password), _) => {
+        (RemoteScheme::Https | RemoteScheme::Http, _, Some(username), Some(password), _) => {
             Ok(Credential::Basic { username: username.expose().clone(), password: password.clone() })
         }
-        (Scheme::Https | Scheme::Http, _, username, _, Some(token)) => {
+        (RemoteScheme::Https | RemoteScheme::Http, _, username, _, Some(token)) => {
             let username =
                 username.map_or_else(|| TOKEN_USER.to_owned(), |username| username.expose().clone());
             Ok(Credential::Basic { username, password: token.clone() })
         }
-        (Scheme::File, ..) => Ok(Credential::None),
+        (RemoteScheme::File, ..) => Ok(Credential::None),
         (scheme, ..) => {
             let wanted = required_keys(scheme);
             let missing: Vec<&str> = wanted.iter().copied().filter(|key| field(key).is_none()).collect();
             let message = format!("the credential {path} has no {}", missing.join(" and no "));
-            let or_token = if scheme == Scheme::Ssh { "" } else { ", or token" };
+            let or_token = if scheme == RemoteScheme::Ssh { "" } else { ", or token" };
             let help =
                 format!("a repository at {}:// needs {}{or_token}", scheme.as_str(), wanted.join(" and "));
             Err(RunError::new("credential-shape", message, help))
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn shape(url: &str, keys: &[&str]) -> Result<String, String> {
-        let url = RemoteUrl::parse(url, Insecure::Refused).unwrap();
+        let url = RemoteUrl::parse(url, InsecureUrls::Refused).unwrap();
         let fields =
             keys.iter().map(|key| ((*key).to_owned(), Redacted::new(format!("the {key}")))).collect();
         match credential_of("git/fleet", &fields, &url) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::repository::Repository;
-use windlass_core::run::Run;
+use windlass_core::run::{Movement, Run};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, StoreError};
 
@@ -20,10 +20,10 @@ pub(crate) async fn finish(
     if !writing.run_finish(run).await? {
         return Ok(());
     }
-    if run.tells_what_git_wants(repository) {
-        writing.repository_ran(&repository.id, &run.id, run.status.slug(), None, now).await?;
+    if run.knows_desired_state(repository) {
+        writing.repository_run_ended(&repository.id, &run.id, run.status, None, now).await?;
         let commit = run.commit_sha.clone().unwrap_or_default();
-        writing.repository_good(&repository.id, &run.id, &commit, now).await?;
+        writing.repository_last_good(&repository.id, &run.id, &commit, now).await?;
     } else {
         writing.repository_compared(&repository.id, &run.id).await?;
     }
@@ -35,12 +35,12 @@ pub(crate) async fn finish(
         "commit_sha": run.commit_sha, "diff_count": run.diff_count, "remaining": run.remaining,
         "opened": opened, "movement": run.movement,
     });
-    let severity = match run.movement.as_deref() {
-        Some("rewritten") => Severity::Medium,
+    let severity = match run.movement {
+        Some(Movement::Rewritten) => Severity::Medium,
         _ => Severity::Low,
     };
     writing.event(record::run_event(EventKind::SyncSucceeded, severity, run, message, payload, now));
-    if run.movement.as_deref() == Some("rewritten") {
+    if run.movement == Some(Movement::Rewritten) {
         let message = format!("the history of {} was rewritten", repository.name);
         let payload = json!({"commit_sha": run.commit_sha, "previous": repository.good_commit});
         let event =

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
-use windlass_core::plan::{ChangeSet, Confirmation, Plan, StoredPlan, StoredStep, members_of, why_set_falls};
+use windlass_core::plan::{
+    ChangeSet, MassDestroyConfirmation, Plan, StoredPlan, StoredStep, members_of, why_set_approval_lapses,
+};
 use windlass_core::repository::Repository;
 use windlass_core::resource::ResourceKey;
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, StoreError, new_id};
 
-use crate::flow::gate::set_approvals::Fall;
+use crate::flow::gate::set_approvals::SetApprovalLapse;
 
 /// Why the approval of a set no longer stands that was carried out.
 const CARRIED_OUT: &str = "everything it covers was applied";
@@ -22,18 +24,18 @@ pub(crate) async fn confirmation(
     reading: &mut Reading,
     run: &Run,
     repository: &Repository,
-) -> Result<Confirmation, StoreError> {
+) -> Result<MassDestroyConfirmation, StoreError> {
     if run.is_confirmed() {
-        return Ok(Confirmation::MassDestroy);
+        return Ok(MassDestroyConfirmation::MassDestroy);
     }
     let newest = reading.plan_newest(&repository.id).await?;
     let confirmed = newest.filter(|plan| plan.confirmed_commit.is_some());
     match confirmed.filter(|plan| plan.confirmed_commit == run.commit_sha) {
         None => Ok(match &run.confirmed_commit {
-            Some(commit) if run.confirm_mass_destroy => Confirmation::OtherCommit(commit.clone()),
-            _ => Confirmation::Missing,
+            Some(commit) if run.confirm_mass_destroy => MassDestroyConfirmation::OtherCommit(commit.clone()),
+            _ => MassDestroyConfirmation::Missing,
         }),
-        Some(plan) => Ok(Confirmation::Earlier(destroyed(&reading.plan_steps(&plan.id).await?))),
+        Some(plan) => Ok(MassDestroyConfirmation::Earlier(destroyed(&reading.plan_steps(&plan.id).await?))),
     }
 }
 
@@ -75,7 +77,7 @@ pub(crate) async fn keep_plan(
 ) -> Result<Option<String>, StoreError> {
     let is_stored = next.is_stored();
     let NextPlan { plan, digest, newest } = next;
-    let sets = writing.approval_sets_standing(&repository.id).await?;
+    let sets = writing.approval_sets_in_force(&repository.id).await?;
     if plan.steps.is_empty() && sets.is_empty() {
         return Ok(None);
     }
@@ -92,8 +94,12 @@ pub(crate) async fn keep_plan(
         }
         _ => Vec::new(),
     };
-    let review =
-        Review { run, repository, before: &before, old_sets: newest.as_ref().map_or(&[], |old| &old.sets) };
+    let review = SetReview {
+        run,
+        repository,
+        before: &before,
+        old_sets: newest.as_ref().map_or(&[], |old| &old.sets),
+    };
     if plan.steps.is_empty() {
         review.sets(writing, &sets, &stored, None, now).await?;
         return Ok(None);
@@ -116,14 +122,14 @@ pub(crate) async fn keep_plan(
 }
 
 /// A new plan beside the one before it.
-struct Review<'r> {
+struct SetReview<'r> {
     run: &'r Run,
     repository: &'r Repository,
     before: &'r [StoredStep],
     old_sets: &'r [ChangeSet],
 }
 
-impl Review<'_> {
+impl SetReview<'_> {
     /// The commit for which the new plan's destroys are confirmed: by this run, or all of them by an earlier one.
     fn confirmed_commit(&self, newest: Option<&PlanRecord>, stored: &StoredPlan) -> Option<String> {
         let earlier = newest.and_then(|newest| newest.confirmed_commit.as_ref());
@@ -150,17 +156,18 @@ impl Review<'_> {
         for set in sets {
             let approved = members_of(set.scope, self.before, self.old_sets);
             let members = members_of(set.scope, &stored.steps, &stored.sets);
-            match (why_set_falls(&approved, &applied, &members), plan_id) {
+            match (why_set_approval_lapses(&approved, &applied, &members), plan_id) {
                 (Some(why), _) => {
                     let (actor, run_id) = (&Actor::windlass(), Some(self.run.id.as_str()));
-                    let fall = Fall { set, repository: self.repository, why: &why, actor, run_id };
+                    let fall =
+                        SetApprovalLapse { set, repository: self.repository, why: &why, actor, run_id };
                     fall.save(writing, now).await?;
                 }
                 (None, Some(plan_id)) if !members.is_empty() => {
                     writing.approval_set_carry(&set.id, plan_id).await?;
                 }
                 (None, _) => {
-                    writing.approval_set_fall(&set.id, CARRIED_OUT, now).await?;
+                    writing.approval_set_lapse(&set.id, CARRIED_OUT, now).await?;
                 }
             }
         }

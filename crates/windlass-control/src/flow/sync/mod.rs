@@ -3,46 +3,47 @@
 //! Runs are rows before they are work: whoever asks queues one, and a server that died in the middle finds it again.
 //! One run at a time for each repository, under a lease; what a run decided is saved in one transaction or not at all.
 
-pub mod bring;
 pub mod compare;
 pub mod fetch;
+pub mod fetch_commit;
 pub mod finish;
-pub mod holding;
+pub mod fleet_at_commit;
 pub mod keep_plan;
-pub mod material;
 #[cfg(any(test, feature = "pretend"))]
 pub mod pretend;
 pub mod queue;
 pub mod repeat;
 pub mod run;
+pub mod run_lease;
 pub mod save;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use windlass_core::fairness::{Places, Trust};
+use windlass_core::fairness::{LastResult, WorkerSlots};
 use windlass_core::run::Run;
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::metrics;
-use crate::pace::workers::{Job, Workers};
-use crate::pace::{Pace, Pause};
+use crate::pace::workers::{QueuedJob, Workers};
+use crate::pace::{LoopPace, WaitResult};
 
 /// Runs at the same time. Most of them wait for other people's servers; how many read and compare at once is limited by
-/// [`Control::reading_turn`].
-const PLACES: Places = Places { all: 16, reserved: 4, per_account: 3, unproven: 2 };
+/// [`Control::reading_permit`].
+const SYNC_SLOTS: WorkerSlots = WorkerSlots { all: 16, reserved: 4, per_account: 3, unproven: 2 };
 
 /// Works until the server stops. Runs that are under way are brought to an end.
 pub(crate) async fn run_loop(server: Control) {
-    let mut workers = Workers::new(PLACES);
+    let mut workers = Workers::new(SYNC_SLOTS);
     let put_off: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let pace = Pace { part: "sync", nudge: &server.nudges().sync, rhythm: server.config().rhythm.schedule };
+    let pace =
+        LoopPace { part: "sync", nudge: &server.nudges().sync, interval: server.config().intervals.schedule };
     while !server.is_stopping() {
         let begun = Instant::now();
         let turned = turn(&server, &mut workers, &put_off).await;
-        if pace.rest(&server, begun, turned).await == Pause::Stopping {
+        if pace.rest(&server, begun, turned).await == WaitResult::Stopping {
             break;
         }
     }
@@ -62,7 +63,7 @@ async fn turn(
     let mut unfinished = reading.runs_unfinished().await?;
     let unproven: BTreeSet<String> = match unfinished.is_empty() {
         true => BTreeSet::new(),
-        false => reading.repositories_unproven().await?.into_iter().collect(),
+        false => reading.repositories_last_failed().await?.into_iter().collect(),
     };
     drop(reading);
     metrics::sync_queue(unfinished.len());
@@ -71,10 +72,14 @@ async fn turn(
         put_off.retain(|id| unfinished.iter().any(|run| run.id == *id));
         unfinished.sort_by_key(|run| put_off.contains(&run.id));
     }
-    let waiting = unfinished.into_iter().map(|run| Job {
+    let waiting = unfinished.into_iter().map(|run| QueuedJob {
         account: run.account_id.clone(),
         lane: run.repository_id.clone(),
-        trust: if unproven.contains(&run.repository_id) { Trust::Unproven } else { Trust::Proven },
+        last_result: if unproven.contains(&run.repository_id) {
+            LastResult::Unproven
+        } else {
+            LastResult::Proven
+        },
         task: run,
     });
     let work = |run: Run| {
@@ -87,7 +92,7 @@ async fn turn(
     let (server, put_off) = (server.clone(), Arc::clone(put_off));
     workers.begin(waiting.collect(), &under_way, work, move |(id, ended)| {
         // Another run may have waited for this one's place.
-        if ended == run::Ended::Finished || lock(&put_off).insert(id) {
+        if ended == run::RunEnd::Finished || lock(&put_off).insert(id) {
             server.nudges().sync.notify_one();
         }
     });

@@ -5,23 +5,23 @@ use std::time::Duration;
 use windlass_core::gate::Contributors;
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, RunError};
-use windlass_source::Files;
+use windlass_source::SentFiles;
 use windlass_store::StoreError;
 
+use crate::account_state::accepted;
 use crate::clock::now;
 use crate::control::Control;
-use crate::flow::sync::holding::Holding;
-use crate::flow::sync::material::{Known, Material};
-use crate::flow::sync::run::{Gathered, fleet_error, stored};
+use crate::flow::sync::fleet_at_commit::{FleetAtCommit, FleetOrigin};
+use crate::flow::sync::run::{FetchedInput, fleet_error, stored};
+use crate::flow::sync::run_lease::RunLease;
 use crate::flow::sync::save;
-use crate::world::accepted;
 
 /// Longer than any test.
 const LEASE: Duration = Duration::from_secs(600);
 
 /// What a made-up remote has.
 #[derive(Clone, Debug)]
-pub struct PretendCommit {
+pub struct FakeCommit {
     /// Its id.
     pub id: String,
     /// Its fleet.yaml.
@@ -36,7 +36,7 @@ pub struct PretendCommit {
 pub async fn pretend_run(
     server: &Control,
     mut run: Run,
-    remote: impl Fn(&Repository) -> Option<PretendCommit>,
+    remote: impl Fn(&Repository) -> Option<FakeCommit>,
 ) -> Result<(), StoreError> {
     let name = format!("sync:{}", run.repository_id);
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
@@ -51,14 +51,14 @@ pub async fn pretend_run(
     server.commit(writing).await?;
     let commit = remote(&repository);
     match gather(server, &mut run, &repository, commit).await? {
-        Gathered::Known(known, _turn) => {
-            save::compared(server, &mut run, &repository, Holding::lease(&lease), known).await?;
+        FetchedInput::Known(known, _turn) => {
+            save::save_comparison(server, &mut run, &repository, RunLease::lease(&lease), known).await?;
         }
-        Gathered::Failed(error, problems) => {
-            save::failed(server, &mut run, Some(&repository), Holding::lease(&lease), error, problems)
+        FetchedInput::Failed(error, problems) => {
+            save::failed(server, &mut run, Some(&repository), RunLease::lease(&lease), error, problems)
                 .await?;
         }
-        Gathered::Later => {}
+        FetchedInput::Later => {}
     }
     server.store().lease_release(&lease).await
 }
@@ -67,12 +67,12 @@ async fn gather(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
-    commit: Option<PretendCommit>,
-) -> Result<Gathered, StoreError> {
+    commit: Option<FakeCommit>,
+) -> Result<FetchedInput, StoreError> {
     if !run.trigger.fetches() {
         return stored(server, run, repository).await;
     }
-    let fail = |code: &str| Ok(Gathered::Failed(RunError::new(code, code, ""), Vec::new()));
+    let fail = |code: &str| Ok(FetchedInput::Failed(RunError::new(code, code, ""), Vec::new()));
     let Some(commit) = commit else { return fail("branch-missing") };
     run.commit_sha = Some(commit.id.clone());
     run.contributors = commit.contributors;
@@ -88,12 +88,12 @@ async fn gather(
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
     let files = [("fleet.yaml".to_owned(), commit.fleet.into_bytes())];
-    let Ok(tree) = Files::new(files, []) else { return fail("files") };
-    let material = Material::read(&tree, &context, "");
+    let Ok(tree) = SentFiles::new(files, []) else { return fail("files") };
+    let material = FleetAtCommit::read(&tree, &context, "");
     if material.has_errors() {
         let error = fleet_error(&material.problems);
-        return Ok(Gathered::Failed(error, material.problems));
+        return Ok(FetchedInput::Failed(error, material.problems));
     }
-    let turn = server.reading_turn(&run.account_id).await;
-    Ok(Gathered::Known(Known::Read(Box::new(material)), turn))
+    let turn = server.reading_permit(&run.account_id).await;
+    Ok(FetchedInput::Known(FleetOrigin::Read(Box::new(material)), turn))
 }

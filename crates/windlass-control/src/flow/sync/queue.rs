@@ -19,12 +19,12 @@ const DUE_AT_ONCE: usize = 100;
 pub(crate) struct SyncRequest {
     pub(crate) trigger: Trigger,
     pub(crate) by: Option<String>,
-    pub(crate) mass_destroy: MassDestroy,
+    pub(crate) mass_destroy: SyncConfirmation,
 }
 
 /// What someone who may approve says of a run that would destroy most of what its repository owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum MassDestroy {
+pub(crate) enum SyncConfirmation {
     /// Nothing: it is stopped.
     Unconfirmed,
     /// It is meant, for this commit; for whatever commit the run finds if there was none to look at.
@@ -34,7 +34,7 @@ pub(crate) enum MassDestroy {
 impl SyncRequest {
     /// A request that confirms nothing.
     pub(crate) fn new(trigger: Trigger, by: Option<&str>) -> SyncRequest {
-        SyncRequest { trigger, by: by.map(str::to_owned), mass_destroy: MassDestroy::Unconfirmed }
+        SyncRequest { trigger, by: by.map(str::to_owned), mass_destroy: SyncConfirmation::Unconfirmed }
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn queue_run(
     let mut run = Run::queued(new_id(), repository, now);
     run.trigger = request.trigger;
     run.requested_by = request.by.clone();
-    if let MassDestroy::Confirmed { commit } = &request.mass_destroy {
+    if let SyncConfirmation::Confirmed { commit } = &request.mass_destroy {
         run.confirm_mass_destroy = true;
         run.confirmed_commit = commit.clone();
     }
@@ -56,20 +56,20 @@ pub(crate) async fn queue_run(
         return Ok(run.id);
     }
     let Some(waiting) = writing.run_queued(&repository.id).await? else { return Ok(run.id) };
-    match (&request.by, joined(waiting.trigger, request)) {
-        (Some(by), _) => writing.run_ask(&waiting.id, by).await?,
+    match (&request.by, joined_trigger(waiting.trigger, request)) {
+        (Some(by), _) => writing.run_request(&waiting.id, by).await?,
         (None, trigger) if trigger == waiting.trigger => {}
         (None, trigger) => writing.run_fetch(&waiting.id, trigger).await?,
     }
-    if let MassDestroy::Confirmed { commit } = &request.mass_destroy {
+    if let SyncConfirmation::Confirmed { commit } = &request.mass_destroy {
         writing.run_confirm(&waiting.id, commit.as_deref()).await?;
     }
     Ok(waiting.id)
 }
 
-/// What makes a run happen that waits already and is asked for again. Whoever waits for git to be asked, be it the schedule or
-/// a push, must not wait for a run that does not.
-fn joined(waiting: Trigger, request: &SyncRequest) -> Trigger {
+/// What makes a run happen that waits already and is asked for again. Whoever waits for git to be asked, be it the schedule
+/// or a push, must not wait for a run that does not.
+fn joined_trigger(waiting: Trigger, request: &SyncRequest) -> Trigger {
     match &request.by {
         Some(_) => Trigger::Request,
         None if waiting.fetches() => waiting,
@@ -95,7 +95,7 @@ pub(crate) fn next_sync(repository: &Repository, now: Timestamp) -> Timestamp {
     let interval = repository.interval.as_millis();
     let share = rand::rng().random_range(90..=110_u128);
     let millis = u64::try_from(interval * share / 100).unwrap_or(u64::MAX);
-    now.after(Duration::from_millis(millis))
+    now.plus(Duration::from_millis(millis))
 }
 
 #[cfg(test)]
@@ -106,12 +106,12 @@ mod tests {
     fn whoever_waits_for_git_does_not_wait_for_a_run_that_does_not_ask_it() {
         for trigger in [Trigger::Schedule, Trigger::Webhook] {
             let by_itself = SyncRequest::new(trigger, None);
-            assert_eq!(joined(Trigger::Revert, &by_itself), trigger);
-            assert_eq!(joined(Trigger::Request, &by_itself), Trigger::Request);
+            assert_eq!(joined_trigger(Trigger::Revert, &by_itself), trigger);
+            assert_eq!(joined_trigger(Trigger::Request, &by_itself), Trigger::Request);
         }
         for waiting in [Trigger::Revert, Trigger::Schedule] {
             let by_someone = SyncRequest::new(Trigger::Revert, Some("ada@example.com"));
-            assert!(joined(waiting, &by_someone).fetches(), "{waiting:?}");
+            assert!(joined_trigger(waiting, &by_someone).fetches(), "{waiting:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A run that finds what the run before found: the same commit, and nothing moved that a comparison looks at. It comes to the same
-//! without comparing, however much is queued.
+//! A run that finds what the run before found: the same commit, and nothing moved that a comparison looks at. It comes to
+//! the same without comparing, however much is queued.
 
 use windlass_core::repository::Repository;
 use windlass_core::run::Run;
@@ -10,7 +10,7 @@ use crate::clock::now;
 use crate::comparison::LastComparison;
 use crate::control::Control;
 use crate::flow::sync::finish::finish;
-use crate::flow::sync::holding::Holding;
+use crate::flow::sync::run_lease::RunLease;
 
 /// Remembers what a run came to, for as long as this process lives: another version of Windlass may decide otherwise.
 pub(crate) fn remember(
@@ -29,7 +29,7 @@ pub(crate) async fn repeat_last(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
-    holding: Holding<'_>,
+    holding: RunLease<'_>,
 ) -> Result<bool, StoreError> {
     let last = server.last_comparisons().get(&repository.id).cloned();
     let Some(last) = last.filter(|_| !run.confirm_mass_destroy) else { return Ok(false) };

@@ -6,41 +6,41 @@ use serde_json::json;
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_core::account::Account;
-use windlass_core::code::Severity as ProblemSeverity;
+use windlass_core::code::ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
-use windlass_core::manifest::Context;
-use windlass_core::quarantine::{Subject, WorkEnd};
+use windlass_core::manifest::ReadContext;
+use windlass_core::quarantine::{WorkEnd, WorkSubject};
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, RunError, RunStatus};
 use windlass_source::{Movement, SignedBy};
 use windlass_store::{Lease, StoreError};
 
+use crate::account_state::accepted;
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
 use crate::flow::sync::fetch::FetchPlan;
-use crate::flow::sync::holding::Holding;
-use crate::flow::sync::material::Known;
+use crate::flow::sync::fetch_commit::{FetchCommitError, FetchedCommit, fetch_commit, read_fleet_at_commit};
+use crate::flow::sync::fleet_at_commit::FleetOrigin;
+use crate::flow::sync::run_lease::RunLease;
 use crate::flow::sync::save;
-use crate::limits::company::Leave;
-use crate::limits::fair_turns::Turn;
+use crate::limits::fair_permits::FairPermit;
+use crate::limits::isolation::WorkPermit;
 use crate::spans::SPANS;
-use crate::work::counted::{Begin, begin};
-use crate::world::accepted;
+use crate::work::tracked::{BeginResult, begin};
 use crate::{metrics, record};
 
 /// How long a lease holds without being renewed: how long a dead replica's work waits for another.
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE_DURATION: Duration = Duration::from_secs(30);
 
 /// How often it is renewed.
-const RENEW: Duration = Duration::from_secs(10);
+const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Whether a run came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum RunEnd {
     /// It did.
     Finished,
     /// Another replica has it, the database could not be reached or the server stops; it will be begun again.
@@ -48,20 +48,20 @@ pub(crate) enum Ended {
 }
 
 /// Works on a run under its repository's lease.
-pub(crate) async fn work(server: &Control, mut run: Run) -> Ended {
+pub(crate) async fn work(server: &Control, mut run: Run) -> RunEnd {
     let name = format!("sync:{}", run.repository_id);
-    let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE).await {
+    let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE_DURATION).await {
         Ok(Some(lease)) => lease,
-        Ok(None) => return Ended::Later,
+        Ok(None) => return RunEnd::Later,
         Err(error) => {
-            server.report_trouble("sync", &error);
-            return Ended::Later;
+            server.report_problem("sync", &error);
+            return RunEnd::Later;
         }
     };
     let (begun, span) = (Instant::now(), span_of(&run));
     let worked = tokio::select! {
         worked = finish(server, &mut run, &lease).instrument(span.clone()) => worked,
-        () = keep(server, &lease) => Err(StoreError::LeaseLost { name }),
+        () = renew_lease(server, &lease) => Err(StoreError::LeaseLost { name }),
     };
     if worked.is_ok() && run.status != RunStatus::InProgress {
         span.record("windlass.status", run.status.slug());
@@ -72,8 +72,8 @@ pub(crate) async fn work(server: &Control, mut run: Run) -> Ended {
     match worked {
         Ok(ended) => ended,
         Err(error) => {
-            server.report_trouble("sync", &error);
-            Ended::Later
+            server.report_problem("sync", &error);
+            RunEnd::Later
         }
     }
 }
@@ -90,62 +90,62 @@ fn span_of(run: &Run) -> Span {
 }
 
 /// Renews a lease until it is lost.
-async fn keep(server: &Control, lease: &Lease) {
+async fn renew_lease(server: &Control, lease: &Lease) {
     loop {
-        tokio::time::sleep(RENEW).await;
-        if let Ok(false) = server.store().lease_renew(lease, now(), LEASE).await {
+        tokio::time::sleep(LEASE_RENEW_INTERVAL).await;
+        if let Ok(false) = server.store().lease_renew(lease, now(), LEASE_DURATION).await {
             return;
         }
     }
 }
 
-async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<Ended, StoreError> {
+async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<RunEnd, StoreError> {
     let mut reading = server.store().read().await?;
-    let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(Ended::Finished) };
+    let Some(current) = reading.run(&run.account_id, &run.id).await? else { return Ok(RunEnd::Finished) };
     if current.status != RunStatus::InProgress {
-        return Ok(Ended::Finished);
+        return Ok(RunEnd::Finished);
     }
     let repository = reading.repository(&run.account_id, &run.repository_id).await?;
     let account = reading.account(&run.account_id).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
         let error = RunError::new("repository-removed", "the repository was removed", "");
-        save::failed(server, run, None, Holding::lease(lease), error, Vec::new()).await?;
-        return Ok(Ended::Finished);
+        save::failed(server, run, None, RunLease::lease(lease), error, Vec::new()).await?;
+        return Ok(RunEnd::Finished);
     };
     drop(reading);
     if let Some(held) = &repository.quarantines.sync {
         save::refused(server, run, &repository, lease, held).await?;
-        return Ok(Ended::Finished);
+        return Ok(RunEnd::Finished);
     }
-    let counted = match begin(server, Subject::Sync(&repository.id)).await? {
-        Begin::Begun(counted) => counted,
-        Begin::Quarantined(suspicion) => {
+    let counted = match begin(server, WorkSubject::Sync(&repository.id)).await? {
+        BeginResult::Begun(counted) => counted,
+        BeginResult::Quarantined(suspicion) => {
             save::quarantined(server, run, &repository, lease, suspicion).await?;
-            return Ok(Ended::Finished);
+            return Ok(RunEnd::Finished);
         }
     };
     note_begin(server, run).await?;
     crash_point("sync.begun");
-    match gather(server, run, &account, &repository, lease, &counted.leave()).await? {
-        Gathered::Known(known, _turn) => {
+    match fetch_and_read(server, run, &account, &repository, lease, &counted.leave()).await? {
+        FetchedInput::Known(known, _turn) => {
             crash_point("sync.read");
             let compare = tracing::trace_span!(target: SPANS, "sync.compare");
-            let holding = Holding { lease, work: Some((&counted, WorkEnd::ReadThrough)) };
-            save::compared(server, run, &repository, holding, known).instrument(compare).await?;
+            let holding = RunLease { lease, work: Some((&counted, WorkEnd::ReadThrough)) };
+            save::save_comparison(server, run, &repository, holding, known).instrument(compare).await?;
             counted.recorded();
-            Ok(Ended::Finished)
+            Ok(RunEnd::Finished)
         }
-        Gathered::Later => {
+        FetchedInput::Later => {
             counted.end(server, WorkEnd::Untried).await?;
-            Ok(Ended::Later)
+            Ok(RunEnd::Later)
         }
-        Gathered::Failed(error, problems) => {
+        FetchedInput::Failed(error, problems) => {
             // Problems are of a fleet that was read.
             let end = if problems.is_empty() { WorkEnd::Failed } else { WorkEnd::ReadThrough };
-            let holding = Holding { lease, work: Some((&counted, end)) };
+            let holding = RunLease { lease, work: Some((&counted, end)) };
             save::failed(server, run, Some(&repository), holding, error, problems).await?;
             counted.recorded();
-            Ok(Ended::Finished)
+            Ok(RunEnd::Finished)
         }
     }
 }
@@ -165,40 +165,40 @@ async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
 }
 
 /// What a run has to compare.
-pub(crate) enum Gathered {
+pub(crate) enum FetchedInput {
     /// With the turn to read and compare, which lasts until both are done.
-    Known(Known, Turn),
+    Known(FleetOrigin, FairPermit),
     Failed(RunError, Vec<Diagnostic>),
     /// The server stops, or lacks what it needs just now: the run is begun again, and nothing is said about the repository.
     Later,
 }
 
 /// Fetches and reads what the run compares.
-async fn gather(
+async fn fetch_and_read(
     server: &Control,
     run: &mut Run,
     account: &Account,
     repository: &Repository,
     lease: &Lease,
-    leave: &Leave,
-) -> Result<Gathered, StoreError> {
+    leave: &WorkPermit,
+) -> Result<FetchedInput, StoreError> {
     if !run.trigger.fetches() || repository.left_by.is_some() {
         return stored(server, run, repository).await;
     }
     let mut stopping = server.watch_stopping();
     let plan = tokio::select! {
         plan = FetchPlan::of(repository, &account.name, server) => plan,
-        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(Gathered::Later),
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(FetchedInput::Later),
     };
     let plan = match plan {
         Ok(plan) => plan,
-        Err(error) => return Ok(Gathered::Failed(error, Vec::new())),
+        Err(error) => return Ok(FetchedInput::Failed(error, Vec::new())),
     };
     let fetch = tracing::trace_span!(target: SPANS, "sync.fetch");
-    let bringing = bring(server, &plan, server.mirror_directory(&repository.id), leave.clone());
+    let bringing = fetch_commit(server, &plan, server.mirror_directory(&repository.id), leave.clone());
     let brought = match bringing.instrument(fetch).await {
         Ok(brought) => brought,
-        Err(error) => return Ok(not_brought(error, &repository.id)),
+        Err(error) => return Ok(fetch_failed(error, &repository.id)),
     };
     crash_point("sync.fetched");
     note_commit(run, &brought);
@@ -210,7 +210,7 @@ async fn gather(
         Some(Ok(signed_by)) => run.contributors.add(signer_of(signed_by)),
         Some(Err(problem)) => {
             let error = RunError::new(problem.code(), problem.to_string(), signature_help());
-            return Ok(Gathered::Failed(error, Vec::new()));
+            return Ok(FetchedInput::Failed(error, Vec::new()));
         }
     }
     save::fetched(server, run, brought.fetched.movement).await?;
@@ -220,19 +220,19 @@ async fn gather(
     let mut reading = server.store().read().await?;
     let context = accepted::reading_context(&mut reading, account).await?;
     drop(reading);
-    let turn = server.reading_turn(&run.account_id).await;
+    let turn = server.reading_permit(&run.account_id).await;
     let reading = read(brought, plan, context, turn);
     Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
 }
 
 /// What becomes of a run whose commit could not be brought here.
-fn not_brought(error: BringError, repository_id: &str) -> Gathered {
+fn fetch_failed(error: FetchCommitError, repository_id: &str) -> FetchedInput {
     match error {
-        BringError::Failed(error) => Gathered::Failed(error, Vec::new()),
-        BringError::Interrupted => Gathered::Later,
-        BringError::Passing(error) => {
+        FetchCommitError::Failed(error) => FetchedInput::Failed(error, Vec::new()),
+        FetchCommitError::Interrupted => FetchedInput::Later,
+        FetchCommitError::Transient(error) => {
             tracing::warn!(repository_id, cause = error.message, "a sync is put off");
-            Gathered::Later
+            FetchedInput::Later
         }
     }
 }
@@ -254,24 +254,24 @@ pub(crate) async fn stored(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
-) -> Result<Gathered, StoreError> {
+) -> Result<FetchedInput, StoreError> {
     if repository.left_by.is_some() {
         // It declares nothing, and never did.
-        return Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await));
+        return Ok(FetchedInput::Known(FleetOrigin::Stored, server.reading_permit(&run.account_id).await));
     }
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
         let error = RunError::new("never-synced", "this repository was never read", "sync it first");
-        return Ok(Gathered::Failed(error, Vec::new()));
+        return Ok(FetchedInput::Failed(error, Vec::new()));
     };
     // What was stored is from where the repository read before: it says nothing about where it reads now.
-    if repository.good_commit.is_none() && !reading.wanted(&repository.id).await?.is_empty() {
+    if repository.good_commit.is_none() && !reading.desired(&repository.id).await?.is_empty() {
         let error = RunError::new(
             "source-changed",
             "this repository was not read since its source changed",
             "sync it first",
         );
-        return Ok(Gathered::Failed(error, Vec::new()));
+        return Ok(FetchedInput::Failed(error, Vec::new()));
     }
     if let Some(good) = reading.run(&run.account_id, good).await? {
         run.problems = good.problems;
@@ -285,34 +285,33 @@ pub(crate) async fn stored(
         }
     }
     drop(reading);
-    Ok(Gathered::Known(Known::Stored, server.reading_turn(&run.account_id).await))
+    Ok(FetchedInput::Known(FleetOrigin::Stored, server.reading_permit(&run.account_id).await))
 }
 
-fn note_commit(run: &mut Run, brought: &Brought) {
+fn note_commit(run: &mut Run, brought: &FetchedCommit) {
     run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());
     run.commit_author = Some(brought.commit.author_name.clone());
     run.commit_email = Some(brought.commit.author_email.clone());
     run.commit_subject = Some(brought.commit.subject.clone());
     run.commit_message = Some(brought.commit.message.clone());
     run.contributors = brought.contributors.clone();
-    let movement = match brought.fetched.movement {
-        Movement::First => "first",
-        Movement::Unchanged => "unchanged",
-        Movement::FastForward => "fast_forward",
-        Movement::Rewritten => "rewritten",
-    };
-    run.movement = Some(movement.to_owned());
+    run.movement = Some(brought.fetched.movement);
 }
 
 /// Reads the fleet of the commit.
-async fn read(brought: Brought, plan: FetchPlan, context: Context, turn: Turn) -> Gathered {
-    match read_material(brought, plan, context).await {
-        Err(error) => Gathered::Failed(error, Vec::new()),
+async fn read(
+    brought: FetchedCommit,
+    plan: FetchPlan,
+    context: ReadContext,
+    turn: FairPermit,
+) -> FetchedInput {
+    match read_fleet_at_commit(brought, plan, context).await {
+        Err(error) => FetchedInput::Failed(error, Vec::new()),
         Ok(material) if material.has_errors() => {
             let error = fleet_error(&material.problems);
-            Gathered::Failed(error, material.problems)
+            FetchedInput::Failed(error, material.problems)
         }
-        Ok(material) => Gathered::Known(Known::Read(Box::new(material)), turn),
+        Ok(material) => FetchedInput::Known(FleetOrigin::Read(Box::new(material)), turn),
     }
 }
 
@@ -337,21 +336,21 @@ pub(crate) fn fleet_error(problems: &[Diagnostic]) -> RunError {
 #[cfg(test)]
 mod tests {
     use windlass_source::FetchError;
-    use windlass_source::Problem;
+    use windlass_source::RemoteProblem;
 
     use super::*;
-    use crate::flow::sync::bring::not_fetched;
+    use crate::flow::sync::fetch_commit::classify_fetch_error;
 
-    fn gathered(problem: Problem) -> Gathered {
+    fn gathered(problem: RemoteProblem) -> FetchedInput {
         let error = FetchError { remote: "https://example.com/fleet".to_owned(), problem };
-        not_brought(not_fetched(&error), "a repository")
+        fetch_failed(classify_fetch_error(&error), "a repository")
     }
 
     #[test]
     fn what_passes_by_itself_fails_no_run_and_holds_nothing() {
         // A run that is put off says nothing about its repository: only one that failed holds its proposals.
-        assert!(matches!(gathered(Problem::ServerMemory), Gathered::Later));
-        let too_large = gathered(Problem::TooLarge { reason: "it unpacks to more".to_owned() });
-        assert!(matches!(too_large, Gathered::Failed(error, _) if error.code == "too-large"));
+        assert!(matches!(gathered(RemoteProblem::ServerMemory), FetchedInput::Later));
+        let too_large = gathered(RemoteProblem::TooLarge { reason: "it unpacks to more".to_owned() });
+        assert!(matches!(too_large, FetchedInput::Failed(error, _) if error.code == "too-large"));
     }
 }

@@ -12,32 +12,34 @@ use windlass_core::diff;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::unread_history_gap;
 use windlass_core::plan::Plan;
-use windlass_core::proposal::{Cap, Offered, Proposal, Reconciled, Status, reconcile};
-use windlass_core::quarantine::{Quarantine, Subject, Suspicion, Work};
+use windlass_core::proposal::{ExistingProposal, Proposal, ProposalCap, ReconcileResult, Status, reconcile};
+use windlass_core::quarantine::{CrashHistory, QuarantinableWork, Quarantine, WorkSubject};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
-use windlass_core::run::{Decided, Fates, Run, RunError, RunFacts, RunStatus, Stage, run_status};
+use windlass_core::run::{
+    ProposalOutcomes, Run, RunDecision, RunError, RunFacts, RunStatus, Stage, run_status,
+};
 use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
-use windlass_store::{AccountWriting, Lease, NewWanted, Reading, StoreError};
+use windlass_store::{AccountWriting, Lease, NewDesiredResource, Reading, StoreError};
 
+use crate::account_state::{accepted, names};
 use crate::clock::{self, now};
-use crate::contents::{self, LookedUp};
+use crate::content_differences::{self, ContentDifferences};
 use crate::control::Control;
 use crate::crash::crash_point;
-use crate::flow::close::ending::{Ending, end_all};
+use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
 use crate::flow::gate::set_approvals::SetApprovals;
-use crate::flow::propose::offer::{self, Offer, PlannedChange, open_proposals};
 use crate::flow::propose::open_next;
-use crate::flow::sync::compare::{Compared, compare};
+use crate::flow::propose::open_proposals::{self, OpenContext, PlannedChange, open_proposals};
+use crate::flow::sync::compare::{ComparedFleet, compare};
 use crate::flow::sync::finish::finish;
-use crate::flow::sync::holding::Holding;
+use crate::flow::sync::fleet_at_commit::{FleetAtCommit, FleetOrigin};
 use crate::flow::sync::keep_plan::{NextPlan, confirmation, keep_plan};
-use crate::flow::sync::material::{Known, Material};
 use crate::flow::sync::repeat;
+use crate::flow::sync::run_lease::RunLease;
 use crate::record;
-use crate::work::counted::{HeldWork, hold, refusal};
-use crate::world::{accepted, names};
+use crate::work::tracked::{QuarantineReport, quarantine_work, refusal};
 
 /// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
 /// commit that is new: most runs find none.
@@ -76,7 +78,7 @@ pub(crate) async fn failed(
     server: &Control,
     run: &mut Run,
     repository: Option<&Repository>,
-    holding: Holding<'_>,
+    holding: RunLease<'_>,
     error: RunError,
     problems: Vec<Diagnostic>,
 ) -> Result<(), StoreError> {
@@ -102,9 +104,9 @@ pub(crate) async fn failed(
     if writing.run_finish(run).await? {
         let event = record::run_event(EventKind::SyncFailed, Severity::High, run, message, payload, now);
         writing.event(event);
-        if let Some(repository) = repository.filter(|repository| run.tells_what_git_wants(repository)) {
+        if let Some(repository) = repository.filter(|repository| run.knows_desired_state(repository)) {
             let told = run.error.as_ref().map(|error| error.message.as_str());
-            writing.repository_ran(&repository.id, &run.id, run.status.slug(), told, now).await?;
+            writing.repository_run_ended(&repository.id, &run.id, run.status, told, now).await?;
         }
     }
     server.commit(writing).await?;
@@ -119,15 +121,15 @@ pub(crate) async fn quarantined(
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
-    suspicion: Suspicion,
+    suspicion: CrashHistory,
 ) -> Result<(), StoreError> {
-    let held = HeldWork {
-        work: Work::Sync,
-        subject: Subject::Sync(&repository.id),
+    let held = QuarantineReport {
+        work: QuarantinableWork::Sync,
+        subject: WorkSubject::Sync(&repository.id),
         doing: "syncing it".to_owned(),
         detail: json!({"run_id": run.id}),
     };
-    let held = hold(server, repository, held, suspicion).await?;
+    let held = quarantine_work(server, repository, held, suspicion).await?;
     refused(server, run, repository, lease, &held).await
 }
 
@@ -139,44 +141,44 @@ pub(crate) async fn refused(
     lease: &Lease,
     held: &Quarantine,
 ) -> Result<(), StoreError> {
-    failed(server, run, Some(repository), Holding::lease(lease), refusal(held), Vec::new()).await
+    failed(server, run, Some(repository), RunLease::lease(lease), refusal(held), Vec::new()).await
 }
 
 /// What became of saving a comparison.
-enum Saving {
+enum SaveResult {
     /// The run came to its end.
     Done,
     /// Nothing was written: this has to be looked up first, while no transaction is open.
-    Needs { changes: Vec<ContentChange>, known: Known },
+    Needs { changes: Vec<ContentChange>, known: FleetOrigin },
     /// Nothing was written: something that was compared moved meanwhile.
-    Moved { known: Known },
+    Moved { known: FleetOrigin },
 }
 
 /// Comparisons that something moved under, before the account's writes wait for one.
 const TRIES_WITHOUT_LOCK: usize = 3;
 
 /// Compares, decides and saves.
-pub(crate) async fn compared(
+pub(crate) async fn save_comparison(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
-    holding: Holding<'_>,
-    mut known: Known,
+    holding: RunLease<'_>,
+    mut known: FleetOrigin,
 ) -> Result<(), StoreError> {
-    if matches!(known, Known::Stored) && repeat::repeat_last(server, run, repository, holding).await? {
+    if matches!(known, FleetOrigin::Stored) && repeat::repeat_last(server, run, repository, holding).await? {
         return Ok(());
     }
     let (mut contents, mut tries) = (None, 0);
     loop {
         let lock = if tries < TRIES_WITHOUT_LOCK { Lock::ToSave } else { Lock::ToCompare };
         match try_to_save(server, run, repository, holding, (known, lock), contents.as_ref()).await? {
-            Saving::Done => return Ok(()),
-            Saving::Needs { changes, known: again } => {
+            SaveResult::Done => return Ok(()),
+            SaveResult::Needs { changes, known: again } => {
                 known = again;
                 let mirror = server.mirror_directory(&repository.id);
-                contents = Some(LookedUp::in_mirror(mirror, changes).await);
+                contents = Some(ContentDifferences::in_mirror(mirror, changes).await);
             }
-            Saving::Moved { known: again } => {
+            SaveResult::Moved { known: again } => {
                 known = again;
                 tries += 1;
             }
@@ -194,16 +196,16 @@ enum Lock {
 }
 
 /// What a run compares, as it is at one moment.
-struct Moment {
+struct ComparisonSnapshot {
     account: Account,
     repository: Repository,
-    offered: Vec<Offered>,
-    compared: Compared,
+    offered: Vec<ExistingProposal>,
+    compared: ComparedFleet,
     state_version: i64,
 }
 
 /// Why there is nothing to compare any more.
-enum Gone {
+enum NothingToCompare {
     Account,
     Repository,
     /// Its settings changed since it was read.
@@ -215,31 +217,33 @@ async fn compare_now(
     reading: &mut Reading,
     run: &mut Run,
     read: &Repository,
-    known: Known,
+    known: FleetOrigin,
     now: Timestamp,
-) -> Result<Result<Moment, Gone>, StoreError> {
+) -> Result<Result<ComparisonSnapshot, NothingToCompare>, StoreError> {
     let state_version = reading.state_version(&run.account_id).await?;
-    let Some(account) = reading.account(&run.account_id).await? else { return Ok(Err(Gone::Account)) };
+    let Some(account) = reading.account(&run.account_id).await? else {
+        return Ok(Err(NothingToCompare::Account));
+    };
     let current = reading.repository(&run.account_id, &read.id).await?;
-    let Some(repository) = current else { return Ok(Err(Gone::Repository)) };
+    let Some(repository) = current else { return Ok(Err(NothingToCompare::Repository)) };
     // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
-    if !repository.reads_the_same(read) {
-        return Ok(Err(Gone::Source));
+    if !repository.has_same_source(read) {
+        return Ok(Err(NothingToCompare::Source));
     }
-    credit(reading, run, &repository).await?;
-    if let (Known::Read(_), None) = (&known, &repository.good_commit) {
+    add_contributors(reading, run, &repository).await?;
+    if let (FleetOrigin::Read(_), None) = (&known, &repository.good_commit) {
         let owned = reading.resources_owned(&run.account_id, &repository.id).await?;
         unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
     }
-    let offered = reading.proposals_offered(&repository.id).await?;
+    let offered = reading.proposals_open_of(&repository.id).await?;
     let compared = match known {
-        Known::Read(material) => {
+        FleetOrigin::Read(material) => {
             let confirmation = confirmation(reading, run, &repository).await?;
             compare(reading, &repository, *material, confirmation, now).await?
         }
-        Known::Stored => compare_stored(reading, run, &repository, &account, &offered, now).await?,
+        FleetOrigin::Stored => compare_stored(reading, run, &repository, &account, &offered, now).await?,
     };
-    Ok(Ok(Moment { account, repository, offered, compared, state_version }))
+    Ok(Ok(ComparisonSnapshot { account, repository, offered, compared, state_version }))
 }
 
 /// Ends a run that has nothing to compare any more.
@@ -247,22 +251,22 @@ async fn end_without(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
-    holding: Holding<'_>,
-    gone: Gone,
-) -> Result<Saving, StoreError> {
+    holding: RunLease<'_>,
+    gone: NothingToCompare,
+) -> Result<SaveResult, StoreError> {
     let (of, error) = match gone {
-        Gone::Account => return Ok(Saving::Done),
-        Gone::Repository => {
+        NothingToCompare::Account => return Ok(SaveResult::Done),
+        NothingToCompare::Repository => {
             let message = "the repository was removed, or moved to another account, meanwhile";
             (None, RunError::new("repository-removed", message, ""))
         }
-        Gone::Source => {
+        NothingToCompare::Source => {
             let message = "the repository's settings changed while it was read";
             (Some(repository), RunError::new("source-changed", message, "it is synced again by itself"))
         }
     };
     failed(server, run, of, holding, error, Vec::new()).await?;
-    Ok(Saving::Done)
+    Ok(SaveResult::Done)
 }
 
 /// Compares, decides and saves, if nothing moves meanwhile and that needs nothing that was not looked up.
@@ -270,10 +274,10 @@ async fn try_to_save(
     server: &Control,
     run: &mut Run,
     read: &Repository,
-    holding: Holding<'_>,
-    (known, lock): (Known, Lock),
-    contents: Option<&LookedUp>,
-) -> Result<Saving, StoreError> {
+    holding: RunLease<'_>,
+    (known, lock): (FleetOrigin, Lock),
+    contents: Option<&ContentDifferences>,
+) -> Result<SaveResult, StoreError> {
     let now = now();
     let (mut writing, moment) = match lock {
         Lock::ToSave => {
@@ -288,7 +292,7 @@ async fn try_to_save(
             (writing, moment)
         }
     };
-    let Moment { account, repository, offered, compared, state_version } = match moment {
+    let ComparisonSnapshot { account, repository, offered, compared, state_version } = match moment {
         Ok(moment) => moment,
         Err(gone) => {
             drop(writing);
@@ -296,52 +300,52 @@ async fn try_to_save(
         }
     };
     if writing.state_version() != state_version {
-        return Ok(Saving::Moved { known: compared.material.into_known() });
+        return Ok(SaveResult::Moved { known: compared.material.into_known() });
     }
     holding.end_in(&mut writing).await?;
     let repository = &repository;
-    let Compared { mut material, decided, accepted } = compared;
+    let ComparedFleet { mut material, decided, accepted } = compared;
     if let Some(error) = windlass_core::run::refusal_of(&decided.plan) {
         drop(writing);
-        material.tell(decided.plan.problems.clone());
+        material.add_problems(decided.plan.problems.clone());
         let problems = std::mem::take(&mut material.problems);
         failed(server, run, Some(repository), holding, error, problems).await?;
-        return Ok(Saving::Done);
+        return Ok(SaveResult::Done);
     }
     let plan = &decided.plan;
     let next = NextPlan::load(&mut writing, repository, plan).await?;
-    let declined = writing.proposals_declined(&repository.id).await?;
+    let declined = writing.proposals_rejected(&repository.id).await?;
     let limit = server.config().max_proposals;
     let stuck = match plan.steps.len() > limit && !offered.is_empty() {
         true => open_next::stuck_proposals(&mut writing, &account, repository, now).await?,
         false => BTreeSet::new(),
     };
-    let reconciled = reconcile(plan, &offered, &declined, &accepted, &Cap { limit, stuck });
+    let reconciled = reconcile(plan, &offered, &declined, &accepted, &ProposalCap { limit, stuck });
     let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
-    let offered = offered_by(plan, &reconciled, &previous_files);
-    let nothing = LookedUp::default();
+    let offered = proposals_to_offer(plan, &reconciled, &previous_files);
+    let nothing = ContentDifferences::default();
     let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
         Ok(contents) => contents,
-        Err(changes) => return Ok(Saving::Needs { changes, known: material.into_known() }),
+        Err(changes) => return Ok(SaveResult::Needs { changes, known: material.into_known() }),
     };
-    material.tell(plan.problems.clone());
+    material.add_problems(plan.problems.clone());
     run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_deref();
-    let offering = match run.tells_what_git_wants(repository) {
+    let offering = match run.knows_desired_state(repository) {
         // The run that is just being made could read it.
         true => Repository { last_error: None, ..repository.clone() },
         false => repository.clone(),
     };
-    let offer = Offer {
+    let offer = OpenContext {
         contents,
         account: &account,
         repository: &offering,
         run,
         set_approvals: &SetApprovals::load(&mut writing, &repository.id, plan_id, changes).await?,
-        expires_at: now.after(server.config().rhythm.proposal_lifetime),
+        expires_at: now.plus(server.config().intervals.proposal_lifetime),
         now,
     };
     let opened = open_proposals(&mut writing, &offer, &offered, |keys| material.declared_at(keys)).await?;
@@ -351,7 +355,9 @@ async fn try_to_save(
     if !waiting.is_empty() {
         writing.event(record::approval_requested(run, &waiting, reconciled.remaining, now));
     }
-    conclude(&mut writing, run, repository, &decided, &reconciled, &material, now).await?;
+    let conclusion =
+        RunConclusion { repository, decided: &decided, reconciled: &reconciled, material: &material };
+    conclusion.save(&mut writing, run, now).await?;
     writing.run_planned(&run.id, run.plan_id.as_deref(), reconciled.next).await?;
     let version = writing.next_state_version();
     crash_point("sync.before_commit");
@@ -360,17 +366,25 @@ async fn try_to_save(
     repeat::remember(server, run, repository, version, decided.accepted_until);
     if material.is_fresh() {
         let owner = Owner::Repository(repository.name.clone());
-        contents::keep(server, &repository.id, contents::worth_keeping(&material.desired, &accepted, &owner))
-            .await;
+        content_differences::keep_contents(
+            server,
+            &repository.id,
+            content_differences::contents_to_keep(&material.desired, &accepted, &owner),
+        )
+        .await;
     }
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
-    Ok(Saving::Done)
+    Ok(SaveResult::Done)
 }
 
 /// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
 /// everything was applied yet.
-async fn credit(reading: &mut Reading, run: &mut Run, repository: &Repository) -> Result<(), StoreError> {
+async fn add_contributors(
+    reading: &mut Reading,
+    run: &mut Run,
+    repository: &Repository,
+) -> Result<(), StoreError> {
     let commit = run.commit_sha.clone().unwrap_or_default();
     let since = repository.good_at.unwrap_or(repository.created_at);
     let pushers = reading.pushers(&repository.id, &commit, since).await?;
@@ -389,18 +403,22 @@ async fn compare_stored(
     run: &Run,
     repository: &Repository,
     account: &Account,
-    offered: &[Offered],
+    offered: &[ExistingProposal],
     now: Timestamp,
-) -> Result<Compared, StoreError> {
+) -> Result<ComparedFleet, StoreError> {
     if !reading.differing(&account.id, &repository.id).await?.is_empty() {
-        let material = Material::stored(reading, &account.name, &repository.id).await?;
+        let material = FleetAtCommit::stored(reading, &account.name, &repository.id).await?;
         let confirmation = confirmation(reading, run, repository).await?;
         return compare(reading, repository, material, confirmation, now).await;
     }
     let names = names::repository_names(reading, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
     let accepted = accepted::load_some(reading, &account.id, &keys, &names).await?;
-    Ok(Compared { material: Material::settled(), decided: Decided::nothing(&account.name), accepted })
+    Ok(ComparedFleet {
+        material: FleetAtCommit::unchanged(),
+        decided: RunDecision::nothing(&account.name),
+        accepted,
+    })
 }
 
 /// The files that declared what is opened before: where each was declared when its last change was applied, however often
@@ -409,11 +427,11 @@ async fn previous_files(
     reading: &mut Reading,
     repository: &Repository,
     plan: &Plan,
-    reconciled: &Reconciled,
+    reconciled: &ReconcileResult,
 ) -> Result<ResourceMap<String>, StoreError> {
     let opened: Vec<ResourceKey> =
         reconciled.open.iter().map(|position| plan.steps[*position].change.key.clone()).collect();
-    let mut files = reading.wanted_files(&repository.id, &opened).await?;
+    let mut files = reading.desired_files(&repository.id, &opened).await?;
     for (kind, name, file) in reading.resource_files(&repository.account_id, &opened).await?.iter() {
         files.insert(ResourceKey::new(kind, name), file.clone());
     }
@@ -421,13 +439,17 @@ async fn previous_files(
 }
 
 /// The proposals that still stand and the changes to open new ones for.
-fn offered_by(plan: &Plan, reconciled: &Reconciled, previous_files: &ResourceMap<String>) -> offer::Offered {
+fn proposals_to_offer(
+    plan: &Plan,
+    reconciled: &ReconcileResult,
+    previous_files: &ResourceMap<String>,
+) -> open_proposals::ProposalOffer {
     let planned = |position: &usize| {
         let step = &plan.steps[*position];
         let key = &step.change.key;
         PlannedChange::of(*position, step, previous_files.get(key.kind, &key.name).cloned())
     };
-    offer::Offered {
+    open_proposals::ProposalOffer {
         keep: reconciled.keep.iter().map(|(id, position)| (id.clone(), planned(position))).collect(),
         open: reconciled.open.iter().map(planned).collect(),
     }
@@ -436,7 +458,7 @@ fn offered_by(plan: &Plan, reconciled: &Reconciled, previous_files: &ResourceMap
 async fn store_desired(
     writing: &mut AccountWriting,
     repository: &Repository,
-    material: &Material,
+    material: &FleetAtCommit,
 ) -> Result<(), StoreError> {
     if material.is_fresh() {
         let files: Vec<String> = material
@@ -445,12 +467,12 @@ async fn store_desired(
             .iter()
             .map(|(kind, name, declared)| material.file_of((kind, name), declared))
             .collect();
-        let wanted: Vec<NewWanted<'_>> = material
+        let wanted: Vec<NewDesiredResource<'_>> = material
             .desired
             .resources
             .iter()
             .zip(&files)
-            .map(|((kind, name, declared), file)| NewWanted {
+            .map(|((kind, name, declared), file)| NewDesiredResource {
                 name,
                 kind,
                 spec: &declared.spec,
@@ -458,7 +480,7 @@ async fn store_desired(
                 file,
             })
             .collect();
-        writing.wanted_replace(&repository.id, &wanted).await?;
+        writing.desired_replace(&repository.id, &wanted).await?;
     }
     writing.desired_mark_agreed(&repository.id).await?;
     Ok(())
@@ -468,55 +490,63 @@ async fn store_desired(
 async fn close(
     writing: &mut AccountWriting,
     run: &Run,
-    reconciled: &Reconciled,
+    reconciled: &ReconcileResult,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let ids: Vec<&str> = reconciled.close.iter().map(|closing| closing.id.as_str()).collect();
     let proposals = writing.proposals_by_id(&run.account_id, &ids).await?;
-    let endings: Vec<Ending<'_>> = proposals
+    let endings: Vec<ProposalClosing<'_>> = proposals
         .iter()
         .zip(&reconciled.close)
-        .map(|(proposal, closing)| Ending {
+        .map(|(proposal, closing)| ProposalClosing {
             run_id: &run.id,
-            ..Ending::new(proposal, closing.status, Some(closing.reason))
+            ..ProposalClosing::new(proposal, closing.status, Some(closing.reason))
         })
         .collect();
-    end_all(writing, &endings, Some(&run.id), now).await
+    close_proposals(writing, &endings, Some(&run.id), now).await
 }
 
 /// The problems of a commit that was read before: as they were told then, but for what other repositories own. That
 /// changes without the commit, and is told as it is now.
-fn problems_still(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
+fn still_valid_problems(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
     let code = Code::OwnedElsewhere;
     let then = then.as_array().into_iter().flatten().filter(|problem| problem["code"] != code.slug());
     let now = now.iter().filter(|problem| problem.code == code).map(|problem| json!(problem));
     then.cloned().chain(now).collect()
 }
 
-/// Ends the run itself.
-async fn conclude(
-    writing: &mut AccountWriting,
-    run: &mut Run,
-    repository: &Repository,
-    decided: &Decided,
-    reconciled: &Reconciled,
-    material: &Material,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let steps = &decided.plan.steps;
-    let refused = decided.plan.refusals.len();
-    run.diff = diff::document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
-    run.diff_count = steps.len() + refused;
-    run.remaining = reconciled.remaining;
-    run.skipped = Value::Array(windlass_core::run::skipped(decided, &reconciled.held_back));
-    run.problems = match material.is_fresh() {
-        true => json!(material.problems),
-        false => json!(problems_still(&run.problems, &material.problems)),
-    };
-    run.completed_at = Some(clock::now());
-    let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
-    let fates = if has_proposals { Fates::Open } else { Fates::None };
-    let not_offered = refused + reconciled.held_back.len();
-    run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
-    finish(writing, run, repository, reconciled.open.len(), now).await
+/// What a run comes to.
+struct RunConclusion<'c> {
+    repository: &'c Repository,
+    decided: &'c RunDecision,
+    reconciled: &'c ReconcileResult,
+    material: &'c FleetAtCommit,
+}
+
+impl RunConclusion<'_> {
+    /// Ends the run itself.
+    async fn save(
+        &self,
+        writing: &mut AccountWriting,
+        run: &mut Run,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let RunConclusion { repository, decided, reconciled, material } = self;
+        let steps = &decided.plan.steps;
+        let refused = decided.plan.refusals.len();
+        run.diff = diff::diff_document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
+        run.diff_count = steps.len() + refused;
+        run.remaining = reconciled.remaining;
+        run.skipped = Value::Array(windlass_core::run::skipped_changes(decided, &reconciled.held_back));
+        run.problems = match material.is_fresh() {
+            true => json!(material.problems),
+            false => json!(still_valid_problems(&run.problems, &material.problems)),
+        };
+        run.completed_at = Some(clock::now());
+        let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
+        let fates = if has_proposals { ProposalOutcomes::Open } else { ProposalOutcomes::None };
+        let not_offered = refused + reconciled.held_back.len();
+        run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+        finish(writing, run, repository, reconciled.open.len(), now).await
+    }
 }

@@ -2,25 +2,25 @@
 
 use windlass_core::address_guard::AddressRules;
 use windlass_forge::api::Forge;
-use windlass_outbound::Guard;
-use windlass_secrets::{ACCOUNT, Credentials};
+use windlass_outbound::AddressGuard;
+use windlass_secrets::{ACCOUNT, CredentialStore};
 
 use crate::config::gitea::Gitea;
-use crate::outside::forge::trouble::Trouble;
-use crate::outside::forge::way::token_of;
+use crate::outside::forge::problem::ForgeProblem;
+use crate::outside::forge::target::token_of;
 
 /// Gets the token and prepares to ask, for an account.
 pub(crate) async fn connect_gitea(
     gitea: &Gitea,
     account: &str,
-    credentials: &Credentials,
-) -> Result<Forge, Trouble> {
+    credentials: &CredentialStore,
+) -> Result<Forge, ForgeProblem> {
     let path = gitea.credential_path.replace(ACCOUNT, account);
     // Both the path and the host are the operator's, so that no binding is needed.
     let fields = credentials.read(account, &path).await?;
     let token = token_of(&path, &fields)?;
     // The operator named this host, so it may be on this machine.
     let (host, port) = gitea.address.destination();
-    let guard = Guard::new(AddressRules::default().naming(host, Some(port)));
+    let guard = AddressGuard::new(AddressRules::default().for_operator_host(host, Some(port)));
     Ok(Forge::new(&gitea.address, token, gitea.ca_pem.as_deref(), &guard)?)
 }

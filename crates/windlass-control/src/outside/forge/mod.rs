@@ -4,10 +4,10 @@
 //! `loops/forge.rs` wakes both. Nothing waits for a forge, and nothing fails because one does.
 
 pub mod decide;
-pub mod foreseen;
 pub mod gitea;
 pub mod outbox;
+pub mod preview_report;
+pub mod problem;
 pub mod send;
 pub mod status;
-pub mod trouble;
-pub mod way;
+pub mod target;

@@ -4,21 +4,23 @@ use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_forge::api::{StatusState, marked, marker};
 use windlass_store::{
-    AccountWriting, ForgeReport, NewForgeReport, PullRequestWish, Reading, ReportKind, ReportState,
+    AccountWriting, ForgeReport, NewForgeReport, PendingPullRequest, Reading, ReportKind, ReportState,
     StoreError,
 };
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::outside::forge::decide::{is_news, read, written};
-use crate::outside::forge::foreseen::{Foreseen, foreseen_comment, foreseen_event, foreseen_status};
+use crate::outside::forge::decide::{decode_status, encode_status, has_changed};
+use crate::outside::forge::preview_report::{
+    PullRequestPreview, preview_comment, preview_event, preview_status,
+};
 use crate::outside::forge::status::{replaced_by, status_of};
 
 /// Commits of a repository whose statuses are looked after.
-const COMMITS: usize = 50;
+const MAX_COMMITS: usize = 50;
 
 /// A status that shall be shown.
-struct Said {
+struct QueuedStatus {
     commit: String,
     content: String,
     run_id: String,
@@ -26,7 +28,7 @@ struct Said {
 
 /// Says what the forges of all repositories shall show beside commits. Looks first, so that nothing is written while
 /// nothing is new.
-pub(crate) async fn say_statuses(server: &Control) -> Result<(), StoreError> {
+pub(crate) async fn report_statuses(server: &Control) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let reporting = reading.repositories_with_forge().await?;
     let mut with_news = Vec::new();
@@ -54,7 +56,7 @@ async fn statuses(
     server: &Control,
     reading: &mut Reading,
     repository: &Repository,
-) -> Result<Vec<Said>, StoreError> {
+) -> Result<Vec<QueuedStatus>, StoreError> {
     if !repository.forge.as_ref().is_some_and(|forge| forge.commit_status) {
         return Ok(Vec::new());
     }
@@ -65,17 +67,21 @@ async fn statuses(
     let tally: Vec<_> =
         reading.run_tally(&run.id).await?.into_iter().map(|(status, count, _)| (status, count)).collect();
     let (account_id, kind) = (&repository.account_id, ReportKind::Status);
-    let reports = reading.forge_reports(account_id, &repository.id, kind, COMMITS).await?;
+    let reports = reading.forge_reports(account_id, &repository.id, kind, MAX_COMMITS).await?;
     let last = reports.iter().find(|report| report.subject == commit);
     let status = status_of(&run, &tally, &repository.name, server.config().public_url.as_deref());
     let mut news = Vec::new();
-    if is_news(last.and_then(|last| read(&last.content)).as_ref(), &status) {
-        news.push(Said { commit: commit.clone(), content: written(&status), run_id: run.id.clone() });
+    if has_changed(last.and_then(|last| decode_status(&last.content)).as_ref(), &status) {
+        news.push(QueuedStatus {
+            commit: commit.clone(),
+            content: encode_status(&status),
+            run_id: run.id.clone(),
+        });
     }
     let replaced = reports.iter().filter(|report| report.subject != commit && is_pending(report));
-    news.extend(replaced.map(|report| Said {
+    news.extend(replaced.map(|report| QueuedStatus {
         commit: report.subject.clone(),
-        content: written(&replaced_by(&commit, &repository.name)),
+        content: encode_status(&replaced_by(&commit, &repository.name)),
         run_id: run.id.clone(),
     }));
     Ok(news)
@@ -83,14 +89,14 @@ async fn statuses(
 
 /// Whether a report shows something as undecided that will never be decided any more.
 fn is_pending(report: &ForgeReport) -> bool {
-    let shown = read(&report.content).filter(|_| report.state != ReportState::Failed);
+    let shown = decode_status(&report.content).filter(|_| report.state != ReportState::Failed);
     shown.is_some_and(|status| status.state == StatusState::Pending)
 }
 
 async fn put(
     writing: &mut AccountWriting,
     repository: &Repository,
-    said: &Said,
+    said: &QueuedStatus,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let report = NewForgeReport {
@@ -107,11 +113,11 @@ async fn put(
 
 /// Says what a forge shall show about a pull request that was looked at, and that it was. It is sent soon; nobody waits
 /// for that.
-pub(crate) async fn say_foreseen(
+pub(crate) async fn report_preview(
     server: &Control,
     repository: &Repository,
-    wish: &PullRequestWish,
-    foreseen: &Foreseen,
+    wish: &PendingPullRequest,
+    foreseen: &PullRequestPreview,
 ) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
     let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
@@ -123,12 +129,12 @@ pub(crate) async fn say_foreseen(
     }
     let public_url = server.config().public_url.as_deref();
     let commit = match foreseen {
-        Foreseen::Plan(preview) => preview.commit_sha.as_deref().unwrap_or(&wish.commit_sha),
-        Foreseen::Nothing(_) => &wish.commit_sha,
+        PullRequestPreview::Plan(preview) => preview.commit_sha.as_deref().unwrap_or(&wish.commit_sha),
+        PullRequestPreview::Nothing(_) => &wish.commit_sha,
     };
-    let status = written(&foreseen_status(foreseen, &repository.name, public_url));
+    let status = encode_status(&preview_status(foreseen, &repository.name, public_url));
     let comment =
-        marked(&marker(&repository.id), &foreseen_comment(foreseen, &repository, commit, public_url));
+        marked(&marker(&repository.id), &preview_comment(foreseen, &repository, commit, public_url));
     let number = wish.number.to_string();
     let forge = repository.forge.as_ref();
     let report = |kind, subject, content| NewForgeReport {
@@ -145,6 +151,6 @@ pub(crate) async fn say_foreseen(
     if forge.is_some_and(|forge| forge.comment) {
         writing.forge_report_put(&report(ReportKind::Comment, &number, comment.as_str()), now()).await?;
     }
-    writing.event(foreseen_event(foreseen, &repository, wish, now()));
+    writing.event(preview_event(foreseen, &repository, wish, now()));
     server.commit(writing).await
 }

@@ -8,63 +8,63 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
-use windlass_core::fairness::{Places, Trust};
+use windlass_core::fairness::{LastResult, WorkerSlots};
 use windlass_core::repository::Repository;
-use windlass_forge::api::{Comment, Lasting, marker};
+use windlass_forge::api::{PullRequestComment, Retryability, marker};
 use windlass_store::{ForgeReport, Lease, ReportKind, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
-use crate::outside::forge::decide::{LONGEST_PAUSE, pause_after, read};
-use crate::outside::forge::trouble::Trouble;
-use crate::outside::forge::way::Way;
-use crate::pace::workers::{Job, Workers};
-use crate::record;
+use crate::outside::forge::decide::{LONGEST_PAUSE, decode_status, pause_after};
+use crate::outside::forge::problem::ForgeProblem;
+use crate::outside::forge::target::ForgeTarget;
+use crate::pace::workers::{QueuedJob, Workers};
+use crate::record::RepositoryEvent;
 
 /// Reports taken at a time: enough to find some of every account that has some.
 const AT_ONCE: usize = 500;
 
 /// Repositories that are reported about at the same time. A forge that does not answer keeps only its own account
 /// waiting.
-pub(crate) const REPORTING: Places = Places { all: 8, reserved: 2, per_account: 3, unproven: 2 };
+pub(crate) const REPORT_SLOTS: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
 /// How long sending one may take in all. A comment takes several requests.
-const PATIENCE: Duration = Duration::from_secs(90);
+const SEND_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Longer than that, so that nobody takes over what is still under way.
-const LEASE: Duration = Duration::from_secs(120);
+const LEASE_DURATION: Duration = Duration::from_secs(120);
 
 /// Begins to send what is due.
 pub(crate) async fn send_due(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     let now = now();
     let under_way = workers.lanes_under_way();
     let due =
-        server.store().read().await?.forge_reports_due(now, now.after(LONGEST_PAUSE * 4), AT_ONCE).await?;
+        server.store().read().await?.forge_reports_due(now, now.plus(LONGEST_PAUSE * 4), AT_ONCE).await?;
     let work = |reports: Vec<ForgeReport>| {
         let server = server.clone();
         async move { send_all(&server, reports).await }
     };
     let server = server.clone();
     workers.begin(by_repository(due), &under_way, work, move |sent| match sent {
-        Ok(Sent::Here) => server.nudges().forge.notify_one(),
+        Ok(ReportSender::Here) => server.nudges().forge.notify_one(),
         // It is tried again when it is time.
-        Ok(Sent::Elsewhere) => {}
-        Err(error) => drop(server.report_trouble("forge", &error)),
+        Ok(ReportSender::Elsewhere) => {}
+        Err(error) => drop(server.report_problem("forge", &error)),
     });
     Ok(())
 }
 
 /// The reports of each repository, in the order in which the repositories come up.
-fn by_repository(due: Vec<ForgeReport>) -> Vec<Job<Vec<ForgeReport>>> {
-    let mut jobs: Vec<Job<Vec<ForgeReport>>> = Vec::new();
+fn by_repository(due: Vec<ForgeReport>) -> Vec<QueuedJob<Vec<ForgeReport>>> {
+    let mut jobs: Vec<QueuedJob<Vec<ForgeReport>>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for report in due {
         let place = *places.entry(report.repository_id.clone()).or_insert(jobs.len());
         if place == jobs.len() {
-            jobs.push(Job {
+            jobs.push(QueuedJob {
                 account: report.account_id.clone(),
                 lane: report.repository_id.clone(),
-                trust: if report.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+                last_result: if report.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
                 task: Vec::new(),
             });
         }
@@ -74,7 +74,7 @@ fn by_repository(due: Vec<ForgeReport>) -> Vec<Job<Vec<ForgeReport>>> {
 }
 
 /// Who sends the reports of a repository.
-enum Sent {
+enum ReportSender {
     /// This server did.
     Here,
     /// Another one does.
@@ -82,47 +82,48 @@ enum Sent {
 }
 
 /// Sends the reports of a repository one after the other. Where the forge as a whole fails, the others wait too.
-async fn send_all(server: &Control, reports: Vec<ForgeReport>) -> Result<Sent, StoreError> {
-    let Some(first) = reports.first() else { return Ok(Sent::Elsewhere) };
+async fn send_all(server: &Control, reports: Vec<ForgeReport>) -> Result<ReportSender, StoreError> {
+    let Some(first) = reports.first() else { return Ok(ReportSender::Elsewhere) };
     let name = format!("forge:{}", first.repository_id);
-    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
-        return Ok(Sent::Elsewhere);
+    let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE_DURATION).await? else {
+        return Ok(ReportSender::Elsewhere);
     };
     let sent = send_under(server, &lease, reports).await;
     // A lease that cannot be given back runs out by itself.
     let _ = server.store().lease_release(&lease).await;
-    sent.map(|()| Sent::Here)
+    sent.map(|()| ReportSender::Here)
 }
 
 async fn send_under(server: &Control, lease: &Lease, reports: Vec<ForgeReport>) -> Result<(), StoreError> {
     for report in reports {
         let mut reading = server.store().read().await?;
-        if !reading.forge_report_stands(&report).await? {
+        if !reading.forge_report_is_current(&report).await? {
             continue;
         }
         let repository = reading.repository(&report.account_id, &report.repository_id).await?;
         let account = reading.account(&report.account_id).await?;
         drop(reading);
         let (Some(repository), Some(account)) = (repository, account) else { continue };
-        if !server.store().lease_renew(lease, now(), LEASE).await? {
+        if !server.store().lease_renew(lease, now(), LEASE_DURATION).await? {
             return Ok(());
         }
-        let sent = tokio::time::timeout(PATIENCE, send(server, &repository, &account.name, &report)).await;
+        let sent =
+            tokio::time::timeout(SEND_TIMEOUT, send(server, &repository, &account.name, &report)).await;
         let sent = sent.unwrap_or_else(|_| Err(too_slow()));
         let lasting = sent.as_ref().err().map(|trouble| trouble.lasting);
         note(server, lease, &repository, &report, sent).await?;
-        if lasting == Some(Lasting::Passing) {
+        if lasting == Some(Retryability::Transient) {
             return Ok(());
         }
     }
     Ok(())
 }
 
-fn too_slow() -> Trouble {
+fn too_slow() -> ForgeProblem {
     let help = "check that it is up; it is tried again";
     let message = "the forge took too long".to_owned();
-    let lasting = Lasting::Passing;
-    Trouble { code: "forge-timeout", message, lasting, ..Trouble::setting("forge", "", help) }
+    let lasting = Retryability::Transient;
+    ForgeProblem { code: "forge-timeout", message, lasting, ..ForgeProblem::setting("forge", "", help) }
 }
 
 /// Sends one report.
@@ -131,20 +132,21 @@ async fn send(
     repository: &Repository,
     account: &str,
     report: &ForgeReport,
-) -> Result<(), Trouble> {
-    let gone = |message: &str| Trouble::setting("forge", message, "nothing needs to be done");
+) -> Result<(), ForgeProblem> {
+    let gone = |message: &str| ForgeProblem::setting("forge", message, "nothing needs to be done");
     let settings = repository.forge.as_ref().ok_or_else(|| gone("the forge is told nothing any more"))?;
-    let way = Way::of(repository, settings, server.config())?;
+    let way = ForgeTarget::of(repository, settings, server.config())?;
     let forge = way.connect(repository, account, server).await?;
     match report.kind {
         ReportKind::Status => {
-            let status = read(&report.content).ok_or_else(|| gone("what was to be told cannot be read"))?;
+            let status =
+                decode_status(&report.content).ok_or_else(|| gone("what was to be told cannot be read"))?;
             forge.set_status(&way.project, &report.subject, &status).await?;
         }
         ReportKind::Comment => {
             let number = report.subject.parse().map_err(|_| gone("that is no pull request"))?;
             let marker = marker(&repository.id);
-            let comment = Comment { number, marker: &marker, text: &report.content };
+            let comment = PullRequestComment { number, marker: &marker, text: &report.content };
             forge.put_comment(&way.project, comment).await?;
         }
     }
@@ -157,33 +159,33 @@ async fn note(
     lease: &Lease,
     repository: &Repository,
     report: &ForgeReport,
-    sent: Result<(), Trouble>,
+    sent: Result<(), ForgeProblem>,
 ) -> Result<(), StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&report.account_id).await?;
     writing.lease_check(lease).await?;
     let Err(trouble) = sent else {
         writing.forge_report_sent(report, now).await?;
-        writing.repository_told(&repository.id, None).await?;
+        writing.repository_forge_result(&repository.id, None).await?;
         return server.commit(writing).await;
     };
     let failures = report.attempts + 1;
-    let next_at = pause_after(failures, &trouble).map(|pause| now.after(pause));
+    let next_at = pause_after(failures, &trouble).map(|pause| now.plus(pause));
     tracing::warn!(repository = repository.name, code = trouble.code, failures, "a forge could not be told");
     if writing.forge_report_failed(report, &trouble.message, next_at, now).await? {
         let told = format!("{} ({})", trouble.message, trouble.help);
-        writing.repository_told(&repository.id, Some(&told)).await?;
+        writing.repository_forge_result(&repository.id, Some(&told)).await?;
         if next_at.is_none() {
-            writing.event(given_up(repository, report, &trouble, failures));
+            writing.event(failure_event(repository, report, &trouble, failures));
         }
     }
     server.commit(writing).await
 }
 
-fn given_up(
+fn failure_event(
     repository: &Repository,
     report: &ForgeReport,
-    trouble: &Trouble,
+    trouble: &ForgeProblem,
     failures: i64,
 ) -> windlass_core::event::NewEvent {
     let what = match report.kind {
@@ -196,8 +198,8 @@ fn given_up(
         "attempts": failures,
     });
     let kind = EventKind::ForgeReportFailed;
-    let mut event =
-        record::repository_event(kind, Severity::Medium, repository, "windlass", message, payload, now());
+    let news = RepositoryEvent { kind, severity: Severity::Medium, by: "windlass", message, payload };
+    let mut event = news.event(repository, now());
     event.correlation_id.clone_from(&report.run_id);
     event
 }

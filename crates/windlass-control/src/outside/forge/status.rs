@@ -18,7 +18,7 @@ pub(crate) fn status_of(
     repository_name: &str,
     public_url: Option<&str>,
 ) -> CommitStatus {
-    let (state, description) = told(run, tally);
+    let (state, description) = status_text(run, tally);
     CommitStatus {
         state,
         context: context_of(repository_name),
@@ -27,7 +27,7 @@ pub(crate) fn status_of(
     }
 }
 
-fn told(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
+fn status_text(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
     use StatusState::Failure;
     use StatusState::Pending;
     use StatusState::Success;

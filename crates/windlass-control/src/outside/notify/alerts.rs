@@ -11,13 +11,13 @@ use windlass_store::{Reading, ResourceFilter, StoreError};
 const AT_ONCE: usize = 500;
 
 /// An alert and since when it is one: what happened before is not told.
-pub(crate) struct Alert {
+pub(crate) struct ActiveAlert {
     pub(crate) name: String,
     pub(crate) since: Timestamp,
     spec: Arc<Spec>,
 }
 
-impl Alert {
+impl ActiveAlert {
     pub(crate) fn spec(&self) -> Option<&AlertSpec> {
         match self.spec.as_ref() {
             Spec::Alert(alert) => Some(alert),
@@ -53,9 +53,9 @@ pub(crate) async fn has_any(reading: &mut Reading, account_id: &str) -> Result<b
 }
 
 /// The alerts of an account, by name.
-pub(crate) async fn load(reading: &mut Reading, account_id: &str) -> Result<Vec<Alert>, StoreError> {
+pub(crate) async fn load(reading: &mut Reading, account_id: &str) -> Result<Vec<ActiveAlert>, StoreError> {
     let all = all_of(reading, account_id, Kind::Alert).await?;
-    Ok(all.into_iter().map(|(name, since, spec)| Alert { name, since, spec }).collect())
+    Ok(all.into_iter().map(|(name, since, spec)| ActiveAlert { name, since, spec }).collect())
 }
 
 /// The providers of an account, by name.

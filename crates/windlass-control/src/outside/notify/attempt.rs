@@ -6,28 +6,30 @@ use rand::RngExt as _;
 use serde_json::json;
 use tokio::sync::Notify;
 use windlass_core::event::{NewEvent, Severity};
-use windlass_core::fairness::Trust;
+use windlass_core::fairness::LastResult;
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey};
 use windlass_core::time::Timestamp;
-use windlass_notify::{Fields, Message, Outcome, next_attempt, render};
-use windlass_store::{Delivery, DeliveryState, Lease, StoreError, Tried};
+use windlass_notify::{
+    CredentialFields, NotificationMessage, OutgoingMessage, SendOutcome, next_attempt, render,
+};
+use windlass_store::{Delivery, DeliveryAttempt, DeliveryState, Lease, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
 use crate::metrics;
 use crate::outside::notify::alerts::find_provider;
-use crate::outside::notify::intake::{FAILED, new_delivery};
-use crate::pace::workers::{Job, Workers};
+use crate::outside::notify::collect::{FAILED, new_delivery};
+use crate::pace::workers::{QueuedJob, Workers};
 
 /// Read at a time: enough to find some of every account that has some.
 const READ_AT_ONCE: usize = 200;
 
 /// What a try came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Attempted {
+pub(crate) struct AttemptResult {
     pub(crate) delivery_id: String,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: SendOutcome,
 }
 
 /// Whether anything is due, or a digest may be.
@@ -46,10 +48,10 @@ pub(crate) async fn begin_due(
     let under_way = workers.lanes_under_way();
     let due = server.store().read().await?.deliveries_due(now(), READ_AT_ONCE).await?;
     let is_work = !due.is_empty();
-    let waiting = due.into_iter().map(|delivery| Job {
+    let waiting = due.into_iter().map(|delivery| QueuedJob {
         account: delivery.account_id.clone(),
         lane: delivery.id.clone(),
-        trust: if delivery.attempts == 0 { Trust::Proven } else { Trust::Unproven },
+        last_result: if delivery.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
         task: delivery,
     });
     let work = |delivery: Delivery| {
@@ -59,7 +61,7 @@ pub(crate) async fn begin_due(
     let (server, ended) = (server.clone(), Arc::clone(ended));
     workers.begin(waiting.collect(), &under_way, work, move |sent| {
         if let Err(error) = sent {
-            server.report_trouble("notifications", &error);
+            server.report_problem("notifications", &error);
         }
         ended.notify_one();
     });
@@ -78,13 +80,13 @@ async fn send_one(server: &Control, lease: &Lease, delivery: Delivery) -> Result
 }
 
 /// Tries one delivery, and says what came of it.
-async fn attempt(server: &Control, delivery: &Delivery) -> Result<Outcome, StoreError> {
+async fn attempt(server: &Control, delivery: &Delivery) -> Result<SendOutcome, StoreError> {
     let mut reading = server.store().read().await?;
     let provider = find_provider(&mut reading, &delivery.account_id, &delivery.provider).await?;
     let account = reading.account(&delivery.account_id).await?;
     drop(reading);
     let (Some(provider), Some(account)) = (provider, account) else {
-        return Ok(Outcome::Never { reason: "the provider is not there any more".to_owned() });
+        return Ok(SendOutcome::Permanent { reason: "the provider is not there any more".to_owned() });
     };
     Ok(send(server, &provider, &account.name, delivery).await)
 }
@@ -94,20 +96,22 @@ async fn send(
     provider: &NotificationProviderSpec,
     account: &str,
     delivery: &Delivery,
-) -> Outcome {
-    let Ok(message) = serde_json::from_value::<Message>(delivery.message.clone()) else {
-        return Outcome::Never { reason: "what was to be told cannot be read any more".to_owned() };
+) -> SendOutcome {
+    let Ok(message) = serde_json::from_value::<NotificationMessage>(delivery.message.clone()) else {
+        return SendOutcome::Permanent { reason: "what was to be told cannot be read any more".to_owned() };
     };
     let fields = match &provider.credential_path {
-        None => Fields::new(),
+        None => CredentialFields::new(),
         Some(path) => match server.config().credentials.read(account, path.as_str()).await {
             Ok(fields) => fields,
             // A credential that is not there now may be put there, and Vault may be opened.
-            Err(error) => return Outcome::Later { reason: error.to_string(), after: None },
+            Err(error) => return SendOutcome::Retry { reason: error.to_string(), after: None },
         },
     };
     let payload = render(provider, &message, &delivery.id);
-    server.sender().send(provider, &fields, &payload, &delivery.id, &delivery.event_kind, now()).await
+    let parcel =
+        OutgoingMessage { payload: &payload, delivery: &delivery.id, kind: &delivery.event_kind, now: now() };
+    server.sender().send(provider, &fields, parcel).await
 }
 
 /// Tries a message now, and keeps what came of it in the log. It is not tried again by itself.
@@ -115,13 +119,13 @@ pub(crate) async fn try_now(
     server: &Control,
     account_id: &str,
     provider: (&str, &NotificationProviderSpec),
-    message: &Message,
-) -> Result<Attempted, StoreError> {
+    message: &NotificationMessage,
+) -> Result<AttemptResult, StoreError> {
     let mut delivery = new_delivery(account_id, ("", provider.0), "", message, now());
     let outcome = send(server, provider.1, &message.account, &delivery).await;
     let (state, error) = match &outcome {
-        Outcome::Done { .. } => (DeliveryState::Sent, None),
-        Outcome::Later { reason, .. } | Outcome::Never { reason } => {
+        SendOutcome::Done { .. } => (DeliveryState::Sent, None),
+        SendOutcome::Retry { reason, .. } | SendOutcome::Permanent { reason } => {
             (DeliveryState::Failed, Some(reason.clone()))
         }
     };
@@ -132,37 +136,42 @@ pub(crate) async fn try_now(
     let mut writing = server.store().write().await?;
     writing.deliveries_add(std::slice::from_ref(&delivery)).await?;
     writing.commit().await?;
-    Ok(Attempted { delivery_id: delivery.id, outcome })
+    Ok(AttemptResult { delivery_id: delivery.id, outcome })
 }
 
 /// What a try makes of a delivery.
-fn tried(delivery: &Delivery, outcome: &Outcome, now: Timestamp, jitter: f64) -> Tried {
+fn delivery_update(
+    delivery: &Delivery,
+    outcome: &SendOutcome,
+    now: Timestamp,
+    jitter: f64,
+) -> DeliveryAttempt {
     let attempts = u32::try_from(delivery.attempts + 1).unwrap_or(u32::MAX);
     let (state, next_at, error) = match outcome {
-        Outcome::Done { .. } => (DeliveryState::Sent, now, None),
-        Outcome::Never { reason } => (DeliveryState::Failed, now, Some(reason.clone())),
-        Outcome::Later { reason, after } => {
+        SendOutcome::Done { .. } => (DeliveryState::Sent, now, None),
+        SendOutcome::Permanent { reason } => (DeliveryState::Failed, now, Some(reason.clone())),
+        SendOutcome::Retry { reason, after } => {
             match next_attempt(attempts, delivery.since, now, jitter, *after) {
                 Some(next) => (DeliveryState::Pending, next, Some(reason.clone())),
                 None => (DeliveryState::Failed, now, Some(format!("given up: {reason}"))),
             }
         }
     };
-    Tried { state, next_at, error, at: now }
+    DeliveryAttempt { state, next_at, error, at: now }
 }
 
 async fn save(
     server: &Control,
     lease: &Lease,
     delivery: &Delivery,
-    outcome: &Outcome,
+    outcome: &SendOutcome,
 ) -> Result<(), StoreError> {
     let now = now();
-    let tried = tried(delivery, outcome, now, rand::rng().random_range(0.0..1.0));
+    let tried = delivery_update(delivery, outcome, now, rand::rng().random_range(0.0..1.0));
     metrics::notification(tried.state.slug());
     let mut writing = server.store().write_account(&delivery.account_id).await?;
     writing.lease_check(lease).await?;
-    let is_saved = writing.delivery_tried(&delivery.id, &tried).await?;
+    let is_saved = writing.delivery_attempted(&delivery.id, &tried).await?;
     // What tells of a failure and fails itself is not told of: two broken providers would talk about each other for ever.
     if is_saved && tried.state == DeliveryState::Failed && delivery.event_kind != FAILED.slug() {
         writing.event(failure(delivery, tried.error.as_deref().unwrap_or_default(), now));

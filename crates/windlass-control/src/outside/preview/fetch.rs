@@ -1,18 +1,18 @@
 //! Bringing what a preview looks at, into a mirror of its own.
 
 use windlass_core::account::Account;
-use windlass_core::manifest::Context;
+use windlass_core::manifest::ReadContext;
 use windlass_core::repository::Repository;
 use windlass_core::run::RunError;
-use windlass_source::{CommitId, Credential, Revision, Scheme};
+use windlass_source::{CommitId, Credential, RemoteScheme, Revision};
 
 use crate::control::Control;
-use crate::flow::sync::bring::{BringError, Brought, bring, read_material};
 use crate::flow::sync::fetch::FetchPlan;
-use crate::limits::company::Leave;
-use crate::outside::preview::looked::Looked;
+use crate::flow::sync::fetch_commit::{FetchCommitError, FetchedCommit, fetch_commit, read_fleet_at_commit};
+use crate::limits::isolation::WorkPermit;
+use crate::outside::preview::fetched_fleet::FetchedFleet;
 use crate::work::error::PreviewError;
-use crate::work::requested::wait_for_lease;
+use crate::work::on_demand::wait_for_lease;
 
 /// What a reference is.
 pub(crate) const REFERENCE_HELP: &str =
@@ -27,13 +27,13 @@ pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
 }
 
 /// Fetches a revision and reads its fleet. Only one at a time for each repository, on whichever server.
-pub(crate) async fn look(
+pub(crate) async fn fetch_and_read(
     server: &Control,
     account: &Account,
     repository: &Repository,
     (revision, expected): (Revision, Option<CommitId>),
-    (context, leave): (Context, Leave),
-) -> Result<Looked, PreviewError> {
+    (context, leave): (ReadContext, WorkPermit),
+) -> Result<FetchedFleet, PreviewError> {
     let mut stopping = server.watch_stopping();
     let plan = tokio::select! {
         plan = FetchPlan::of(repository, &account.name, server) => plan?,
@@ -42,24 +42,23 @@ pub(crate) async fn look(
     check_host_keys(&plan)?;
     let plan = FetchPlan { revision, since: None, ..plan };
     let lease = wait_for_lease(server, &format!("preview:{}", repository.id), plan.limits.time).await?;
-    let brought = bring(server, &plan, server.preview_directory(&repository.id), leave).await;
+    let brought = fetch_commit(server, &plan, server.preview_directory(&repository.id), leave).await;
     let looked = match brought {
-        Err(BringError::Interrupted) => Err(PreviewError::Stopping),
-        Err(BringError::Failed(error) | BringError::Passing(error)) => Err(error.into()),
+        Err(FetchCommitError::Interrupted) => Err(PreviewError::Stopping),
+        Err(FetchCommitError::Failed(error) | FetchCommitError::Transient(error)) => Err(error.into()),
         Ok(brought) => read(brought, plan, expected, context).await.map_err(PreviewError::Failed),
     };
-    // A lease that cannot be given back runs out by itself.
-    let _ = server.store().lease_release(&lease).await;
+    server.give_back(&lease).await;
     looked
 }
 
 /// Reads what was brought, if it is what was expected. The mirror is ours meanwhile.
 async fn read(
-    brought: Brought,
+    brought: FetchedCommit,
     plan: FetchPlan,
     expected: Option<CommitId>,
-    context: Context,
-) -> Result<Looked, RunError> {
+    context: ReadContext,
+) -> Result<FetchedFleet, RunError> {
     let commit = brought.fetched.commit.clone();
     if let Some(expected) = expected.filter(|expected| *expected != commit) {
         return Err(moved(&plan.revision, &commit, &expected));
@@ -67,14 +66,14 @@ async fn read(
     let refusals = brought.signature.iter().filter_map(|signature| signature.as_ref().err());
     let notes = refusals.map(|problem| format!("a sync would refuse this commit: {problem}")).collect();
     let contributors = brought.contributors.clone();
-    let material = read_material(brought, plan, context).await?;
-    Ok(Looked { material, commit: Some(commit.to_string()), contributors, notes })
+    let material = read_fleet_at_commit(brought, plan, context).await?;
+    Ok(FetchedFleet { material, commit: Some(commit.to_string()), contributors, notes })
 }
 
 /// A preview pins nothing, so it speaks only to hosts whose keys are known.
 fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
     let brings_known = matches!(&plan.credential, Credential::SshKey { known_hosts: Some(_), .. });
-    if plan.url.scheme() == Scheme::Ssh && plan.host_keys.is_none() && !brings_known {
+    if plan.url.scheme() == RemoteScheme::Ssh && plan.host_keys.is_none() && !brings_known {
         let message = "the host's keys are not pinned yet, and a preview pins none";
         return Err(RunError::new("host-keys-unpinned", message, "sync the repository once first"));
     }

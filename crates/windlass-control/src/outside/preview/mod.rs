@@ -5,62 +5,62 @@
 //! into a mirror of its own, so that the one that runs use never holds anything but the tracked branch.
 
 pub mod fetch;
-pub mod foresee;
-pub mod looked;
+pub mod fetched_fleet;
+pub mod forecast;
 pub mod plan;
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use windlass_core::account::Account;
+use windlass_core::display::{self, PlanView};
 use windlass_core::gate::Contributors;
-use windlass_core::manifest::Context;
-use windlass_core::plan::{Confirmation, ReadPlan};
+use windlass_core::manifest::ReadContext;
+use windlass_core::plan::{MassDestroyConfirmation, ParsedPlan};
 use windlass_core::quarantine::WorkEnd;
 use windlass_core::repository::Repository;
 use windlass_core::run::RunError;
-use windlass_core::tell::{self, Planned};
-use windlass_source::{Branch, BranchError, CommitId, Files, Revision};
+use windlass_source::{Branch, BranchError, CommitId, Revision, SentFiles};
 use windlass_store::{Actor, Preview, PreviewSource, new_id};
 
+use crate::account_state::accepted;
 use crate::clock::now;
 use crate::control::Control;
-use crate::failure::internal;
-use crate::flow::sync::material::Material;
-use crate::limits::company::Leave;
+use crate::failure::panic_error;
+use crate::flow::sync::fleet_at_commit::FleetAtCommit;
+use crate::limits::isolation::WorkPermit;
 use crate::outside::preview::fetch::REFERENCE_HELP;
-use crate::outside::preview::looked::Looked;
+use crate::outside::preview::fetched_fleet::FetchedFleet;
 use crate::record;
 use crate::work::error::PreviewError;
-use crate::work::requested::{Requested, requested, to_the_end};
-use crate::world::accepted;
+use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 
 /// What to look at.
 #[derive(Clone, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum PreviewTarget {
     /// Where a revision leads; which commit that must be, if that is known.
     Revision(Revision, Option<CommitId>),
     /// Files that were sent, and what they are called.
-    Files(Files, String),
+    Files(SentFiles, String),
 }
 
-impl Wanted {
+impl PreviewTarget {
     /// A branch or a reference.
-    pub(crate) fn reference(text: &str, expected: Option<CommitId>) -> Result<Wanted, BranchError> {
-        Ok(Wanted::Revision(Revision::parse(text)?, expected))
+    pub(crate) fn reference(text: &str, expected: Option<CommitId>) -> Result<PreviewTarget, BranchError> {
+        Ok(PreviewTarget::Revision(Revision::parse(text)?, expected))
     }
 
     fn name(&self) -> String {
         match self {
-            Wanted::Revision(revision, _) => revision.to_string(),
-            Wanted::Files(_, name) => name.clone(),
+            PreviewTarget::Revision(revision, _) => revision.to_string(),
+            PreviewTarget::Files(_, name) => name.clone(),
         }
     }
 
     fn source(&self) -> PreviewSource {
         match self {
-            Wanted::Revision(..) => PreviewSource::Git,
-            Wanted::Files(..) => PreviewSource::Files,
+            PreviewTarget::Revision(..) => PreviewSource::Git,
+            PreviewTarget::Files(..) => PreviewSource::Files,
         }
     }
 }
@@ -76,18 +76,22 @@ fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
 
 /// What a reference of a repository would change. For whoever watches pull requests, who has leave to look at it: nobody
 /// asked, so nobody is on the record for it.
-pub(crate) async fn of_ref(
+pub(crate) async fn preview_reference(
     server: &Control,
     repository: &Repository,
     reference: &str,
-    leave: Leave,
+    leave: WorkPermit,
 ) -> Result<Preview, PreviewError> {
-    let wanted = Wanted::reference(reference, None)
+    let wanted = PreviewTarget::reference(reference, None)
         .map_err(|error| RunError::new("bad-ref", error.to_string(), REFERENCE_HELP))?;
-    let _turn = server.preview_turns().take(&repository.account_id).await?;
-    let asked =
-        Asked { repository: repository.clone(), wanted, confirmation: Confirmation::Missing, by: None };
-    make_now(server, asked, leave).await
+    let _turn = server.preview_permits().take(&repository.account_id).await?;
+    let asked = PreviewRequest {
+        repository: repository.clone(),
+        wanted,
+        confirmation: MassDestroyConfirmation::Missing,
+        by: None,
+    };
+    create_preview_now(server, asked, leave).await
 }
 
 /// What the tracked branch of a repository leads to now, read as if it were another account's, because someone asks.
@@ -95,55 +99,59 @@ pub(crate) async fn read_branch(
     server: &Control,
     account: &Account,
     repository: &Repository,
-    context: Context,
-) -> Result<Looked, PreviewError> {
+    context: ReadContext,
+) -> Result<FetchedFleet, PreviewError> {
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| RunError::new("branch", error.to_string(), error.help()))?;
-    let turn = server.preview_turns().take(&repository.account_id).await?;
+    let turn = server.preview_permits().take(&repository.account_id).await?;
     let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
     let revision = (Revision::Branch(branch), None);
-    to_the_end(turn, async move {
-        let look = |leave| fetch::look(&server, &account, &repository, revision, (context, leave));
-        requested(&server, &Requested::Of(repository.clone()), look, end_of).await
+    run_to_completion(turn, async move {
+        let look = |leave| fetch::fetch_and_read(&server, &account, &repository, revision, (context, leave));
+        run_on_demand(&server, &OnDemandWork::ReadsRepository(repository.clone()), look, end_of).await
     })
     .await
 }
 
 /// A preview as a comment for a forge.
 pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
-    let plan: ReadPlan = serde_json::from_str(&preview.document)?;
-    Ok(tell::markdown(&Planned::read(&plan)))
+    let plan: ParsedPlan = serde_json::from_str(&preview.document)?;
+    Ok(display::markdown(&PlanView::read(&plan)))
 }
 
 /// A preview that someone asks for.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PreviewRequest {
     pub(crate) repository: Repository,
-    pub(crate) wanted: Wanted,
-    pub(crate) confirmation: Confirmation,
+    pub(crate) wanted: PreviewTarget,
+    pub(crate) confirmation: MassDestroyConfirmation,
     pub(crate) by: Option<Actor>,
 }
 
 /// Makes a preview that someone asks for and keeps it, on a task that holds its turn to the end. The one that is returned
 /// has its whole document; the one that is kept may lack its last steps.
-pub(crate) async fn make(
+pub(crate) async fn create_preview(
     server: &Control,
-    asked: Asked,
+    asked: PreviewRequest,
     turn: impl Send + 'static,
 ) -> Result<Preview, PreviewError> {
     let server = server.clone();
     let request = match &asked.wanted {
-        Wanted::Revision(..) => Requested::Of(asked.repository.clone()),
-        Wanted::Files(..) => Requested::Sent(asked.repository.clone()),
+        PreviewTarget::Revision(..) => OnDemandWork::ReadsRepository(asked.repository.clone()),
+        PreviewTarget::Files(..) => OnDemandWork::ReadsSentFiles(asked.repository.clone()),
     };
-    to_the_end(turn, async move {
-        requested(&server, &request, |leave| make_now(&server, asked, leave), end_of).await
+    run_to_completion(turn, async move {
+        run_on_demand(&server, &request, |leave| create_preview_now(&server, asked, leave), end_of).await
     })
     .await
 }
 
-async fn make_now(server: &Control, asked: Asked, leave: Leave) -> Result<Preview, PreviewError> {
-    let Asked { repository, wanted, confirmation, by } = asked;
+async fn create_preview_now(
+    server: &Control,
+    asked: PreviewRequest,
+    leave: WorkPermit,
+) -> Result<Preview, PreviewError> {
+    let PreviewRequest { repository, wanted, confirmation, by } = asked;
     let repository = &repository;
     let mut reading = server.store().read().await?;
     let account = reading.account(&repository.account_id).await?;
@@ -153,18 +161,26 @@ async fn make_now(server: &Control, asked: Asked, leave: Leave) -> Result<Previe
     drop(reading);
     let (reference, source) = (wanted.name(), wanted.source());
     let looked = match wanted {
-        Wanted::Revision(revision, expected) => {
-            fetch::look(server, &account, repository, (revision, expected), (context, leave.clone())).await?
+        PreviewTarget::Revision(revision, expected) => {
+            fetch::fetch_and_read(
+                server,
+                &account,
+                repository,
+                (revision, expected),
+                (context, leave.clone()),
+            )
+            .await?
         }
-        Wanted::Files(files, _) => {
+        PreviewTarget::Files(files, _) => {
             let prefix = repository.path_prefix.clone();
             let material = read_files(files, context, prefix, leave.clone()).await?;
             let notes = not_compared(&material.unknown_contents).into_iter().collect();
-            Looked { material, commit: None, contributors: Contributors::default(), notes }
+            FetchedFleet { material, commit: None, contributors: Contributors::default(), notes }
         }
     };
     let commit_sha = looked.commit.clone();
-    let planning = plan::Planning { account: &account, repository, confirmation, reference: &reference };
+    let planning =
+        plan::PreviewPlanner { account: &account, repository, confirmation, reference: &reference };
     let found = planning.plan(server, looked).await?;
     let preview = Preview {
         id: new_id(),
@@ -197,16 +213,16 @@ fn not_compared(unknown: &BTreeSet<String>) -> Option<String> {
 
 /// Reads files that were sent, on a thread that may block.
 async fn read_files(
-    files: Files,
-    context: Context,
+    files: SentFiles,
+    context: ReadContext,
     prefix: String,
-    leave: Leave,
-) -> Result<Material, RunError> {
+    leave: WorkPermit,
+) -> Result<FleetAtCommit, RunError> {
     let task = tokio::task::spawn_blocking(move || {
         let _leave = leave;
-        Material::read(&files, &context, &prefix)
+        FleetAtCommit::read(&files, &context, &prefix)
     });
-    task.await.map_err(|panic| internal(&panic))
+    task.await.map_err(|panic| panic_error(&panic))
 }
 
 /// Keeps a preview in place of the last one of its reference.
@@ -231,7 +247,7 @@ async fn keep(
             "preview_id": preview.id,
         });
         let target = ("repository", repository.name.as_str());
-        writing.audit(record::entry(actor, "repository.preview", target, detail, preview.created_at));
+        writing.audit(record::audit_entry(actor, "repository.preview", target, detail, preview.created_at));
     }
     server.commit(writing).await?;
     Ok(preview)

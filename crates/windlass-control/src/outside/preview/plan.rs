@@ -3,17 +3,17 @@
 use serde_json::json;
 use windlass_core::account::Account;
 use windlass_core::diagnostic;
-use windlass_core::plan::{self, Confirmation, Foreseen, Plan, PlanDocument, Standing};
+use windlass_core::display::PlanView;
+use windlass_core::plan::{self, MassDestroyConfirmation, Plan, PlanDocument, ProposalHistory, StepForecast};
 use windlass_core::repository::Repository;
-use windlass_core::tell::Planned;
 use windlass_store::{PreviewOutcome, StoreError};
 
 use crate::clock::now;
-use crate::contents;
+use crate::content_differences;
 use crate::control::Control;
-use crate::flow::sync::compare::{Compared, compare};
-use crate::outside::preview::foresee;
-use crate::outside::preview::looked::Looked;
+use crate::flow::sync::compare::{ComparedFleet, compare};
+use crate::outside::preview::fetched_fleet::FetchedFleet;
+use crate::outside::preview::forecast;
 
 /// A document that is longer is kept without its last steps.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
@@ -22,15 +22,15 @@ const KEPT_BYTES: usize = 4 * 1024 * 1024;
 const KEPT_STEPS: [usize; 4] = [5_000, 500, 50, 0];
 
 /// For what a plan is made.
-pub(crate) struct Planning<'p> {
+pub(crate) struct PreviewPlanner<'p> {
     pub(crate) account: &'p Account,
     pub(crate) repository: &'p Repository,
-    pub(crate) confirmation: Confirmation,
+    pub(crate) confirmation: MassDestroyConfirmation,
     pub(crate) reference: &'p str,
 }
 
 /// What a preview found.
-pub(crate) struct Found {
+pub(crate) struct PlannedPreview {
     pub(crate) outcome: PreviewOutcome,
     pub(crate) changes: usize,
     /// The document.
@@ -39,9 +39,13 @@ pub(crate) struct Found {
     pub(crate) short: Option<String>,
 }
 
-impl Planning<'_> {
+impl PreviewPlanner<'_> {
     /// Plans, unless the files have errors: what a broken fleet leaves out would look like destroys.
-    pub(crate) async fn plan(&self, server: &Control, looked: Looked) -> Result<Found, StoreError> {
+    pub(crate) async fn plan(
+        &self,
+        server: &Control,
+        looked: FetchedFleet,
+    ) -> Result<PlannedPreview, StoreError> {
         let (looked, plan, foreseen) = match looked.material.has_errors() {
             true => (looked, Plan::nothing(&self.account.name), Vec::new()),
             false => self.compare(server, looked).await?,
@@ -49,19 +53,19 @@ impl Planning<'_> {
         let changes = plan.steps.iter().flat_map(|step| step.change.content_changes()).collect();
         let mirrors =
             [server.preview_directory(&self.repository.id), server.mirror_directory(&self.repository.id)];
-        let content = contents::differences(mirrors.into(), changes).await;
+        let content = content_differences::differences(mirrors.into(), changes).await;
         let cap = server.config().max_proposals;
         let configs = &looked.material.desired.provider_configs;
-        let told = Planned {
+        let told = PlanView {
             problems: &looked.material.problems,
             from: "accepted state",
             content: &content,
             provider_configs: configs.iter().map(|config| config.name.as_str()).collect(),
             cap,
-            remaining: plan::take(&plan.steps, cap, |_| Standing::Fresh).remaining,
-            ..Planned::of(&plan)
+            remaining: plan::next_batch(&plan.steps, cap, |_| ProposalHistory::New).remaining,
+            ..PlanView::of(&plan)
         };
-        let document = || self.about(told.document(&plan), &looked).foreseeing(&foreseen);
+        let document = || self.about(told.document(&plan), &looked).with_forecasts(&foreseen);
         let whole = text_of(&document());
         let short = (whole.len() > KEPT_BYTES).then(|| shortened(document));
         let outcome = match (diagnostic::has_errors(&looked.material.problems), plan.is_empty()) {
@@ -69,32 +73,32 @@ impl Planning<'_> {
             (false, true) => PreviewOutcome::Nothing,
             (false, false) => PreviewOutcome::Changes,
         };
-        Ok(Found { outcome, changes: plan.steps.len(), whole, short })
+        Ok(PlannedPreview { outcome, changes: plan.steps.len(), whole, short })
     }
 
     /// Compares with the accepted state at one moment, and asks what would become of each step.
     async fn compare(
         &self,
         server: &Control,
-        mut looked: Looked,
-    ) -> Result<(Looked, Plan, Vec<Foreseen>), StoreError> {
+        mut looked: FetchedFleet,
+    ) -> Result<(FetchedFleet, Plan, Vec<StepForecast>), StoreError> {
         let now = now();
         let mut reading = server.store().read_snapshot().await?;
         let compared =
             compare(&mut reading, self.repository, looked.material, self.confirmation.clone(), now).await?;
-        let Compared { mut material, decided, .. } = compared;
+        let ComparedFleet { mut material, decided, .. } = compared;
         let plan = decided.plan;
-        let around = foresee::Around { contributors: &looked.contributors, now };
+        let around = forecast::ForecastContext { contributors: &looked.contributors, now };
         let whose = (self.account, self.repository);
-        let foreseen = foresee::all(&mut reading, whose, &plan, &mut material, &around).await?;
-        material.tell(plan.problems.clone());
+        let foreseen = forecast::forecast_steps(&mut reading, whose, &plan, &mut material, &around).await?;
+        material.add_problems(plan.problems.clone());
         material.problems.extend(plan.stopped.iter().map(plan::MassDestroy::diagnostic));
         looked.material = material;
         Ok((looked, plan, foreseen))
     }
 
     /// The document with what only a server knows.
-    fn about<'d>(&self, document: PlanDocument<'d>, looked: &Looked) -> PlanDocument<'d> {
+    fn about<'d>(&self, document: PlanDocument<'d>, looked: &FetchedFleet) -> PlanDocument<'d> {
         document
             .with("repository", json!(self.repository.name))
             .with("path_prefix", json!(self.repository.path_prefix))

@@ -1,8 +1,9 @@
 //! Webhooks: a forge says that something was pushed, and Windlass looks.
 //!
 //! A delivery is believed only if it is signed with the repository's secret, which is checked before anything is parsed.
-//! It means at most "look now": the run that it queues is the very one that `sync_now` queues. Of a payload, only the number
-//! of a pull request says what is fetched, and that is only ever previewed. Whoever may not know that a repository exists learns nothing here.
+//! It means at most "look now": the run that it queues is the very one that `sync_now` queues. Of a payload, only the
+//! number of a pull request says what is fetched, and that is only ever previewed. Whoever may not know that a repository
+//! exists learns nothing here.
 
 pub mod outcome;
 pub mod pull_request;
@@ -17,37 +18,41 @@ use windlass_core::inbound::address::AddressBlock;
 use windlass_core::repository::Repository;
 use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
-use windlass_forge::hook::{Delivery, Incoming, Meaning, PullRequest, Refusal as Unverified, Secret, verify};
+use windlass_forge::hook::{
+    DeliveryContent, PullRequest, SignatureRefusal as Unverified, UnverifiedDelivery, VerifiedDelivery,
+    WebhookSecret, verify,
+};
 use windlass_store::{Received, Refused, StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
 use crate::flow::sync::queue::{SyncRequest, queue_run};
-use crate::outside::webhook::outcome::Outcome;
+use crate::metrics;
+use crate::outside::webhook::outcome::DeliveryOutcome;
+use crate::record::RepositoryEvent;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::{metrics, record};
 
-impl From<Unwelcome> for Refusal {
-    fn from(unwelcome: Unwelcome) -> Refusal {
+impl From<DeliveryRejected> for Refusal {
+    fn from(unwelcome: DeliveryRejected) -> Refusal {
         match unwelcome {
-            Unwelcome::Refused => {
+            DeliveryRejected::Refused => {
                 let message = "this is not a delivery that is signed for this webhook";
                 let help = "check the URL and the secret with `windlass repo webhook`";
                 Refusal::new(RefusalKind::Unauthenticated, "webhook-refused", message, help)
             }
-            Unwelcome::TooMany(wait) => Refusal::too_many(
+            DeliveryRejected::TooMany(wait) => Refusal::too_many(
                 "too many deliveries",
                 wait,
                 "a push that is signed rightly is looked at all the same",
             ),
-            Unwelcome::Store(error) => error.into(),
+            DeliveryRejected::Store(error) => error.into(),
         }
     }
 }
 
 /// Why a delivery was not taken.
 #[derive(Debug)]
-pub enum Unwelcome {
+pub enum DeliveryRejected {
     /// There is no such repository, it is disabled, or the signature is wrong: which, is not told.
     Refused,
     /// There were too many; wait so long.
@@ -56,14 +61,14 @@ pub enum Unwelcome {
     Store(StoreError),
 }
 
-impl From<StoreError> for Unwelcome {
-    fn from(error: StoreError) -> Unwelcome {
-        Unwelcome::Store(error)
+impl From<StoreError> for DeliveryRejected {
+    fn from(error: StoreError) -> DeliveryRejected {
+        DeliveryRejected::Store(error)
     }
 }
 
 /// A request as it came in.
-pub struct Request<'r> {
+pub struct IncomingDelivery<'r> {
     /// Which repository, as the address names it.
     pub repository: &'r str,
     /// Where it comes from.
@@ -75,20 +80,20 @@ pub struct Request<'r> {
 }
 
 /// The secret of a repository's webhook.
-pub(crate) fn secret_of(server: &Control, repository_id: &str, generation: i64) -> Secret {
-    Secret::derive(server.keys().signing(), repository_id, generation)
+pub(crate) fn secret_of(server: &Control, repository_id: &str, generation: i64) -> WebhookSecret {
+    WebhookSecret::derive(server.keys().signing(), repository_id, generation)
 }
 
 /// Verifies a delivery with the repository's secret, or with the one it had before the server's key was rotated.
 fn verify_any<'b>(
     server: &Control,
     place: (&str, i64),
-    request: &'b Request<'_>,
+    request: &'b IncomingDelivery<'_>,
     now: Timestamp,
-) -> Result<Delivery<'b>, Unverified> {
+) -> Result<VerifiedDelivery<'b>, Unverified> {
     let verified = |key: &[u8]| {
-        let secret = Secret::derive(key, place.0, place.1);
-        verify(Incoming { header: request.header, body: request.body }, &secret, now)
+        let secret = WebhookSecret::derive(key, place.0, place.1);
+        verify(UnverifiedDelivery { header: request.header, body: request.body }, &secret, now)
     };
     let mut keys = server.keys().accepted(now);
     let first = verified(keys.next().unwrap_or_default());
@@ -99,7 +104,10 @@ fn verify_any<'b>(
 }
 
 /// Takes a delivery.
-pub async fn receive(server: &Control, request: &Request<'_>) -> Result<Outcome, Unwelcome> {
+pub async fn receive(
+    server: &Control,
+    request: &IncomingDelivery<'_>,
+) -> Result<DeliveryOutcome, DeliveryRejected> {
     let now = now();
     let mut reading = server.store().read().await?;
     let repository = reading.repository_of_webhook(request.repository).await?;
@@ -116,22 +124,26 @@ pub async fn receive(server: &Control, request: &Request<'_>) -> Result<Outcome,
 }
 
 /// What a delivery asks for.
-enum Wish {
-    Look,
+enum DeliveryAction {
+    Sync,
     PullRequest(PullRequest),
     Nothing(String),
 }
 
-fn wish(branch: &str, meaning: Meaning) -> Wish {
-    let nothing = |reason: &str| Wish::Nothing(reason.to_owned());
+fn delivery_action(branch: &str, meaning: DeliveryContent) -> DeliveryAction {
+    let nothing = |reason: &str| DeliveryAction::Nothing(reason.to_owned());
     match meaning {
-        Meaning::Something => Wish::Look,
-        Meaning::Push { branches } if branches.iter().any(|pushed| pushed == branch) => Wish::Look,
-        Meaning::Push { .. } => Wish::Nothing(format!("nothing was pushed to the branch {branch}")),
-        Meaning::PullRequest(request) => Wish::PullRequest(request),
-        Meaning::Ping => nothing("the webhook works (test delivery)"),
-        Meaning::Other => nothing("Windlass ignores this event type"),
-        Meaning::Unreadable => {
+        DeliveryContent::UnspecifiedChange => DeliveryAction::Sync,
+        DeliveryContent::Push { branches } if branches.iter().any(|pushed| pushed == branch) => {
+            DeliveryAction::Sync
+        }
+        DeliveryContent::Push { .. } => {
+            DeliveryAction::Nothing(format!("nothing was pushed to the branch {branch}"))
+        }
+        DeliveryContent::PullRequest(request) => DeliveryAction::PullRequest(request),
+        DeliveryContent::Ping => nothing("the webhook works (test delivery)"),
+        DeliveryContent::Other => nothing("Windlass ignores this event type"),
+        DeliveryContent::Unreadable => {
             nothing("the body cannot be read: is the content type of the webhook application/json?")
         }
     }
@@ -141,24 +153,24 @@ fn wish(branch: &str, meaning: Meaning) -> Wish {
 async fn take(
     server: &Control,
     repository: &Repository,
-    delivery: &Delivery<'_>,
+    delivery: &VerifiedDelivery<'_>,
     now: Timestamp,
-) -> Result<Outcome, Unwelcome> {
-    let wish = wish(&repository.branch, delivery.meaning());
-    if let Err(wait) = server.allowances().received.take(&repository.id, Instant::now()) {
+) -> Result<DeliveryOutcome, DeliveryRejected> {
+    let wish = delivery_action(&repository.branch, delivery.meaning());
+    if let Err(wait) = server.allowances().valid_deliveries.take(&repository.id, Instant::now()) {
         metrics::webhook(delivery.sender.slug(), "limited");
-        if let Wish::Look = wish {
+        if let DeliveryAction::Sync = wish {
             // Not lost: forges do not send again what was refused.
             let mut writing = server.store().write().await?;
-            writing.repository_hasten(&repository.id, now.after(wait)).await?;
+            writing.repository_sync_by(&repository.id, now.plus(wait)).await?;
             note_pusher(&mut writing, repository, delivery, now).await?;
             writing.commit().await?;
         }
-        return Err(Unwelcome::TooMany(wait));
+        return Err(DeliveryRejected::TooMany(wait));
     }
-    let outcome = act(server, repository, delivery, wish, now).await?;
+    let outcome = record_delivery(server, repository, delivery, wish, now).await?;
     metrics::webhook(delivery.sender.slug(), outcome.slug());
-    if outcome == Outcome::Accepted {
+    if outcome == DeliveryOutcome::Accepted {
         server.nudges().sync.notify_one();
         server.nudges().pull_requests.notify_one();
     }
@@ -166,46 +178,41 @@ async fn take(
 }
 
 /// Writes what a delivery changes, and that it came, in one transaction.
-async fn act(
+async fn record_delivery(
     server: &Control,
     repository: &Repository,
-    delivery: &Delivery<'_>,
-    wish: Wish,
+    delivery: &VerifiedDelivery<'_>,
+    wish: DeliveryAction,
     now: Timestamp,
-) -> Result<Outcome, Unwelcome> {
+) -> Result<DeliveryOutcome, DeliveryRejected> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
     let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
-        return Err(Unwelcome::Refused);
+        return Err(DeliveryRejected::Refused);
     };
-    let does_something = !matches!(wish, Wish::Nothing(_));
-    if does_something && !writing.delivery_note(&repository.id, delivery.identity, now).await? {
-        return Ok(Outcome::Duplicate);
+    let does_something = !matches!(wish, DeliveryAction::Nothing(_));
+    if does_something && !writing.webhook_delivery_record(&repository.id, delivery.identity, now).await? {
+        return Ok(DeliveryOutcome::Duplicate);
     }
     let outcome = match wish {
-        Wish::Look => {
+        DeliveryAction::Sync => {
             // A run that is fetching does not count as one that waits: another one follows it.
             let request = SyncRequest::new(Trigger::Webhook, None);
             let run_id = queue_run(&mut writing, &repository, &request, now).await?;
             note_pusher(&mut writing, &repository, delivery, now).await?;
             writing.event(received_event(&repository, delivery, run_id, now));
-            Outcome::Accepted
+            DeliveryOutcome::Accepted
         }
-        Wish::PullRequest(request) => {
+        DeliveryAction::PullRequest(request) => {
             pull_request::pull_request_changed(&mut writing, &repository, delivery.sender, &request, now)
                 .await?
         }
-        Wish::Nothing(reason) => Outcome::Ignored(reason),
+        DeliveryAction::Nothing(reason) => DeliveryOutcome::Ignored(reason),
     };
     let told = match &outcome {
-        Outcome::Ignored(reason) => format!("ignored: {reason}"),
+        DeliveryOutcome::Ignored(reason) => format!("ignored: {reason}"),
         other => other.slug().to_owned(),
     };
-    let received = Received {
-        at: now,
-        from: delivery.sender.slug().to_owned(),
-        event: delivery.event.clone(),
-        outcome: told,
-    };
+    let received = Received { at: now, from: delivery.sender, event: delivery.event.clone(), outcome: told };
     writing.webhook_received(&repository.id, &received).await?;
     server.commit(writing).await?;
     Ok(outcome)
@@ -215,7 +222,7 @@ async fn act(
 async fn note_pusher(
     writing: &mut Writing,
     repository: &Repository,
-    delivery: &Delivery<'_>,
+    delivery: &VerifiedDelivery<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(pusher) = delivery.pusher() else { return Ok(()) };
@@ -228,22 +235,22 @@ async fn note_pusher(
         }
         let credited: Vec<_> =
             open.iter().map(|proposal| (proposal.id.as_str(), &proposal.contributors)).collect();
-        writing.proposals_credit(&credited).await?;
+        writing.proposals_add_contributors(&credited).await?;
     }
     Ok(())
 }
 
 fn received_event(
     repository: &Repository,
-    delivery: &Delivery<'_>,
+    delivery: &VerifiedDelivery<'_>,
     run_id: String,
     now: Timestamp,
 ) -> NewEvent {
-    let message = format!("{} reported a push to {}", delivery.sender, repository.name);
+    let message = format!("{} reported a push to {}", delivery.sender.label(), repository.name);
     let payload = json!({"sender": delivery.sender.slug(), "event": delivery.event});
-    let (kind, by) = (EventKind::WebhookReceived, "webhook");
-    let event = record::repository_event(kind, Severity::Low, repository, by, message, payload, now);
-    NewEvent { correlation_id: Some(run_id), ..event }
+    let kind = EventKind::WebhookReceived;
+    let news = RepositoryEvent { kind, severity: Severity::Low, by: "webhook", message, payload };
+    NewEvent { correlation_id: Some(run_id), ..news.event(repository, now) }
 }
 
 /// Refuses a delivery. Those who send many wrong ones are asked to wait; they are still read, for what a stranger sends
@@ -253,27 +260,27 @@ fn refuse(
     repository: Option<Repository>,
     refusal: Option<Unverified>,
     from: &str,
-) -> Unwelcome {
+) -> DeliveryRejected {
     metrics::webhook("unknown", "refused");
     if let (Some(repository), Some(refusal)) = (repository, refusal)
-        && server.allowances().told.take(&repository.id, Instant::now()).is_ok()
+        && server.allowances().refusal_events.take(&repository.id, Instant::now()).is_ok()
     {
         // Beside the answer, which takes no longer for repositories that exist.
         let (server, from) = (server.clone(), from.to_owned());
         tokio::spawn(async move {
-            if let Err(error) = tell_refusal(&server, &repository, refusal, from).await {
+            if let Err(error) = record_refusal(&server, &repository, refusal, from).await {
                 tracing::warn!(%error, "could not record a rejected webhook");
             }
         });
     }
     let block = AddressBlock::of_text(from).to_string();
-    match server.allowances().refused.take(&block, Instant::now()) {
-        Ok(()) => Unwelcome::Refused,
-        Err(wait) => Unwelcome::TooMany(wait),
+    match server.allowances().wrong_signatures.take(&block, Instant::now()) {
+        Ok(()) => DeliveryRejected::Refused,
+        Err(wait) => DeliveryRejected::TooMany(wait),
     }
 }
 
-async fn tell_refusal(
+async fn record_refusal(
     server: &Control,
     repository: &Repository,
     refusal: Unverified,
@@ -286,8 +293,9 @@ async fn tell_refusal(
     }
     let message = format!("rejected a webhook delivery for {}: {refusal}", repository.name);
     let payload = json!({"reason": refusal.to_string(), "address": from});
-    let (kind, by) = (EventKind::WebhookRefused, "webhook");
-    writing.event(record::repository_event(kind, Severity::Medium, repository, by, message, payload, now));
+    let kind = EventKind::WebhookRefused;
+    let news = RepositoryEvent { kind, severity: Severity::Medium, by: "webhook", message, payload };
+    writing.event(news.event(repository, now));
     let refused = Refused { at: now, from, reason: refusal.to_string() };
     writing.webhook_refused(&repository.id, &refused).await?;
     server.commit(writing).await

@@ -2,7 +2,7 @@
 
 /// What became of a delivery that was signed rightly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DeliveryOutcome {
     /// Windlass looks at the repository.
     Accepted,
     /// It came before.
@@ -11,13 +11,13 @@ pub enum Outcome {
     Ignored(String),
 }
 
-impl Outcome {
+impl DeliveryOutcome {
     /// The spelling in numbers.
     pub(crate) fn slug(&self) -> &'static str {
         match self {
-            Outcome::Accepted => "accepted",
-            Outcome::Duplicate => "duplicate",
-            Outcome::Ignored(_) => "ignored",
+            DeliveryOutcome::Accepted => "accepted",
+            DeliveryOutcome::Duplicate => "duplicate",
+            DeliveryOutcome::Ignored(_) => "ignored",
         }
     }
 }

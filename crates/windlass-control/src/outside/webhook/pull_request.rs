@@ -2,21 +2,21 @@
 
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_forge::hook::{Origin, PullRequest, PullRequestAction, Sender};
-use windlass_store::{AccountWriting, PullRequestWish, StoreError};
+use windlass_forge::hook::{CommitOrigin, PullRequest, PullRequestAction, WebhookSender};
+use windlass_store::{AccountWriting, PendingPullRequest, StoreError};
 
-use crate::outside::webhook::outcome::Outcome;
+use crate::outside::webhook::outcome::DeliveryOutcome;
 
 /// A pull request of a repository was opened, changed or closed. Whatever this writes becomes true with the note that the
 /// delivery came.
 pub(crate) async fn pull_request_changed(
     writing: &mut AccountWriting,
     repository: &Repository,
-    sender: Sender,
+    sender: WebhookSender,
     request: &PullRequest,
     now: Timestamp,
-) -> Result<Outcome, StoreError> {
-    let ignored = |reason: String| Ok(Outcome::Ignored(reason));
+) -> Result<DeliveryOutcome, StoreError> {
+    let ignored = |reason: String| Ok(DeliveryOutcome::Ignored(reason));
     let Ok(number) = i64::try_from(request.number) else {
         return ignored("no pull request has such a number".to_owned());
     };
@@ -25,7 +25,7 @@ pub(crate) async fn pull_request_changed(
     }
     match (request.action, request.reference(sender)) {
         (PullRequestAction::Opened | PullRequestAction::Updated, _)
-            if request.origin == Origin::Fork && !plans_forks(repository) =>
+            if request.origin == CommitOrigin::Fork && !plans_forks(repository) =>
         {
             ignored(format!(
                 "pull request {number} comes from a fork, and {} plans none of those: its forge setting \
@@ -39,7 +39,7 @@ pub(crate) async fn pull_request_changed(
             ignored(format!("pull requests of {} are quarantined until someone releases it", repository.name))
         }
         (PullRequestAction::Opened | PullRequestAction::Updated, Some(reference)) => {
-            let wish = PullRequestWish {
+            let wish = PendingPullRequest {
                 account_id: repository.account_id.clone(),
                 repository_id: repository.id.clone(),
                 number,
@@ -47,8 +47,8 @@ pub(crate) async fn pull_request_changed(
                 commit_sha: request.head_sha.clone(),
                 attempts: 0,
             };
-            writing.pull_request_want(&wish, now).await?;
-            Ok(Outcome::Accepted)
+            writing.pull_request_add(&wish, now).await?;
+            Ok(DeliveryOutcome::Accepted)
         }
         (PullRequestAction::Opened | PullRequestAction::Updated, None) => {
             ignored("this forge has no fetchable pull-request references".to_owned())

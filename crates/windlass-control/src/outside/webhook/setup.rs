@@ -1,34 +1,34 @@
 //! How a webhook is set up at each forge, in one line each. The guide says more.
 
 use windlass_api::types::WebhookSetup;
-use windlass_forge::hook::Sender;
+use windlass_forge::hook::WebhookSender;
 
 /// One line for each sender.
 pub(crate) fn setup() -> Vec<WebhookSetup> {
-    Sender::ALL
+    WebhookSender::ALL
         .iter()
-        .map(|sender| WebhookSetup { forge: sender.slug().to_owned(), how: how(*sender).to_owned() })
+        .map(|sender| WebhookSetup { forge: *sender, how: how(*sender).to_owned() })
         .collect()
 }
 
-fn how(sender: Sender) -> &'static str {
+fn how(sender: WebhookSender) -> &'static str {
     match sender {
-        Sender::GitHub => {
+        WebhookSender::GitHub => {
             "Settings, Webhooks, Add webhook: the URL as payload URL, content type application/json, the secret, \
              push events; pull requests as well, to have them planned"
         }
-        Sender::Gitea => {
+        WebhookSender::Gitea => {
             "Settings, Webhooks, Add webhook, Gitea or Forgejo: the URL as target URL, POST, application/json, the \
              secret, push events; pull requests as well, to have them planned"
         }
-        Sender::GitLab => {
+        WebhookSender::GitLab => {
             "Settings, Webhooks, Add new webhook: the URL, the secret as secret token (or the signing token, where yours \
              takes one), push events; merge request events as well, to have them planned"
         }
-        Sender::Bitbucket => {
+        WebhookSender::Bitbucket => {
             "Repository settings, Webhooks, Add webhook: the URL, the secret, repository push"
         }
-        Sender::Generic => {
+        WebhookSender::Generic => {
             "POST to the URL with X-Windlass-Signature: t=<unix seconds>,v1=<hex>, the HMAC-SHA256 of \
              <unix seconds>.<body> under the secret"
         }

@@ -15,8 +15,8 @@ fn virtual_ip(address: &str) -> String {
     format!("{{primary_holder: h, address: {address}}}")
 }
 
-fn proposed(id: &str, repository: &str, change: &Change) -> OpenProposal {
-    OpenProposal {
+fn proposed(id: &str, repository: &str, change: &Change) -> HoldingProposal {
+    HoldingProposal {
         id: id.to_owned(),
         repository_id: repository.to_owned(),
         repository_name: repository.to_owned(),

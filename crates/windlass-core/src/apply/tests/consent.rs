@@ -3,6 +3,8 @@
 use super::*;
 use crate::gate::Halt;
 use crate::proposal::made_up::{AUTHOR, create, destroy, edited, made_directly, update, wanted_by};
+use crate::repository::LastStatus;
+use crate::run::RunStatus;
 
 fn grows() -> Proposal {
     wanted_by("core", update(Kind::Cluster, "c", SMALL, LARGE))
@@ -15,7 +17,7 @@ fn small() -> Stage {
 
 fn fail_sync(stage: &mut Stage, id: &str) {
     let repository = stage.repository(id);
-    repository.last_status = "failed".to_owned();
+    repository.last_status = LastStatus::Ended(RunStatus::Failed);
     repository.last_error = Some("no such branch".to_owned());
     repository.last_run_id = Some("7".to_owned());
 }

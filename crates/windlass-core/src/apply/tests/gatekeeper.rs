@@ -3,10 +3,12 @@
 use super::*;
 use crate::diff::{Action, Cause};
 use crate::gate::{
-    self, AutoApply, Consent, ContentOrigin, FailedSync, Given, GrantedBy, Halt, Host, Judgement,
-    RepositoryIdentity, ReviewProblem, Subject,
+    self, AutoApply, Consent, ContentOrigin, FailedSync, GateSubject, GivenApprovals, GrantedBy, Halt,
+    HostResource, Judgement, RepositoryIdentity, ReviewProblem,
 };
 use crate::proposal::made_up::{AUTHOR, EDITOR, create, destroy, edited, made_directly, update, wanted_by};
+use crate::repository::LastStatus;
+use crate::run::RunStatus;
 
 const TWICE: &str = "[{name: twice, match: {repositories: ['edg*']}, action: require_approval, approvals: 2}, \
                      {name: free, action: auto_approve}]";
@@ -139,7 +141,7 @@ fn the_gate_is_asked_about_exactly_what_the_proposal_would_apply() {
             }
             let change = proposal.effective_change();
             let governing = proposal.governing_repository();
-            let subject = Subject {
+            let subject = GateSubject {
                 change: change.action(),
                 key: &change.key,
                 repository: governing.map(|id| RepositoryIdentity { id, name: id }),
@@ -155,14 +157,16 @@ fn the_gate_is_asked_about_exactly_what_the_proposal_would_apply() {
                 is_contested: change.cause == Cause::Contested,
                 hosts: &[],
                 auto_apply: governing.map_or(AutoApply::Off, |_| auto_apply),
-                digest: gate::binding(&change.key, change.base, change.desired),
+                digest: gate::approval_digest(&change.key, change.base, change.desired),
             };
             let (policy, approvers) = (stage.account.bound_policy(), [BOB, CY].into_iter().collect());
             for people in [&[][..], &[BOB], &[BOB, CY]] {
                 let digest = subject.digest;
-                let approvals: Vec<gate::Approval<'_>> =
-                    people.iter().map(|approver| gate::Approval { approver, digest, fallen: None }).collect();
-                let given = Given { approvals: &approvals, approvers: &approvers };
+                let approvals: Vec<gate::ApprovalFacts<'_>> = people
+                    .iter()
+                    .map(|approver| gate::ApprovalFacts { approver, digest, lapsed: None })
+                    .collect();
+                let given = GivenApprovals { approvals: &approvals, approvers: &approvers };
                 let expected = gate::judge(&policy, &subject, given, stage.now);
                 assert_eq!(judged(&stage, proposal, people), expected, "{proposal:?}");
             }
@@ -218,13 +222,13 @@ fn what_nobody_proposed_yet_is_foreseen_as_it_would_be_judged_without_approvals(
     for stage in [going, halted] {
         for proposal in [&grows(), &contested, &gone, &assigned("core"), &assigned("edge")] {
             let repository = governing_repository(proposal, &stage.repositories).unwrap();
-            let foreseeable = Foreseeable {
+            let foreseeable = PossibleChange {
                 change: &proposal.change,
                 repository,
                 paths: &proposal.declaring_files(),
                 contributors: &proposal.contributors,
             };
-            let foreseen = stage.gatekeeper([&proposal.change.key]).foresee(&foreseeable, stage.now);
+            let foreseen = stage.gatekeeper([&proposal.change.key]).forecast(&foreseeable, stage.now);
             assert_eq!(foreseen, judged(&stage, proposal, &[]), "{proposal:?}");
         }
     }
@@ -259,7 +263,7 @@ fn whoever_cannot_approve_is_told_why() {
     let gatekeeper = stage.gatekeeper([]);
     let why_not = |proposal: &Proposal, given: &[&str], person: &str| {
         let approvals: Vec<Approval> = given.iter().map(|who| approval(proposal, who)).collect();
-        gatekeeper.why_not(proposal, stage.repositories.first(), &approvals, person)
+        gatekeeper.why_cannot_approve(proposal, stage.repositories.first(), &approvals, person)
     };
     let named = |name: &str| wanted_by("core", create(Kind::Cluster, name, SMALL));
     for (name, given, person, why) in [
@@ -280,7 +284,7 @@ fn whoever_cannot_approve_is_told_why() {
 fn a_failed_sync_holds_what_git_wanted_and_nothing_that_is_changed_directly() {
     let mut failed = repository("core");
     assert_eq!(failed_sync_of(&grows(), &failed), None);
-    failed.last_status = "failed".to_owned();
+    failed.last_status = LastStatus::Ended(RunStatus::Failed);
     failed.last_error = Some("no such branch".to_owned());
     let expected = FailedSync { repository: "core".to_owned(), reason: "no such branch".to_owned() };
     assert_eq!(failed_sync_of(&grows(), &failed), Some(expected.clone()));
@@ -341,8 +345,8 @@ fn a_host_tells_the_gate_whose_it_is_and_what_it_is() {
     );
     let owner = RepositoryIdentity { id: "edge", name: "edge" };
     let (proposal, approvers) = (assigned("core"), [BOB, CY].into_iter().collect());
-    let hosts = [Host { key: &host, owner, spec: &web, file: None }];
-    let subject = Subject {
+    let hosts = [HostResource { key: &host, owner, spec: &web, file: None }];
+    let subject = GateSubject {
         change: Action::Create,
         key: &proposal.change.key,
         repository: Some(RepositoryIdentity { id: "core", name: "core" }),
@@ -356,7 +360,7 @@ fn a_host_tells_the_gate_whose_it_is_and_what_it_is() {
         auto_apply: AutoApply::Off,
         digest: proposal.content_digest(),
     };
-    let given = Given { approvals: &[], approvers: &approvers };
+    let given = GivenApprovals { approvals: &[], approvers: &approvers };
     let expected = gate::judge(&stage.account.bound_policy(), &subject, given, stage.now);
     assert!(matches!(expected.consent, Consent::Refused { .. }));
     assert_eq!(judged(&stage, &proposal, &[]), expected);

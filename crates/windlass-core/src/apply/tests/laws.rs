@@ -11,10 +11,12 @@ use crate::accepted::{Accepted, AcceptedResource, Owner};
 use crate::desired::Desired;
 use crate::desired::tests::made_up;
 use crate::diff::{Action, Cause, compare};
-use crate::gate::{Halt, binding};
-use crate::plan::{self, Confirmation};
+use crate::gate::{Halt, approval_digest};
+use crate::plan::{self, MassDestroyConfirmation};
 use crate::proposal::Status;
 use crate::proposal::made_up::{AUTHOR, EDITOR, create, destroy, edited, made_directly, update, wanted_by};
+use crate::repository::LastStatus;
+use crate::run::RunStatus;
 
 const SIZES: [&str; 3] = [SMALL, MEDIUM, LARGE];
 const PEOPLE: [&str; 4] = [BOB, CY, AUTHOR, EDITOR];
@@ -125,12 +127,12 @@ fn situation() -> impl Strategy<Value = Situation> {
             let core = stage.repository("core");
             core.auto_apply = auto_apply;
             if has_failed {
-                core.last_status = "failed".to_owned();
+                core.last_status = LastStatus::Ended(RunStatus::Failed);
                 core.last_error = Some("no such branch".to_owned());
             }
             let approvals = approvals.into_iter().map(|(who, is_right, has_fallen)| {
                 let given = approval(&proposal, who);
-                let other = binding(&proposal.change.key, proposal.change.base, proposal.change.base);
+                let other = approval_digest(&proposal.change.key, proposal.change.base, proposal.change.base);
                 let digest = if is_right { given.digest } else { other };
                 Approval { digest, fallen: has_fallen.then(|| "they left".to_owned()), ..given }
             });
@@ -140,7 +142,7 @@ fn situation() -> impl Strategy<Value = Situation> {
 }
 
 impl Situation {
-    fn scene(&self) -> Scene {
+    fn scene(&self) -> ApplyContext {
         self.stage.scene(std::slice::from_ref(&self.proposal), |_| self.approvals.clone())
     }
 
@@ -164,7 +166,7 @@ impl Situation {
     /// Everyone who approved exactly this change of what is accepted now, and whose approval counts.
     fn approvers(&self) -> BTreeSet<&str> {
         let accepted = self.accepted().map(|(spec, _)| spec.digest());
-        let exactly = binding(&self.proposal.change.key, accepted, self.proposal.effective_digest());
+        let exactly = approval_digest(&self.proposal.change.key, accepted, self.proposal.effective_digest());
         let had_a_hand = |who: &str| match who {
             EDITOR => self.proposal.edit.is_some(),
             who => who == AUTHOR,
@@ -211,7 +213,7 @@ impl Stage {
         };
         let accepted = Accepted { resources: self.accepted.iter().map(resource).collect() };
         let comparison = compare(fleet, &accepted, &Owner::Repository(repository.to_owned()));
-        let steps = plan::build(fleet, comparison, Confirmation::MassDestroy).steps;
+        let steps = plan::build(fleet, comparison, MassDestroyConfirmation::MassDestroy).steps;
         let numbered = steps.into_iter().enumerate().map(|(position, step)| Proposal {
             id: format!("{repository}-{position:06}"),
             position,
@@ -260,10 +262,10 @@ proptest! {
                 true => prop_assert!(owner == proposal.owner_id.as_deref() && owner == owner_id.as_deref()),
                 false => prop_assert!(owner.is_none_or(|owner| owner == "core") && owner_id.as_deref() == Some("core")),
             }
-            let standing = scene.world.standing(&change.key);
+            let standing = scene.world.accepted(&change.key);
             prop_assert_eq!(standing.map(|standing| standing.digest), proposal.effective_digest());
         } else {
-            let standing = scene.world.standing(&proposal.change.key).map(|standing| standing.digest);
+            let standing = scene.world.accepted(&proposal.change.key).map(|standing| standing.digest);
             prop_assert_eq!(standing, situation.accepted().map(|(spec, _)| spec.digest()));
         }
     }
@@ -316,7 +318,7 @@ proptest! {
             prop_assert!(matches!(verdict, Verdict::Apply { .. }), "{}: {:?}", proposal.change.key, verdict);
         }
         for proposal in &proposals {
-            let standing = scene.world.standing(&proposal.change.key).map(|standing| standing.digest);
+            let standing = scene.world.accepted(&proposal.change.key).map(|standing| standing.digest);
             prop_assert_eq!(standing, proposal.change.desired);
         }
     }

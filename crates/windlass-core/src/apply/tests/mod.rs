@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::*;
 use crate::account::Account;
 use crate::account::tests::account;
-use crate::conflict::{Holdings, OpenProposal};
+use crate::conflict::{HoldingProposal, Holdings};
 use crate::diff::Change;
 use crate::gate::Approvers;
 use crate::proposal::made_up::{approval, spec};
@@ -41,7 +41,7 @@ struct Stage {
     approvers: Vec<&'static str>,
     repositories: Vec<Repository>,
     accepted: ResourceMap<(Arc<Spec>, Option<String>)>,
-    open: Vec<OpenProposal>,
+    open: Vec<HoldingProposal>,
     /// What repositories declare and do not own.
     declared: Vec<(&'static str, ResourceKey)>,
     now: Timestamp,
@@ -78,7 +78,7 @@ impl Stage {
     }
 
     /// What is around these proposals, loaded as the server does: nothing else is known.
-    fn world(&self, proposals: &[Proposal]) -> World {
+    fn world(&self, proposals: &[Proposal]) -> AccountState {
         let changes: Vec<Change> = proposals.iter().map(Proposal::effective_change).collect();
         let mut near: BTreeSet<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
         let mut referrers: ResourceMap<BTreeSet<ResourceKey>> = ResourceMap::default();
@@ -100,12 +100,12 @@ impl Stage {
                 }
             }
             if near.contains(&key) {
-                present.insert(key, Standing { digest: spec.digest(), owner_id: owner.clone() });
+                present.insert(key, AcceptedFacts { digest: spec.digest(), owner_id: owner.clone() });
             }
         }
         self.open.iter().for_each(|proposal| holdings.propose(proposal.clone()));
         self.declared.iter().for_each(|(id, key)| holdings.declare(id, key.clone()));
-        World::new(present, referrers, holdings)
+        AccountState::new(present, referrers, holdings)
     }
 
     /// The gate, knowing what changes of these resources are attached to.
@@ -123,10 +123,10 @@ impl Stage {
     }
 
     /// Where these are judged, with approvals of each.
-    fn scene(&self, proposals: &[Proposal], approvals: impl Fn(&Proposal) -> Vec<Approval>) -> Scene {
+    fn scene(&self, proposals: &[Proposal], approvals: impl Fn(&Proposal) -> Vec<Approval>) -> ApplyContext {
         let given: BTreeMap<String, Vec<Approval>> =
             proposals.iter().map(|proposal| (proposal.id.clone(), approvals(proposal))).collect();
-        Scene {
+        ApplyContext {
             world: self.world(proposals),
             gatekeeper: self.gatekeeper(proposals.iter().map(|proposal| &proposal.change.key)),
             repositories: self.repositories.clone(),

@@ -89,7 +89,7 @@ fn an_edit_is_applied_instead_of_what_git_wants() {
     assert_eq!(owner_id.as_deref(), Some("core"));
     assert_eq!((change.desired, change.base), (Some(medium.digest()), edited.change.base));
     assert_eq!(change.after, Some(medium));
-    let standing = scene.world.standing(&change.key).unwrap();
+    let standing = scene.world.accepted(&change.key).unwrap();
     assert_eq!((Some(standing.digest), standing.owner_id.as_deref()), (change.desired, Some("core")));
 }
 

@@ -160,7 +160,7 @@ fn what_ends_or_waits_or_is_asked_for_again_leaves_everything_as_it_was() {
         });
         let verdict = scene.judge(&proposal);
         assert!(!matches!(verdict, Verdict::Apply { .. }), "{verdict:?}");
-        let standing = scene.world.standing(&proposal.change.key).unwrap();
+        let standing = scene.world.accepted(&proposal.change.key).unwrap();
         let small = spec(Kind::Cluster, SMALL).digest();
         assert_eq!((standing.digest, standing.owner_id.as_deref()), (small, Some("core")));
         assert_eq!(told(&scene.judge(&proposal)), told(&verdict), "nor does asking change the answer");

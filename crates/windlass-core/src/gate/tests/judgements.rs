@@ -6,9 +6,10 @@ use super::{at, policy};
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::gate::{
-    self, Approval, Approvers, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole, Contributors,
-    ContributorsGap, Given, GrantedBy, Halt, Hold, Host, Judgement, Notify, Policy, RepositoryIdentity,
-    ReviewProblem, Subject, binding, check_review, hosts_of, judge,
+    self, ApprovalFacts, Approvers, AutoApply, Consent, ContentOrigin, Contributor, ContributorRole,
+    Contributors, ContributorsGap, GateSubject, GivenApprovals, GrantedBy, Halt, Hold, HostResource,
+    Judgement, Notify, Policy, RepositoryIdentity, ReviewProblem, approval_digest, check_review, hosts_of,
+    judge,
 };
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::shape::Decoder;
@@ -44,8 +45,8 @@ fn ann() -> &'static Contributors {
 }
 
 /// A change of a node of Ann's.
-fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
-    Subject {
+fn subject(change: Action, key: &ResourceKey) -> GateSubject<'_> {
+    GateSubject {
         change,
         key,
         repository: Some(RepositoryIdentity { id: "id-of-fleet-eu", name: "fleet-eu" }),
@@ -61,8 +62,8 @@ fn subject(change: Action, key: &ResourceKey) -> Subject<'_> {
     }
 }
 
-fn approval(approver: &str) -> Approval<'_> {
-    Approval { approver, digest: digest(), fallen: None }
+fn approval(approver: &str) -> ApprovalFacts<'_> {
+    ApprovalFacts { approver, digest: digest(), lapsed: None }
 }
 
 /// Everyone may approve.
@@ -71,20 +72,20 @@ fn approvers() -> &'static Approvers {
     &APPROVERS
 }
 
-fn given<'a>(approvals: &'a [Approval<'a>]) -> Given<'a> {
-    Given { approvals, approvers: approvers() }
+fn given<'a>(approvals: &'a [ApprovalFacts<'a>]) -> GivenApprovals<'a> {
+    GivenApprovals { approvals, approvers: approvers() }
 }
 
 fn why_not(
     policy: &Policy,
-    subject: &Subject<'_>,
-    approvals: &[Approval<'_>],
+    subject: &GateSubject<'_>,
+    approvals: &[ApprovalFacts<'_>],
     person: &str,
 ) -> Option<String> {
-    gate::why_not(policy, subject, given(approvals), person)
+    gate::why_cannot_approve(policy, subject, given(approvals), person)
 }
 
-fn at_noon(policy: &Policy, subject: &Subject<'_>, approvals: &[Approval<'_>]) -> Judgement {
+fn at_noon(policy: &Policy, subject: &GateSubject<'_>, approvals: &[ApprovalFacts<'_>]) -> Judgement {
     judge(policy, subject, given(approvals), at(NOON))
 }
 
@@ -160,8 +161,8 @@ fn every_key_of_a_match_must_fit() {
 fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
     let key = node("edge-01");
     let (edge, lab) = (labelled("edge"), labelled("lab"));
-    let changed = |before, after| Subject { before, after, ..subject(Action::Update, &key) };
-    let met = |action: &str, subject: &Subject<'_>| {
+    let changed = |before, after| GateSubject { before, after, ..subject(Action::Update, &key) };
+    let met = |action: &str, subject: &GateSubject<'_>| {
         let policy =
             policy(&format!("rules: [{{name: it, match: {{labels: {{tier: edge}}}}, action: {action}}}]"));
         at_noon(&policy, subject, &[]).rule.is_some()
@@ -174,7 +175,7 @@ fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
     assert!(met("auto_approve", &changed(None, Some(&edge))));
     assert!(!met("auto_approve", &changed(None, None)) && !met("block", &changed(None, None)));
 
-    let moved = Subject { paths: &["lab/a.yaml", "prod/a.yaml"], ..subject(Action::Update, &key) };
+    let moved = GateSubject { paths: &["lab/a.yaml", "prod/a.yaml"], ..subject(Action::Update, &key) };
     let by_path = |action: &str| {
         let policy =
             policy(&format!("rules: [{{name: it, match: {{paths: ['prod/*']}}, action: {action}}}]"));
@@ -187,7 +188,7 @@ fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
 fn an_approval_counts_only_for_what_it_named() {
     let key = node("edge-01");
     let subject = subject(Action::Update, &key);
-    let stale = Approval { approver: BOB, digest: Digest::of(b"what was there before"), fallen: None };
+    let stale = ApprovalFacts { approver: BOB, digest: Digest::of(b"what was there before"), lapsed: None };
     let judgement = at_noon(&Policy::default(), &subject, &[stale]);
     assert_eq!(needs(&judgement), Some((0, 1)));
     let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
@@ -200,12 +201,12 @@ fn an_approval_counts_only_for_what_it_named() {
 fn what_an_approval_names_changes_with_the_resource_and_either_state() {
     let (one, other) = (Digest::of(b"1"), Digest::of(b"2"));
     let bindings = [
-        binding(&node("a"), Some(one), Some(other)),
-        binding(&node("b"), Some(one), Some(other)),
-        binding(&node("a"), Some(other), Some(one)),
-        binding(&node("a"), None, Some(other)),
-        binding(&node("a"), Some(one), None),
-        binding(&ResourceKey::new(Kind::Cluster, "a"), Some(one), Some(other)),
+        approval_digest(&node("a"), Some(one), Some(other)),
+        approval_digest(&node("b"), Some(one), Some(other)),
+        approval_digest(&node("a"), Some(other), Some(one)),
+        approval_digest(&node("a"), None, Some(other)),
+        approval_digest(&node("a"), Some(one), None),
+        approval_digest(&ResourceKey::new(Kind::Cluster, "a"), Some(one), Some(other)),
     ];
     let different: std::collections::BTreeSet<Digest> = bindings.into_iter().collect();
     assert_eq!(different.len(), bindings.len());
@@ -235,7 +236,7 @@ fn nobody_who_had_a_hand_in_it_approves_where_the_rule_says_so() {
     for role in ContributorRole::ALL {
         let both =
             contributors(&[(ContributorRole::Author, "someone@example.com"), (*role, "Cy@example.com")]);
-        let subject = Subject { contributors: &both, ..subject(Action::Update, &key) };
+        let subject = GateSubject { contributors: &both, ..subject(Action::Update, &key) };
         let cy = "cy@EXAMPLE.com ";
         assert_eq!(needs(&at_noon(&strict, &subject, &[approval(cy)])), Some((0, 1)), "{role:?}");
         let why = why_not(&strict, &subject, &[], cy).unwrap();
@@ -253,15 +254,12 @@ fn where_contributors_may_be_missing_one_approval_more_is_needed_and_it_says_why
     for gap in ContributorsGap::ALL {
         let mut cut = contributors(&[(ContributorRole::Author, "made-up@example.com")]);
         cut.note_gap(*gap);
-        let subject = Subject { contributors: &cut, ..subject(Action::Update, &key) };
+        let subject = GateSubject { contributors: &cut, ..subject(Action::Update, &key) };
         let judgement = at_noon(&strict, &subject, &[approval(BOB)]);
         assert_eq!(needs(&judgement), Some((1, 2)));
         let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
         assert!(reasons[0].contains("asks for one approval"), "{reasons:?}");
-        assert!(
-            reasons[1].contains("one approval more") && reasons[1].contains(&gap.to_string()),
-            "{reasons:?}"
-        );
+        assert!(reasons[1].contains("one approval more") && reasons[1].contains(gap.reason()), "{reasons:?}");
         assert_eq!(why_not(&strict, &subject, &[approval(BOB)], ANN), None);
         assert_eq!(people(&at_noon(&strict, &subject, &[approval(BOB), approval(ANN)])), [BOB, ANN]);
         let anyone = policy("rules: [{name: anyone, action: require_approval}]");
@@ -277,16 +275,16 @@ fn an_approval_counts_only_while_its_approver_may_approve() {
     let key = node("edge-01");
     let (subject, yes) = (subject(Action::Update, &key), [approval(BOB)]);
     let without_bob: Approvers = [ANN, CY].into_iter().collect();
-    let given = Given { approvals: &yes, approvers: &without_bob };
+    let given = GivenApprovals { approvals: &yes, approvers: &without_bob };
     let judgement = judge(&Policy::default(), &subject, given, at(NOON));
     assert_eq!(needs(&judgement), Some((0, 1)));
     let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
     let why = "does not count, because they may not approve in this account now";
     assert_eq!(reasons[1], format!("the approval of {BOB} {why}"));
-    let told = gate::why_it_does_not_count(&Policy::default(), &subject, &yes[0], &without_bob);
+    let told = gate::why_approval_does_not_count(&Policy::default(), &subject, &yes[0], &without_bob);
     assert_eq!(told.as_deref(), Some(why));
-    assert_eq!(gate::why_it_does_not_count(&Policy::default(), &subject, &yes[0], approvers()), None);
-    let why_not = gate::why_not(&Policy::default(), &subject, given, BOB);
+    assert_eq!(gate::why_approval_does_not_count(&Policy::default(), &subject, &yes[0], approvers()), None);
+    let why_not = gate::why_cannot_approve(&Policy::default(), &subject, given, BOB);
     assert_eq!(why_not.as_deref(), Some("you may not approve in this account"));
 }
 
@@ -294,7 +292,7 @@ fn an_approval_counts_only_while_its_approver_may_approve() {
 fn an_approval_that_fell_stays_so_until_it_is_given_again() {
     let key = node("edge-01");
     let subject = subject(Action::Update, &key);
-    let fallen = Approval { fallen: Some("they left"), ..approval(BOB) };
+    let fallen = ApprovalFacts { lapsed: Some("they left"), ..approval(BOB) };
     let judgement = at_noon(&Policy::default(), &subject, &[fallen]);
     let Consent::Needed { reasons, .. } = &judgement.consent else { panic!("{judgement:?}") };
     assert_eq!(reasons[1], format!("the approval of {BOB} no longer counts: they left"));
@@ -310,9 +308,9 @@ fn what_someone_typed_is_approved_only_by_naming_its_content() {
     assert_eq!(check_review(&plain, None), Ok(()));
     let taken_back = contributors(&[(ContributorRole::Author, ANN), (ContributorRole::Editor, CY)]);
     let typed = [
-        Subject { content: ContentOrigin::Edited { declared: Some(&spec) }, ..plain },
-        Subject { content: ContentOrigin::Direct, ..plain },
-        Subject { contributors: &taken_back, ..plain },
+        GateSubject { content: ContentOrigin::Edited { declared: Some(&spec) }, ..plain },
+        GateSubject { content: ContentOrigin::Direct, ..plain },
+        GateSubject { contributors: &taken_back, ..plain },
     ];
     for subject in &typed {
         assert_eq!(check_review(subject, None), Err(ReviewProblem::ContentNotNamed));
@@ -323,7 +321,7 @@ fn what_someone_typed_is_approved_only_by_naming_its_content() {
     }
 }
 
-fn people_of(policy: &Policy, subject: &Subject<'_>, approver: &str) -> Vec<String> {
+fn people_of(policy: &Policy, subject: &GateSubject<'_>, approver: &str) -> Vec<String> {
     people(&at_noon(policy, subject, &[approval(approver)])).into_iter().map(str::to_owned).collect()
 }
 
@@ -334,7 +332,7 @@ fn what_someone_typed_is_approved_by_people_alone() {
     for action in ["auto_approve", "notify_and_proceed"] {
         let permissive =
             policy(&format!("rules: [{{name: it, match: {{labels: {{tier: lab}}}}, action: {action}}}]"));
-        let git = Subject { after: Some(&lab), ..subject(Action::Create, &key) };
+        let git = GateSubject { after: Some(&lab), ..subject(Action::Create, &key) };
         assert!(at_noon(&permissive, &git, &[]).may_apply());
         for content in [
             ContentOrigin::Edited { declared: Some(&edge) },
@@ -342,7 +340,7 @@ fn what_someone_typed_is_approved_by_people_alone() {
             ContentOrigin::Direct,
         ] {
             for auto_apply in [AutoApply::On, AutoApply::Off] {
-                let typed = Subject { content, auto_apply, ..git };
+                let typed = GateSubject { content, auto_apply, ..git };
                 let judgement = at_noon(&permissive, &typed, &[]);
                 assert_eq!(needs(&judgement), Some((0, 1)), "{content:?}");
                 let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
@@ -360,9 +358,9 @@ fn what_another_repository_owns_is_approved_by_people_alone() {
         let permissive = policy(&format!(
             "rules: [{{name: it, match: {{changes: [update, destroy]}}, action: {action}}}]"
         ));
-        let own = Subject { auto_apply: AutoApply::On, ..subject(Action::Update, &key) };
+        let own = GateSubject { auto_apply: AutoApply::On, ..subject(Action::Update, &key) };
         assert!(at_noon(&permissive, &own, &[]).may_apply());
-        let contested = Subject { is_contested: true, ..own };
+        let contested = GateSubject { is_contested: true, ..own };
         let judgement = at_noon(&permissive, &contested, &[]);
         assert_eq!(needs(&judgement), Some((0, 1)));
         let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
@@ -371,7 +369,7 @@ fn what_another_repository_owns_is_approved_by_people_alone() {
         assert!(at_noon(&permissive, &contested, &[approval(BOB)]).may_apply());
     }
     let frozen = policy("rules: [{name: frozen, action: block}]");
-    let contested = Subject { is_contested: true, ..subject(Action::Update, &key) };
+    let contested = GateSubject { is_contested: true, ..subject(Action::Update, &key) };
     assert!(matches!(at_noon(&frozen, &contested, &[approval(BOB)]).consent, Consent::Refused { .. }));
 }
 
@@ -379,7 +377,7 @@ fn what_another_repository_owns_is_approved_by_people_alone() {
 fn an_edit_never_escapes_what_the_commit_has_to_pass() {
     let key = node("edge-01");
     let (prod, lab) = (labelled("prod"), labelled("lab"));
-    let edited = |declared, after| Subject {
+    let edited = |declared, after| GateSubject {
         content: ContentOrigin::Edited { declared: Some(declared) },
         after: Some(after),
         ..subject(Action::Create, &key)
@@ -410,7 +408,7 @@ fn an_edit_never_escapes_what_the_commit_has_to_pass() {
 fn auto_apply_approves_creates_and_updates_but_never_destroys_nor_what_is_blocked() {
     let key = node("edge-01");
     let by = |change, policy: &Policy| {
-        at_noon(policy, &Subject { auto_apply: AutoApply::On, ..subject(change, &key) }, &[]).consent
+        at_noon(policy, &GateSubject { auto_apply: AutoApply::On, ..subject(change, &key) }, &[]).consent
     };
     let twice = policy("rules: [{name: two, action: require_approval, approvals: 2}]");
     for change in [Action::Create, Action::Update] {
@@ -483,15 +481,15 @@ fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
     );
     let (assignment, host_key) = (ResourceKey::new(Kind::Assignment, "web-1:nginx"), node("web-1"));
     assert_eq!(hosts_of(&assignment), std::slice::from_ref(&host_key));
-    let owned_by = |owner: &'static str, spec| Host {
+    let owned_by = |owner: &'static str, spec| HostResource {
         key: &host_key,
         owner: RepositoryIdentity { id: owner, name: owner },
         spec,
         file: None,
     };
-    let judged = |host: Host<'_>| {
+    let judged = |host: HostResource<'_>| {
         let hosts = [host];
-        at_noon(&policy, &Subject { hosts: &hosts, ..subject(Action::Create, &assignment) }, &[])
+        at_noon(&policy, &GateSubject { hosts: &hosts, ..subject(Action::Create, &assignment) }, &[])
     };
     let (lab, prod) = (labelled("lab"), labelled("prod"));
     assert!(at_noon(&policy, &subject(Action::Create, &assignment), &[]).may_apply(), "its own rule lets it");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::policy;
 use crate::gate::{
-    NameProblem, Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_an_approver,
+    NameProblem, Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_approver_required,
 };
 
 fn settings<'a>(id: &'a str, name: &'a str) -> RepositorySettings<'a> {
@@ -27,11 +27,11 @@ fn bound(text: &str) -> Policy {
 }
 
 fn takes_approver(policy: &Policy, before: &RepositorySettings<'_>, after: &RepositorySettings<'_>) -> bool {
-    why_an_approver(policy, RepositoryChange::Change { before, after }).is_some()
+    why_approver_required(policy, RepositoryChange::Change { before, after }).is_some()
 }
 
 fn removing(policy: &Policy, settings: &RepositorySettings<'_>, owned: usize) -> Option<String> {
-    why_an_approver(policy, RepositoryChange::Remove { settings, owned })
+    why_approver_required(policy, RepositoryChange::Remove { settings, owned })
 }
 
 /// Every way in which the settings of a repository that is trusted can change.
@@ -85,7 +85,7 @@ fn a_repository_that_nothing_lets_through_is_changed_by_writers() {
         for changed in changes(&plain) {
             assert!(!takes_approver(&policy, &plain, &changed), "{text}: {changed:?}");
         }
-        assert_eq!(why_an_approver(&policy, RepositoryChange::Register(&plain)), None, "{text}");
+        assert_eq!(why_approver_required(&policy, RepositoryChange::Register(&plain)), None, "{text}");
     }
 }
 
@@ -120,7 +120,7 @@ fn auto_apply_is_turned_on_and_what_it_trusts_is_changed_by_approvers_alone() {
     let policy = Policy::default();
     assert!(takes_approver(&policy, &plain, &applying));
     assert!(!takes_approver(&policy, &applying, &plain));
-    assert!(why_an_approver(&policy, RepositoryChange::Register(&applying)).is_some());
+    assert!(why_approver_required(&policy, RepositoryChange::Register(&applying)).is_some());
     for changed in changes(&applying) {
         assert!(takes_approver(&policy, &applying, &changed), "{changed:?}");
     }
@@ -130,7 +130,7 @@ fn auto_apply_is_turned_on_and_what_it_trusts_is_changed_by_approvers_alone() {
 fn a_name_is_no_way_into_a_rule_nor_out_of_one() {
     let by_name = bound("rules: [{name: it, match: {repositories: [fleet]}, action: auto_approve}]");
     let namesake = settings("2", "fleet");
-    assert_eq!(why_an_approver(&by_name, RepositoryChange::Register(&namesake)), None);
+    assert_eq!(why_approver_required(&by_name, RepositoryChange::Register(&namesake)), None);
     assert!(by_name.permissive_rule(&namesake.identity).is_none());
     assert!(by_name.permissive_rule(&settings("1", "renamed").identity).is_some());
     let by_glob = bound(

@@ -145,7 +145,7 @@ proptest! {
             let is_open = window.is_open(moment);
             prop_assert!(was_open || !is_open, "{fields} opens at {moment}, before {opening}");
             was_open = is_open;
-            moment = moment.after(std::time::Duration::from_secs(60));
+            moment = moment.plus(std::time::Duration::from_secs(60));
         }
     }
 }

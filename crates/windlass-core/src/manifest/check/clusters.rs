@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, Kind, ResourceKey, Spec};
+use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
+use crate::resource_finding::ResourceFinding;
 
 /// Reports groups that match none of the clusters in these files, where there are clusters at all.
 pub(in crate::manifest) fn cluster_groups(assembly: &mut Assembly) {
@@ -25,10 +25,10 @@ pub(in crate::manifest) fn cluster_groups(assembly: &mut Assembly) {
         if let Spec::ClusterGroup(group) = declared.spec.as_ref()
             && !labels.iter().any(|labels| group.selector.matches(labels))
         {
-            remarks.push(Remark {
+            remarks.push(ResourceFinding {
                 code: Code::SelectorEmpty,
                 key: ResourceKey::new(Kind::ClusterGroup, name),
-                at: At::Field("selector"),
+                path: SpecPath::Field("selector"),
                 text: String::new(),
                 message: format!("the group {} matches none of these clusters", quoted(name)),
                 help: "compare the selector with the clusters' labels".to_owned(),
@@ -36,6 +36,6 @@ pub(in crate::manifest) fn cluster_groups(assembly: &mut Assembly) {
         }
     }
     for remark in remarks {
-        assembly.remark(remark);
+        assembly.add_finding(remark);
     }
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use crate::code::Code;
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, Kind, NetworkSpec, PeerSpec, ResourceKey, Spec, VirtualIpSpec, member_name};
-use crate::value::{Address, Cidr};
+use crate::resource::{Kind, NetworkSpec, PeerSpec, ResourceKey, Spec, SpecPath, VirtualIpSpec, member_name};
+use crate::resource_finding::ResourceFinding;
+use crate::value::{Cidr, IpAddress};
 
 #[derive(Default)]
-struct Members<'a> {
+struct CheckedMembers<'a> {
     peers: Vec<(&'a str, &'a PeerSpec)>,
     virtual_ips: Vec<(&'a str, &'a VirtualIpSpec)>,
 }
 
 /// Reports what is wrong with networks, their peers and their virtual IPs.
 pub(in crate::manifest) fn networks(assembly: &mut Assembly) {
-    let mut members: BTreeMap<&str, Members<'_>> = BTreeMap::new();
+    let mut members: BTreeMap<&str, CheckedMembers<'_>> = BTreeMap::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Peer) {
         if let Spec::Peer(peer) = declared.spec.as_ref() {
             members.entry(member_name(name).0).or_default().peers.push((name, peer));
@@ -41,17 +41,17 @@ pub(in crate::manifest) fn networks(assembly: &mut Assembly) {
     }
     remarks.extend(network_overlaps(claims));
     for remark in remarks {
-        assembly.remark(remark);
+        assembly.add_finding(remark);
     }
 }
 
-fn hubs(network: &str, members: &Members<'_>) -> Vec<Remark> {
+fn hubs(network: &str, members: &CheckedMembers<'_>) -> Vec<ResourceFinding> {
     let mut remarks = Vec::new();
     if members.peers.len() > 1 && !members.peers.iter().any(|(_, peer)| peer.publicly_reachable) {
-        remarks.push(Remark {
+        remarks.push(ResourceFinding {
             code: Code::NetworkWithoutHub,
             key: ResourceKey::new(Kind::Network, network),
-            at: At::Name,
+            path: SpecPath::Name,
             text: String::new(),
             message: format!("no peer of the network {} is publicly reachable", quoted(network)),
             help: "set `publicly_reachable: true` on at least one peer".to_owned(),
@@ -61,10 +61,10 @@ fn hubs(network: &str, members: &Members<'_>) -> Vec<Remark> {
         if let Some(endpoint) = &peer.endpoint
             && !peer.publicly_reachable
         {
-            remarks.push(Remark {
+            remarks.push(ResourceFinding {
                 code: Code::EndpointUnused,
                 key: ResourceKey::new(Kind::Peer, *name),
-                at: At::Field("endpoint"),
+                path: SpecPath::Field("endpoint"),
                 text: endpoint.to_string(),
                 message: "the endpoint is not used, because the peer is not publicly reachable".to_owned(),
                 help: "add `publicly_reachable: true`, or remove `endpoint`".to_owned(),
@@ -74,15 +74,15 @@ fn hubs(network: &str, members: &Members<'_>) -> Vec<Remark> {
     remarks
 }
 
-fn addresses(network: &NetworkSpec, members: &Members<'_>) -> Vec<Remark> {
+fn addresses(network: &NetworkSpec, members: &CheckedMembers<'_>) -> Vec<ResourceFinding> {
     let mut remarks = Vec::new();
-    let mut taken: BTreeMap<Address, &str> = BTreeMap::new();
+    let mut taken: BTreeMap<IpAddress, &str> = BTreeMap::new();
     for (name, virtual_ip) in &members.virtual_ips {
         let Some(address) = virtual_ip.address else { continue };
-        let remark = |code, message, help| Remark {
+        let remark = |code, message, help| ResourceFinding {
             code,
             key: ResourceKey::new(Kind::VirtualIp, *name),
-            at: At::Field("address"),
+            path: SpecPath::Field("address"),
             text: address.to_string(),
             message,
             help,
@@ -109,7 +109,7 @@ fn addresses(network: &NetworkSpec, members: &Members<'_>) -> Vec<Remark> {
     remarks
 }
 
-fn subnets(members: &Members<'_>) -> Vec<Remark> {
+fn subnets(members: &CheckedMembers<'_>) -> Vec<ResourceFinding> {
     let claims: Vec<(Cidr, &str)> = members
         .peers
         .iter()
@@ -118,10 +118,10 @@ fn subnets(members: &Members<'_>) -> Vec<Remark> {
     overlaps(claims)
         .into_iter()
         .filter(|((_, outer), (_, inner))| outer != inner)
-        .map(|((outer, owner), (inner, name))| Remark {
+        .map(|((outer, owner), (inner, name))| ResourceFinding {
             code: Code::SubnetOverlap,
             key: ResourceKey::new(Kind::Peer, name),
-            at: At::Item("lan_subnets", 0),
+            path: SpecPath::Item("lan_subnets", 0),
             text: inner.to_string(),
             message: format!("{inner} overlaps {outer} of the peer {}", quoted(member_name(owner).1)),
             help: "let one peer announce each subnet".to_owned(),
@@ -129,13 +129,13 @@ fn subnets(members: &Members<'_>) -> Vec<Remark> {
         .collect()
 }
 
-fn network_overlaps(claims: Vec<(Cidr, &str)>) -> Vec<Remark> {
+fn network_overlaps(claims: Vec<(Cidr, &str)>) -> Vec<ResourceFinding> {
     overlaps(claims)
         .into_iter()
-        .map(|((outer, owner), (inner, name))| Remark {
+        .map(|((outer, owner), (inner, name))| ResourceFinding {
             code: Code::NetworkOverlap,
             key: ResourceKey::new(Kind::Network, name),
-            at: At::Field("cidr"),
+            path: SpecPath::Field("cidr"),
             text: inner.to_string(),
             message: format!("{inner} overlaps {outer} of the network {}", quoted(owner)),
             help: "give each network its own addresses".to_owned(),
@@ -143,14 +143,14 @@ fn network_overlaps(claims: Vec<(Cidr, &str)>) -> Vec<Remark> {
         .collect()
 }
 
-type Claim<'a> = (Cidr, &'a str);
+type DeclaredRange<'a> = (Cidr, &'a str);
 
 /// Pairs of claims that share addresses. Two networks are either apart or one contains the other, so after sorting
 /// an overlap is always with the last claim that is still open.
-fn overlaps<'a>(mut claims: Vec<Claim<'a>>) -> Vec<(Claim<'a>, Claim<'a>)> {
+fn overlaps<'a>(mut claims: Vec<DeclaredRange<'a>>) -> Vec<(DeclaredRange<'a>, DeclaredRange<'a>)> {
     claims.sort_by_key(|(cidr, name)| (cidr.0.network(), cidr.0.prefix_len(), *name));
     let mut found = Vec::new();
-    let mut open: Option<Claim<'a>> = None;
+    let mut open: Option<DeclaredRange<'a>> = None;
     for claim in claims {
         match open {
             Some(outer) if outer.0.overlaps(&claim.0) => found.push((outer, claim)),

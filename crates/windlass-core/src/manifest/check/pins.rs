@@ -1,15 +1,15 @@
 //! Module pins lead to versions that exist.
 
 use crate::code::Code;
-use crate::known::{Known, KnownVersions};
+use crate::known::{KnownResources, KnownVersions};
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, Kind, ResourceKey, Spec};
+use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
+use crate::resource_finding::ResourceFinding;
 use crate::value::{Lifecycle, ModulePin, Selector};
 
 /// Reports pins without a version, to versions that do not exist, and to states no known version is in.
-pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &Known) {
+pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &KnownResources) {
     let mut remarks = Vec::new();
     for (kind, name, declared) in assembly.desired.resources.iter() {
         let (field, pins): (_, Vec<&ModulePin>) = match declared.spec.as_ref() {
@@ -18,12 +18,12 @@ pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &Known) {
             _ => continue,
         };
         for (index, pin) in pins.into_iter().enumerate() {
-            if let Some((code, message, help)) = judge(assembly, known, pin) {
+            if let Some((code, message, help)) = check_pin(assembly, known, pin) {
                 let key = ResourceKey::new(kind, name);
-                remarks.push(Remark {
+                remarks.push(ResourceFinding {
                     code,
                     key,
-                    at: At::Item(field, index),
+                    path: SpecPath::Item(field, index),
                     text: pin.to_string(),
                     message,
                     help,
@@ -32,11 +32,11 @@ pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &Known) {
         }
     }
     for remark in remarks {
-        assembly.remark(remark);
+        assembly.add_finding(remark);
     }
 }
 
-fn judge(assembly: &Assembly, known: &Known, pin: &ModulePin) -> Option<(Code, String, String)> {
+fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Option<(Code, String, String)> {
     let name = pin.name.as_str();
     let versions = versions_of(assembly, known, name);
     match &pin.selector {
@@ -82,7 +82,7 @@ fn judge(assembly: &Assembly, known: &Known, pin: &ModulePin) -> Option<(Code, S
 }
 
 /// The versions of a module: the one the files declare, and those that exist already.
-fn versions_of(assembly: &Assembly, known: &Known, name: &str) -> Option<KnownVersions> {
+fn versions_of(assembly: &Assembly, known: &KnownResources, name: &str) -> Option<KnownVersions> {
     let existing = known.versions.get(name);
     let Some(declared) = assembly.desired.resources.get(Kind::Module, name) else { return existing.cloned() };
     let mut versions = existing.cloned().unwrap_or_default();

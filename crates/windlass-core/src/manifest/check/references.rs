@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::code::Code;
 use crate::graph::Graph;
-use crate::known::Known;
+use crate::known::KnownResources;
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, Kind, Reference, ResourceKey, member_name};
+use crate::resource::{Kind, Reference, ResourceKey, SpecPath, member_name};
+use crate::resource_finding::ResourceFinding;
 use crate::shape::nearest;
 
 /// Missing names for which a similar one is looked for: each costs a look at all names of the kind.
@@ -25,25 +25,28 @@ struct Missing<'a> {
 }
 
 /// Reports references to nothing, once for each missing name, and circles of references.
-pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &Known) {
+pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &KnownResources) {
     let missing = find_missing(assembly, known);
-    let mut remarks: Vec<Remark> = missing
+    let mut remarks: Vec<ResourceFinding> = missing
         .into_iter()
         .enumerate()
-        .map(|(index, missing)| unresolved(assembly, missing, index < HINTED))
+        .map(|(index, missing)| {
+            let near = (index < HINTED).then(|| nearest_to(assembly, &missing.reference)).flatten();
+            unresolved(assembly, missing, near)
+        })
         .collect();
     remarks.extend(circles(assembly));
     for remark in remarks {
-        assembly.remark(remark);
+        assembly.add_finding(remark);
     }
 }
 
-fn find_missing<'a>(assembly: &'a Assembly, known: &Known) -> Vec<Missing<'a>> {
+fn find_missing<'a>(assembly: &'a Assembly, known: &KnownResources) -> Vec<Missing<'a>> {
     let mut missing: BTreeMap<(Kind, Cow<'a, str>, Option<&str>), Missing<'a>> = BTreeMap::new();
     for (kind, name, declared) in assembly.desired.resources.iter() {
         declared.spec.references(name, &mut |reference| {
             let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
-                || assembly.unsound.contains(reference.kind, &reference.name)
+                || assembly.invalid.contains(reference.kind, &reference.name)
                 || known.has(reference.kind, &reference.name);
             if !is_there {
                 // A holder that is no peer is a mistake of each virtual IP by itself.
@@ -57,23 +60,27 @@ fn find_missing<'a>(assembly: &'a Assembly, known: &Known) -> Vec<Missing<'a>> {
     missing.into_values().collect()
 }
 
-fn unresolved(assembly: &Assembly, missing: Missing<'_>, is_hinted: bool) -> Remark {
+/// The declared name that may have been meant.
+fn nearest_to<'a>(assembly: &'a Assembly, reference: &Reference<'_>) -> Option<&'a str> {
+    let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
+    nearest(&reference.name, names)
+}
+
+fn unresolved(assembly: &Assembly, missing: Missing<'_>, near: Option<&str>) -> ResourceFinding {
     let Missing { by: key, reference, others } = missing;
     if key.kind == Kind::VirtualIp && reference.kind == Kind::Peer {
         let (network, host) = member_name(&reference.name);
         if assembly.desired.resources.contains(Kind::Network, network) {
-            return Remark {
+            return ResourceFinding {
                 code: Code::HolderNotPeer,
                 key,
-                at: reference.at,
+                path: reference.at,
                 text: host.to_owned(),
                 message: format!("{} is not a peer of the network {}", quoted(host), quoted(network)),
                 help: format!("add `{{host: {host}}}` to the network's peers, or name one of them"),
             };
         }
     }
-    let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
-    let near = is_hinted.then(|| nearest(&reference.name, names)).flatten();
     let help = match near {
         Some(near) => format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near)),
         None => "it must exist in Windlass; there, the change waits until it does".to_owned(),
@@ -84,10 +91,10 @@ fn unresolved(assembly: &Assembly, missing: Missing<'_>, is_hinted: bool) -> Rem
         many => format!(", and {many} more places refer to it"),
     };
     let (_, text) = member_name(&reference.name);
-    Remark {
+    ResourceFinding {
         code: Code::ReferenceUnresolved,
         key,
-        at: reference.at,
+        path: reference.at,
         text: text.to_owned(),
         message: format!(
             "the {} {} is not declared in these files{more}",
@@ -98,13 +105,13 @@ fn unresolved(assembly: &Assembly, missing: Missing<'_>, is_hinted: bool) -> Rem
     }
 }
 
-fn circles(assembly: &Assembly) -> Vec<Remark> {
+fn circles(assembly: &Assembly) -> Vec<ResourceFinding> {
     // Only these kinds can refer to their own kind, and no others can close a circle.
     let kinds = [Kind::Template, Kind::Module, Kind::Bundle];
     kinds.into_iter().flat_map(|kind| circles_of_kind(assembly, kind)).collect()
 }
 
-fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
+fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
     let names: Vec<&str> = assembly.desired.resources.of_kind(kind).map(|(name, _)| name).collect();
     let numbers: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
@@ -114,7 +121,7 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
             if reference.kind == kind
                 && let Some(target) = numbers.get(reference.name.as_ref())
             {
-                graph.put_before(numbers[name], *target);
+                graph.add_edge(numbers[name], *target);
             }
         });
     }
@@ -126,10 +133,10 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
             let first = spelled[0];
             spelled.push(first);
             let next = spelled[1];
-            Remark {
+            ResourceFinding {
                 code: Code::ReferenceCycle,
                 key: ResourceKey::new(kind, first),
-                at: at_of(assembly, kind, first, next),
+                path: at_of(assembly, kind, first, next),
                 text: next.to_owned(),
                 message: format!(
                     "{} refer to one another in a circle: {}",
@@ -143,8 +150,8 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<Remark> {
 }
 
 /// Which part of a resource refers to another of its kind.
-fn at_of(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> At {
-    let mut at = At::Name;
+fn at_of(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> SpecPath {
+    let mut at = SpecPath::Name;
     if let Some(declared) = assembly.desired.resources.get(kind, name) {
         declared.spec.references(name, &mut |reference| {
             if reference.kind == kind && reference.name == other {

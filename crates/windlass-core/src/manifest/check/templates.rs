@@ -1,15 +1,15 @@
 //! Every template ends up with a platform.
 
 use crate::code::Code;
-use crate::known::Known;
+use crate::known::KnownResources;
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::remark::Remark;
-use crate::resource::{At, Kind, ResourceKey, Spec};
+use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
+use crate::resource_finding::ResourceFinding;
 use crate::shape::nearest;
 
 /// Reports templates without a platform and platforms nobody knows.
-pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
+pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &KnownResources) {
     let mut remarks = Vec::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Template) {
         let Spec::Template(template) = declared.spec.as_ref() else { continue };
@@ -19,7 +19,7 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
         if !has_platform && template.extends.is_none() {
             let message = format!("the template {} has no platform", quoted(name));
             let help = "add `node_platform`, or `extends` a template that has one";
-            remarks.push(Remark::on(key.clone(), Code::PlatformMissing, message, help));
+            remarks.push(ResourceFinding::for_resource(key.clone(), Code::PlatformMissing, message, help));
         }
         if let Some(platform) = &template.node_platform
             && !known.platforms.contains(platform.as_str())
@@ -27,10 +27,10 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
             let names = || known.platforms.iter().map(String::as_str);
             let near = nearest(platform.as_str(), names())
                 .or_else(|| names().find(|name| name.starts_with(platform.as_str())));
-            remarks.push(Remark {
+            remarks.push(ResourceFinding {
                 code: Code::PlatformUnresolved,
                 key,
-                at: At::Field("node_platform"),
+                path: SpecPath::Field("node_platform"),
                 text: platform.to_string(),
                 message: format!("the platform {} is not in the catalogue", quoted(platform.as_str())),
                 help: match near {
@@ -52,6 +52,6 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &Known) {
         }
     }
     for remark in remarks {
-        assembly.remark(remark);
+        assembly.add_finding(remark);
     }
 }

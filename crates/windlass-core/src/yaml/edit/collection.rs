@@ -2,14 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Added, Around, Edit, Editor, Emptied, Outcome, Step, Uneditable, Within, materialise_edit};
-use crate::yaml::format::written::{Collection, Content, Item, Layout, Node};
-use crate::yaml::write::{Fresh, STEP, block, block_entry, block_item, flow, key_text, new_line};
+use super::{
+    Edit, EditOutcome, EditRefused, EditStep, Editor, Emptied, Insertion, NestedEdits, ValueContext,
+    materialise_edit,
+};
+use crate::yaml::format::written::{
+    CollectionLayout, WrittenCollection, WrittenContent, WrittenItem, WrittenNode,
+};
+use crate::yaml::write::{NewValue, STEP, block, block_entry, block_item, flow, key_text, new_line};
 
 /// What a list or map gets at its end.
 enum Appended {
-    Items(Vec<Fresh>),
-    Entries(Vec<(String, Fresh)>),
+    Items(Vec<NewValue>),
+    Entries(Vec<(String, NewValue)>),
 }
 
 impl Appended {
@@ -20,10 +25,10 @@ impl Appended {
         }
     }
 
-    fn into_fresh(self) -> Fresh {
+    fn into_fresh(self) -> NewValue {
         match self {
-            Appended::Items(items) => Fresh::List(items),
-            Appended::Entries(entries) => Fresh::Map(entries),
+            Appended::Items(items) => NewValue::List(items),
+            Appended::Entries(entries) => NewValue::Map(entries),
         }
     }
 
@@ -40,27 +45,27 @@ impl Appended {
 impl Editor<'_> {
     pub(super) fn collection(
         &mut self,
-        node: &Node<'_>,
-        collection: &Collection<'_>,
-        within: &Within,
-        around: Around,
-    ) -> Result<Outcome, Uneditable> {
-        if collection.layout == Layout::FlowPair {
-            return Err(Uneditable("it is a pair without braces in a list"));
+        node: &WrittenNode<'_>,
+        collection: &WrittenCollection<'_>,
+        within: &NestedEdits,
+        around: ValueContext,
+    ) -> Result<EditOutcome, EditRefused> {
+        if collection.layout == CollectionLayout::FlowPair {
+            return Err(EditRefused("it is a pair without braces in a list"));
         }
         if within.steps.is_empty() && within.added.is_empty() {
-            return Ok(Outcome::Stays);
+            return Ok(EditOutcome::Stays);
         }
         let (found, appended) = self.resolve(collection, within)?;
         let mut removed = BTreeSet::new();
         for (index, edit) in found {
-            if self.item(collection, index, edit)? == Outcome::Goes {
+            if self.item(collection, index, edit)? == EditOutcome::Goes {
                 removed.insert(index);
             }
         }
         let is_emptied = removed.len() == collection.items.len();
         match (is_emptied, appended.is_empty(), within.emptied) {
-            (true, true, Emptied::Removed) => return Ok(Outcome::Goes),
+            (true, true, Emptied::Removed) => return Ok(EditOutcome::Goes),
             (true, ..) => self.put(node, &appended.into_fresh(), around)?,
             (false, ..) if collection.layout.is_block() => {
                 self.remove_lines(collection, &removed);
@@ -71,41 +76,41 @@ impl Editor<'_> {
                 self.append_between_brackets(collection, &removed, &appended.in_flow());
             }
         }
-        Ok(Outcome::Stays)
+        Ok(EditOutcome::Stays)
     }
 
     /// Which items are meant, and what is to be appended.
     fn resolve<'w>(
         &self,
-        collection: &Collection<'_>,
-        within: &'w Within,
-    ) -> Result<(BTreeMap<usize, &'w Edit>, Appended), Uneditable> {
+        collection: &WrittenCollection<'_>,
+        within: &'w NestedEdits,
+    ) -> Result<(BTreeMap<usize, &'w Edit>, Appended), EditRefused> {
         let keys = self.index(collection);
         let mut found = BTreeMap::new();
         let mut entries = Vec::new();
         for (step, edit) in &within.steps {
             let index = match step {
-                Step::Index(index) => (*index < collection.items.len()).then_some(*index),
-                Step::Key(text) | Step::Saying(text) => keys.get(text.as_str()).copied(),
+                EditStep::Index(index) => (*index < collection.items.len()).then_some(*index),
+                EditStep::Key(text) | EditStep::Saying(text) => keys.get(text.as_str()).copied(),
             };
             match (index, step) {
                 (Some(index), _) => {
                     found.insert(index, edit);
                 }
-                (None, Step::Key(key)) if collection.layout.is_map() => {
+                (None, EditStep::Key(key)) if collection.layout.is_map() => {
                     let fresh = materialise_edit(edit);
-                    let absent = Uneditable("what is to be changed comes from a merge key or an alias");
+                    let absent = EditRefused("what is to be changed comes from a merge key or an alias");
                     entries.push((key.clone(), fresh.ok_or(absent)?));
                 }
-                _ => return Err(Uneditable("what is to be changed is not written where it was looked for")),
+                _ => return Err(EditRefused("what is to be changed is not written where it was looked for")),
             }
         }
         Ok((found, appended(collection, entries, &within.added)?))
     }
 
     /// Keys, or single values of a list, by what they say.
-    fn index<'c>(&self, collection: &'c Collection<'_>) -> BTreeMap<String, usize> {
-        let saying = |(index, item): (usize, &'c Item<'_>)| {
+    fn index<'c>(&self, collection: &'c WrittenCollection<'_>) -> BTreeMap<String, usize> {
+        let saying = |(index, item): (usize, &'c WrittenItem<'_>)| {
             let node = if collection.layout.is_map() { item.key.as_ref() } else { item.value.as_ref() };
             Some((self.said(node?)?, index))
         };
@@ -113,59 +118,59 @@ impl Editor<'_> {
     }
 
     /// The text of a single value on one line, unless it takes more than looking at it to know.
-    fn said(&self, node: &Node<'_>) -> Option<String> {
+    fn said(&self, node: &WrittenNode<'_>) -> Option<String> {
         let written = &self.text[node.span.clone()];
         match &node.content {
             _ if written.contains('\n') => None,
-            Content::DoubleQuoted if written.contains('\\') => None,
-            Content::DoubleQuoted => Some(written.trim_matches('"').to_owned()),
-            Content::Words if written.starts_with('\'') => {
+            WrittenContent::DoubleQuoted if written.contains('\\') => None,
+            WrittenContent::DoubleQuoted => Some(written.trim_matches('"').to_owned()),
+            WrittenContent::Words if written.starts_with('\'') => {
                 let inner = written.strip_prefix('\'')?.strip_suffix('\'')?;
                 Some(inner.replace("''", "'"))
             }
-            Content::Words => Some(written.to_owned()),
+            WrittenContent::Words => Some(written.to_owned()),
             _ => None,
         }
     }
 
     fn item(
         &mut self,
-        collection: &Collection<'_>,
+        collection: &WrittenCollection<'_>,
         index: usize,
         edit: &Edit,
-    ) -> Result<Outcome, Uneditable> {
+    ) -> Result<EditOutcome, EditRefused> {
         let item = &collection.items[index];
         let key_end = item.key.as_ref().map(|key| key.span.end);
         let Some(value) = &item.value else {
             let (Edit::Put(_) | Edit::Within(_), Some(end)) = (edit, key_end) else {
-                return Ok(Outcome::Goes);
+                return Ok(EditOutcome::Goes);
             };
-            let fresh = materialise_edit(edit).ok_or(Uneditable("a key without a value stands there"))?;
+            let fresh = materialise_edit(edit).ok_or(EditRefused("a key without a value stands there"))?;
             self.splices.replace(end..end, format!(": {}", flow(&fresh)));
-            return Ok(Outcome::Stays);
+            return Ok(EditOutcome::Stays);
         };
         let around = match collection.layout.is_block() {
             true => {
                 let colon = key_end.and_then(|end| self.text[end..].find(':').map(|found| end + found + 1));
-                Around::Block { column: Some(self.column(item.start)), colon }
+                ValueContext::Block { column: Some(self.column(item.start)), colon }
             }
-            false => Around::Flow,
+            false => ValueContext::Flow,
         };
         self.node(value, edit, around)
     }
 
     /// Everything at the top goes; comments between stay.
-    pub(super) fn empty_document(&mut self, root: &Node<'_>) -> Result<(), Uneditable> {
+    pub(super) fn empty_document(&mut self, root: &WrittenNode<'_>) -> Result<(), EditRefused> {
         match &root.content {
-            Content::Collection(collection) if collection.layout.is_block() => {
+            WrittenContent::Collection(collection) if collection.layout.is_block() => {
                 self.remove_lines(collection, &(0..collection.items.len()).collect());
                 Ok(())
             }
-            _ => self.put(root, &Fresh::Map(Vec::new()), Around::Flow),
+            _ => self.put(root, &NewValue::Map(Vec::new()), ValueContext::Flow),
         }
     }
 
-    fn remove_lines(&mut self, collection: &Collection<'_>, removed: &BTreeSet<usize>) {
+    fn remove_lines(&mut self, collection: &WrittenCollection<'_>, removed: &BTreeSet<usize>) {
         let items = &collection.items;
         let mut next = 0;
         for index in removed.iter().copied() {
@@ -196,7 +201,12 @@ impl Editor<'_> {
         self.text[first_line..gap_end].find('#').map_or(gap_end, |found| first_line + found)
     }
 
-    fn append_lines(&mut self, collection: &Collection<'_>, removed: &BTreeSet<usize>, appended: &Appended) {
+    fn append_lines(
+        &mut self,
+        collection: &WrittenCollection<'_>,
+        removed: &BTreeSet<usize>,
+        appended: &Appended,
+    ) {
         let items = &collection.items;
         let last = (0..items.len()).rev().find(|index| !removed.contains(index));
         let Some(last) = last.map(|index| &items[index]) else { return };
@@ -221,7 +231,7 @@ impl Editor<'_> {
         }
     }
 
-    fn remove_between_brackets(&mut self, collection: &Collection<'_>, removed: &BTreeSet<usize>) {
+    fn remove_between_brackets(&mut self, collection: &WrittenCollection<'_>, removed: &BTreeSet<usize>) {
         let items = &collection.items;
         for index in removed.iter().copied() {
             let (start, end) = (items[index].start, self.end_of_item(&items[index]));
@@ -238,7 +248,7 @@ impl Editor<'_> {
 
     fn append_between_brackets(
         &mut self,
-        collection: &Collection<'_>,
+        collection: &WrittenCollection<'_>,
         removed: &BTreeSet<usize>,
         texts: &[String],
     ) {
@@ -263,7 +273,7 @@ impl Editor<'_> {
     }
 
     /// Whether nothing but a comma and a comment shares its lines.
-    fn is_alone_on_its_lines(&self, item: &Item<'_>) -> bool {
+    fn is_alone_on_its_lines(&self, item: &WrittenItem<'_>) -> bool {
         let end = self.end_of_item(item);
         let before = self.text[self.line_start(item.start)..item.start].trim();
         let after = self.text[end..self.line_end(end)].trim_start();
@@ -272,18 +282,20 @@ impl Editor<'_> {
     }
 }
 
-fn layout_of(node: &Node<'_>) -> Option<Layout> {
+fn layout_of(node: &WrittenNode<'_>) -> Option<CollectionLayout> {
     match &node.content {
-        Content::Collection(collection) => Some(collection.layout),
+        WrittenContent::Collection(collection) => Some(collection.layout),
         _ => None,
     }
 }
 
 /// An entry of a block map, a map in it in the style of the one before.
-fn entry_like(sibling: Option<Layout>, key: &str, value: &Fresh, column: usize) -> String {
+fn entry_like(sibling: Option<CollectionLayout>, key: &str, value: &NewValue, column: usize) -> String {
     match (sibling, value) {
-        (Some(layout), Fresh::Map(_)) if !layout.is_block() => format!("{}: {}", key_text(key), flow(value)),
-        (Some(_), Fresh::Map(entries)) if !entries.is_empty() => {
+        (Some(layout), NewValue::Map(_)) if !layout.is_block() => {
+            format!("{}: {}", key_text(key), flow(value))
+        }
+        (Some(_), NewValue::Map(entries)) if !entries.is_empty() => {
             format!("{}:{}{}", key_text(key), new_line(column + STEP), block(value, column + STEP))
         }
         _ => block_entry(key, value, column),
@@ -291,21 +303,21 @@ fn entry_like(sibling: Option<Layout>, key: &str, value: &Fresh, column: usize) 
 }
 
 fn appended(
-    collection: &Collection<'_>,
-    mut entries: Vec<(String, Fresh)>,
-    added: &[Added],
-) -> Result<Appended, Uneditable> {
+    collection: &WrittenCollection<'_>,
+    mut entries: Vec<(String, NewValue)>,
+    added: &[Insertion],
+) -> Result<Appended, EditRefused> {
     if collection.layout.is_map() {
         for added in added {
-            let Added::Named { key, value, .. } = added else {
-                return Err(Uneditable("it is a map where a list was expected"));
+            let Insertion::Named { key, value, .. } = added else {
+                return Err(EditRefused("it is a map where a list was expected"));
             };
             entries.push((key.clone(), value.clone()));
         }
         return Ok(Appended::Entries(entries));
     }
     let items = added.iter().map(|added| match added {
-        Added::Item(item) | Added::Named { item, .. } => item.clone(),
+        Insertion::Item(item) | Insertion::Named { item, .. } => item.clone(),
     });
     Ok(Appended::Items(items.collect()))
 }

@@ -5,42 +5,42 @@
 //! edits reads the result again. It knows no field names.
 
 mod collection;
+mod edit_refused;
 mod put;
 mod splice;
-mod uneditable;
 
 use std::collections::BTreeMap;
 
-pub(crate) use self::uneditable::Uneditable;
+pub(crate) use self::edit_refused::EditRefused;
 
 use self::splice::Splices;
-use super::format::written::{Content, Node};
+use super::format::written::{WrittenContent, WrittenNode};
 use super::format::{read_written, with_plain_line_ends};
-use super::write::Fresh;
+use super::write::NewValue;
 
 /// A change of one value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Edit {
     /// The value becomes this one, in the style the old one had. Under a key that is not there, the key is added.
-    Put(Fresh),
+    Put(NewValue),
     /// The entry or item goes, with its line.
     Remove,
     /// Something inside the value changes.
-    Within(Within),
+    Within(NestedEdits),
 }
 
 /// What changes inside a list or map.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Within {
-    pub(crate) steps: BTreeMap<Step, Edit>,
+pub(crate) struct NestedEdits {
+    pub(crate) steps: BTreeMap<EditStep, Edit>,
     /// Appended, in this order.
-    pub(crate) added: Vec<Added>,
+    pub(crate) added: Vec<Insertion>,
     pub(crate) emptied: Emptied,
 }
 
 /// Which value inside a list or map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub(crate) enum EditStep {
     Key(String),
     Index(usize),
     /// The item of a list that is this single value.
@@ -49,11 +49,11 @@ pub(crate) enum Step {
 
 /// What is appended to a list or map.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Added {
+pub(crate) enum Insertion {
     /// To a list.
-    Item(Fresh),
+    Item(NewValue),
     /// To either: under `key` in a map, as `item` in a list.
-    Named { key: String, value: Fresh, item: Fresh },
+    Named { key: String, value: NewValue, item: NewValue },
 }
 
 /// What becomes of a list or map in which nothing is left.
@@ -66,11 +66,13 @@ pub(crate) enum Emptied {
     Kept,
 }
 
-impl Within {
+impl NestedEdits {
     /// What changes one step further in, unless the whole value there is replaced or removed already.
-    pub(crate) fn enter(&mut self, step: Step, emptied: Emptied) -> Option<&mut Within> {
-        let inner =
-            self.steps.entry(step).or_insert_with(|| Edit::Within(Within { emptied, ..Within::default() }));
+    pub(crate) fn enter(&mut self, step: EditStep, emptied: Emptied) -> Option<&mut NestedEdits> {
+        let inner = self
+            .steps
+            .entry(step)
+            .or_insert_with(|| Edit::Within(NestedEdits { emptied, ..NestedEdits::default() }));
         match inner {
             Edit::Within(within) => Some(within),
             Edit::Put(_) | Edit::Remove => None,
@@ -79,16 +81,16 @@ impl Within {
 }
 
 /// The text with these changes, from the top of its document.
-pub(crate) fn edit(text: &str, within: &Within) -> Result<String, Uneditable> {
+pub(crate) fn edit(text: &str, within: &NestedEdits) -> Result<String, EditRefused> {
     let source = with_plain_line_ends(text);
     let Some(document) = read_written(&source) else {
-        return Err(Uneditable("the file uses YAML that cannot be edited in place"));
+        return Err(EditRefused("the file uses YAML that cannot be edited in place"));
     };
     let mut editor = Editor { text: &source, splices: Splices::default() };
     match &document.root {
         Some(root) if !root.is_empty() => {
-            let outcome = editor.within(root, within, Around::Block { column: None, colon: None })?;
-            if outcome == Outcome::Goes {
+            let outcome = editor.within(root, within, ValueContext::Block { column: None, colon: None })?;
+            if outcome == EditOutcome::Goes {
                 editor.empty_document(root)?;
             }
         }
@@ -104,7 +106,7 @@ struct Editor<'s> {
 
 /// Where a value stands.
 #[derive(Clone, Copy)]
-enum Around {
+enum ValueContext {
     /// By indentation: the column of the collection around it (none at the top), and the end of the colon of its key.
     Block { column: Option<usize>, colon: Option<usize> },
     /// Between brackets.
@@ -113,38 +115,48 @@ enum Around {
 
 /// Whether a value is still there after its edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum EditOutcome {
     Stays,
     Goes,
 }
 
 impl Editor<'_> {
-    fn node(&mut self, node: &Node<'_>, edit: &Edit, around: Around) -> Result<Outcome, Uneditable> {
+    fn node(
+        &mut self,
+        node: &WrittenNode<'_>,
+        edit: &Edit,
+        around: ValueContext,
+    ) -> Result<EditOutcome, EditRefused> {
         match edit {
-            Edit::Remove => Ok(Outcome::Goes),
+            Edit::Remove => Ok(EditOutcome::Goes),
             Edit::Put(fresh) => {
                 self.put(node, fresh, around)?;
-                Ok(Outcome::Stays)
+                Ok(EditOutcome::Stays)
             }
             Edit::Within(within) => self.within(node, within, around),
         }
     }
 
-    fn within(&mut self, node: &Node<'_>, within: &Within, around: Around) -> Result<Outcome, Uneditable> {
+    fn within(
+        &mut self,
+        node: &WrittenNode<'_>,
+        within: &NestedEdits,
+        around: ValueContext,
+    ) -> Result<EditOutcome, EditRefused> {
         match &node.content {
-            Content::Collection(collection) => self.collection(node, collection, within, around),
-            Content::Alias => Err(Uneditable("it is an alias of a value that stands elsewhere")),
+            WrittenContent::Collection(collection) => self.collection(node, collection, within, around),
+            WrittenContent::Alias => Err(EditRefused("it is an alias of a value that stands elsewhere")),
             _ => {
-                let fresh = materialise(within).ok_or(Uneditable("it is not written as a list or map"))?;
+                let fresh = materialise(within).ok_or(EditRefused("it is not written as a list or map"))?;
                 self.put(node, &fresh, around)?;
-                Ok(Outcome::Stays)
+                Ok(EditOutcome::Stays)
             }
         }
     }
 
     /// A document that holds nothing but comments.
-    fn whole_document(&mut self, within: &Within) -> Result<(), Uneditable> {
-        let fresh = materialise(within).ok_or(Uneditable("the file holds nothing"))?;
+    fn whole_document(&mut self, within: &NestedEdits) -> Result<(), EditRefused> {
+        let fresh = materialise(within).ok_or(EditRefused("the file holds nothing"))?;
         let end = self.text.len();
         let break_before = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
         self.splices.replace(end..end, format!("{break_before}{}\n", super::write::block(&fresh, 0)));
@@ -152,18 +164,18 @@ impl Editor<'_> {
     }
 
     /// Behind the last character of a value.
-    fn end_of(&self, node: &Node<'_>) -> usize {
+    fn end_of(&self, node: &WrittenNode<'_>) -> usize {
         match &node.content {
-            Content::Collection(collection) if collection.layout.is_block() => {
+            WrittenContent::Collection(collection) if collection.layout.is_block() => {
                 collection.items.last().map_or(node.span.end, |item| self.end_of_item(item))
             }
-            Content::BlockScalar(_) => self.end_of_lines(node),
+            WrittenContent::BlockScalar(_) => self.end_of_lines(node),
             _ => node.span.end,
         }
     }
 
     /// Blank lines after a text of lines are part of it only if they are kept.
-    fn end_of_lines(&self, node: &Node<'_>) -> usize {
+    fn end_of_lines(&self, node: &WrittenNode<'_>) -> usize {
         let written = &self.text[node.span.clone()];
         let header = written.lines().next().unwrap_or_default().split('#').next().unwrap_or_default();
         let kept = match header.contains('+') {
@@ -173,7 +185,7 @@ impl Editor<'_> {
         node.span.start + kept.len()
     }
 
-    fn end_of_item(&self, item: &super::format::written::Item<'_>) -> usize {
+    fn end_of_item(&self, item: &super::format::written::WrittenItem<'_>) -> usize {
         let key = item.key.as_ref().map_or(item.start, |key| key.span.end);
         item.value.as_ref().map_or(key, |value| self.end_of(value))
     }
@@ -193,21 +205,21 @@ impl Editor<'_> {
 }
 
 /// What changes, as a value of its own, where there was none.
-fn materialise(within: &Within) -> Option<Fresh> {
+fn materialise(within: &NestedEdits) -> Option<NewValue> {
     if !within.added.is_empty() {
         let items = within.added.iter().map(|added| match added {
-            Added::Item(item) | Added::Named { item, .. } => item.clone(),
+            Insertion::Item(item) | Insertion::Named { item, .. } => item.clone(),
         });
-        return within.steps.is_empty().then(|| Fresh::List(items.collect()));
+        return within.steps.is_empty().then(|| NewValue::List(items.collect()));
     }
     let entries = within.steps.iter().map(|(step, edit)| match (step, edit) {
-        (Step::Key(key), edit) => Some((key.clone(), materialise_edit(edit)?)),
+        (EditStep::Key(key), edit) => Some((key.clone(), materialise_edit(edit)?)),
         _ => None,
     });
-    entries.collect::<Option<Vec<_>>>().map(Fresh::Map)
+    entries.collect::<Option<Vec<_>>>().map(NewValue::Map)
 }
 
-fn materialise_edit(edit: &Edit) -> Option<Fresh> {
+fn materialise_edit(edit: &Edit) -> Option<NewValue> {
     match edit {
         Edit::Put(fresh) => Some(fresh.clone()),
         Edit::Within(within) => materialise(within),

@@ -1,20 +1,29 @@
 //! Putting a new value in the place of an old one, in the style the old one had.
 
-use super::{Around, Editor, Uneditable};
-use crate::yaml::format::written::{Content, Node};
-use crate::yaml::write::{Fresh, Quotes, STEP, block, flow, new_line, single, single_in_block};
+use super::{EditRefused, Editor, ValueContext};
+use crate::yaml::format::written::{WrittenContent, WrittenNode};
+use crate::yaml::write::{NewValue, Quotes, STEP, block, flow, new_line, single, single_in_block};
 
 impl Editor<'_> {
-    pub(super) fn put(&mut self, node: &Node<'_>, fresh: &Fresh, around: Around) -> Result<(), Uneditable> {
+    pub(super) fn put(
+        &mut self,
+        node: &WrittenNode<'_>,
+        fresh: &NewValue,
+        around: ValueContext,
+    ) -> Result<(), EditRefused> {
         let end = self.end_of(node);
         match (&node.content, around) {
-            (Content::Empty, _) if !node.properties.is_empty() => {
-                return Err(Uneditable("an anchor or tag stands where the value is to be put"));
+            (WrittenContent::Empty, _) if !node.properties.is_empty() => {
+                return Err(EditRefused("an anchor or tag stands where the value is to be put"));
             }
-            (Content::Empty, Around::Block { column, .. }) => self.put_after_colon(node, fresh, column),
-            (Content::Empty, Around::Flow) => self.splices.replace(end..end, format!(" {}", flow(fresh))),
-            (Content::Collection(old), Around::Block { colon, .. }) if old.layout.is_block() => {
-                let is_alike = matches!(fresh, Fresh::Map(_)) == old.layout.is_map() && !fresh.is_empty();
+            (WrittenContent::Empty, ValueContext::Block { column, .. }) => {
+                self.put_after_colon(node, fresh, column);
+            }
+            (WrittenContent::Empty, ValueContext::Flow) => {
+                self.splices.replace(end..end, format!(" {}", flow(fresh)));
+            }
+            (WrittenContent::Collection(old), ValueContext::Block { colon, .. }) if old.layout.is_block() => {
+                let is_alike = matches!(fresh, NewValue::Map(_)) == old.layout.is_map() && !fresh.is_empty();
                 if is_alike && node.properties.is_empty() {
                     let text = block(fresh, self.column(node.span.start));
                     self.splices.replace(node.span.start..end, text);
@@ -31,10 +40,10 @@ impl Editor<'_> {
     }
 
     /// After a key without a value, where a comment may follow on the line.
-    fn put_after_colon(&mut self, node: &Node<'_>, fresh: &Fresh, column: Option<usize>) {
+    fn put_after_colon(&mut self, node: &WrittenNode<'_>, fresh: &NewValue, column: Option<usize>) {
         let at = node.span.start;
         match fresh {
-            Fresh::Single(_) => self.splices.replace(at..at, format!(" {}", flow(fresh))),
+            NewValue::Single(_) => self.splices.replace(at..at, format!(" {}", flow(fresh))),
             _ if fresh.is_empty() => self.splices.replace(at..at, format!(" {}", flow(fresh))),
             _ => {
                 let inner = column.map_or(0, |column| column + STEP);
@@ -46,7 +55,7 @@ impl Editor<'_> {
     }
 
     /// In place of lines: behind the key if only white space stands between, else where the lines began.
-    fn put_flow(&mut self, node: &Node<'_>, fresh: &Fresh, colon: Option<usize>) {
+    fn put_flow(&mut self, node: &WrittenNode<'_>, fresh: &NewValue, colon: Option<usize>) {
         let end = self.end_of(node);
         match colon {
             Some(colon) if self.text[colon..node.start()].trim().is_empty() => {
@@ -56,15 +65,15 @@ impl Editor<'_> {
         }
     }
 
-    fn in_place(&self, node: &Node<'_>, fresh: &Fresh, around: Around) -> String {
-        let Fresh::Single(value) = fresh else { return flow(fresh) };
+    fn in_place(&self, node: &WrittenNode<'_>, fresh: &NewValue, around: ValueContext) -> String {
+        let NewValue::Single(value) = fresh else { return flow(fresh) };
         let written = &self.text[node.span.clone()];
         match (&node.content, around) {
-            (Content::BlockScalar(_), Around::Block { column, .. }) => {
+            (WrittenContent::BlockScalar(_), ValueContext::Block { column, .. }) => {
                 single_in_block(value, Quotes::AsNeeded, column.unwrap_or_default())
             }
-            (Content::DoubleQuoted, _) => single(value, Quotes::Double),
-            (Content::Words, _) if written.starts_with('\'') => single(value, Quotes::Single),
+            (WrittenContent::DoubleQuoted, _) => single(value, Quotes::Double),
+            (WrittenContent::Words, _) if written.starts_with('\'') => single(value, Quotes::Single),
             _ => single(value, Quotes::AsNeeded),
         }
     }

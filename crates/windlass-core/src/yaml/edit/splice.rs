@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::uneditable::Uneditable;
+use super::edit_refused::EditRefused;
 use crate::yaml::format::BYTE_ORDER_MARK;
 
 /// Places are those of the text with plain line ends.
@@ -21,16 +21,16 @@ impl Splices {
     }
 
     /// The text as given, with every piece in its place. What is put at one place keeps the order it was put in.
-    pub(super) fn apply(mut self, text: &str) -> Result<String, Uneditable> {
+    pub(super) fn apply(mut self, text: &str) -> Result<String, EditRefused> {
         self.pieces.sort_by_key(|(range, _)| (range.start, range.end));
-        let places = Places::of(text);
+        let places = OriginalOffsets::of(text);
         let mut output = String::with_capacity(text.len());
         output.push_str(&text[..places.original(0)]);
         let end = places.plain_len(text);
         let mut done = 0;
         for (range, piece) in &self.pieces {
             if range.start < done && !piece.is_empty() {
-                return Err(Uneditable("two changes meet in one place"));
+                return Err(EditRefused("two changes meet in one place"));
             }
             if range.start > done {
                 output.push_str(&text[places.original(done)..places.original(range.start)]);
@@ -50,24 +50,24 @@ impl Splices {
 }
 
 /// Where the places of the text with plain line ends are in the text as given.
-struct Places {
+struct OriginalOffsets {
     /// Nothing when they are the same.
     offsets: Vec<usize>,
     line_end: &'static str,
 }
 
-impl Places {
-    fn of(text: &str) -> Places {
+impl OriginalOffsets {
+    fn of(text: &str) -> OriginalOffsets {
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         if !text.contains('\r') && !text.starts_with(BYTE_ORDER_MARK) {
-            return Places { offsets: Vec::new(), line_end };
+            return OriginalOffsets { offsets: Vec::new(), line_end };
         }
         let bytes = text.as_bytes();
         let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         // A line break of two bytes begins with its first: what is put before the break stays before both.
         let is_second = |at: usize| at > start && bytes[at] == b'\n' && bytes[at - 1] == b'\r';
         let offsets = (start..bytes.len()).filter(|at| !is_second(*at)).chain([bytes.len()]).collect();
-        Places { offsets, line_end }
+        OriginalOffsets { offsets, line_end }
     }
 
     fn plain_len(&self, text: &str) -> usize {

@@ -1,16 +1,16 @@
 //! Writing lists and maps by indentation.
 
-use super::print::{FirstItem, Place, Printer, STEP};
-use super::written::{Collection, Item};
+use super::print::{FirstItem, NodePlacement, Printer, STEP};
+use super::written::{WrittenCollection, WrittenItem};
 
 impl Printer<'_, '_> {
     /// Writes every item at `place.indent`, and then the comments at the end that belong to the collection.
-    pub(super) fn block(&mut self, collection: &Collection<'_>, place: Place) {
+    pub(super) fn block(&mut self, collection: &WrittenCollection<'_>, place: NodePlacement) {
         let mut first = place.first;
         for (position, item) in collection.items.iter().enumerate() {
             let limit = collection.items.get(position + 1).map_or(place.limit, |next| next.start);
-            self.begin_item(item.start, Place { first, ..place });
-            let value_indent = self.block_item(item, Place { limit, ..place });
+            self.begin_item(item.start, NodePlacement { first, ..place });
+            let value_indent = self.block_item(item, NodePlacement { limit, ..place });
             if item.value.as_ref().is_none_or(|value| value.is_empty()) {
                 // Typically values that were commented out.
                 self.comments_right_of(collection.column + 1, limit, value_indent);
@@ -20,11 +20,11 @@ impl Printer<'_, '_> {
         self.comments_right_of(collection.column, place.limit, place.indent);
     }
 
-    fn block_item(&mut self, item: &Item<'_>, place: Place) -> usize {
+    fn block_item(&mut self, item: &WrittenItem<'_>, place: NodePlacement) -> usize {
         let indent = place.indent + STEP;
         let first = match &item.key {
             Some(key) => {
-                self.node(key, Place { first: FirstItem::OwnLine, ..place });
+                self.node(key, NodePlacement { first: FirstItem::OwnLine, ..place });
                 self.push(key.colon());
                 FirstItem::OwnLine
             }
@@ -35,7 +35,7 @@ impl Printer<'_, '_> {
             }
         };
         if let Some(value) = &item.value {
-            self.node(value, Place { indent, first, limit: place.limit });
+            self.node(value, NodePlacement { indent, first, limit: place.limit });
         }
         indent
     }

@@ -1,15 +1,15 @@
 //! Writing `[…]` and `{…}`.
 
-use super::print::{FirstItem, Place, Printer, STEP};
-use super::written::{Collection, Content, Item, Layout, Node};
+use super::print::{FirstItem, NodePlacement, Printer, STEP};
+use super::written::{CollectionLayout, WrittenCollection, WrittenContent, WrittenItem, WrittenNode};
 
 /// A collection that was spread over lines is pulled together if its line then has at most this many characters.
 const MAX_COLUMNS: usize = 100;
 
 impl Printer<'_, '_> {
     /// Writes a flow collection on one line if it may be, else one item per line.
-    pub(super) fn flow(&mut self, node: &Node<'_>, collection: &Collection<'_>, indent: usize) {
-        if collection.layout == Layout::FlowPair {
+    pub(super) fn flow(&mut self, node: &WrittenNode<'_>, collection: &WrittenCollection<'_>, indent: usize) {
+        if collection.layout == CollectionLayout::FlowPair {
             return collection.items.iter().for_each(|item| self.flow_item(item, indent));
         }
         self.begin(node.span.start, indent);
@@ -19,13 +19,13 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn fits_one_line(&self, node: &Node<'_>) -> bool {
+    fn fits_one_line(&self, node: &WrittenNode<'_>) -> bool {
         let Some(width) = node.width else { return false };
         let is_short = width <= MAX_COLUMNS && self.column() + width <= MAX_COLUMNS;
         is_short || !self.text[node.span.clone()].contains('\n')
     }
 
-    fn flow_on_lines(&mut self, node: &Node<'_>, collection: &Collection<'_>, indent: usize) {
+    fn flow_on_lines(&mut self, node: &WrittenNode<'_>, collection: &WrittenCollection<'_>, indent: usize) {
         // Below a block key even the closing bracket must stand right of the key: editors call anything else wrong.
         let outer = if self.flow_depth == 0 { indent } else { self.line_indent };
         self.flow_depth += 1;
@@ -47,9 +47,9 @@ impl Printer<'_, '_> {
         self.flow_depth -= 1;
     }
 
-    fn flow_item(&mut self, item: &Item<'_>, indent: usize) {
+    fn flow_item(&mut self, item: &WrittenItem<'_>, indent: usize) {
         // The limit is for comments after a block, and there are no blocks in here.
-        let place = Place { indent, first: FirstItem::OwnLine, limit: 0 };
+        let place = NodePlacement { indent, first: FirstItem::OwnLine, limit: 0 };
         let mut value_place = place;
         if let Some(key) = &item.key {
             self.node(key, place);
@@ -63,7 +63,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn flow_on_one_line(&mut self, collection: &Collection<'_>) {
+    fn flow_on_one_line(&mut self, collection: &WrittenCollection<'_>) {
         let (opening, closing) = collection.layout.brackets();
         self.push(opening);
         for (position, item) in collection.items.iter().enumerate() {
@@ -86,7 +86,7 @@ impl Printer<'_, '_> {
         self.push(closing);
     }
 
-    fn flow_node(&mut self, node: &Node<'_>) {
+    fn flow_node(&mut self, node: &WrittenNode<'_>) {
         for (position, property) in node.properties.iter().enumerate() {
             self.push(&self.text[property.clone()]);
             if position + 1 < node.properties.len() || !node.is_empty() {
@@ -94,7 +94,7 @@ impl Printer<'_, '_> {
             }
         }
         match &node.content {
-            Content::Collection(collection) => self.flow_on_one_line(collection),
+            WrittenContent::Collection(collection) => self.flow_on_one_line(collection),
             _ => self.push(&self.text[node.span.clone()]),
         }
     }

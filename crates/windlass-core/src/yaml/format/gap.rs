@@ -1,16 +1,16 @@
 //! Walking what stands between two nodes: white space, comments and the indicators the parser gives no events for.
 
-use super::refused::Refused;
+use super::format_refused::FormatRefused;
 
 /// A place in the text, behind the last token that was understood.
-pub(super) struct Cursor<'s> {
+pub(super) struct GapCursor<'s> {
     text: &'s str,
     at: usize,
 }
 
-impl<'s> Cursor<'s> {
-    pub(super) fn new(text: &'s str) -> Cursor<'s> {
-        Cursor { text, at: 0 }
+impl<'s> GapCursor<'s> {
+    pub(super) fn new(text: &'s str) -> GapCursor<'s> {
+        GapCursor { text, at: 0 }
     }
 
     /// Where the walk stands now.
@@ -36,7 +36,7 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// Like [`Cursor::skip`], and over a comma if there is one.
+    /// Like [`GapCursor::skip`], and over a comma if there is one.
     pub(super) fn skip_comma(&mut self) -> usize {
         self.skip();
         if self.is_before(',') {
@@ -51,20 +51,20 @@ impl<'s> Cursor<'s> {
     }
 
     /// Moves over the next token, which must be this indicator.
-    pub(super) fn pass(&mut self, indicator: char) -> Result<(), Refused> {
+    pub(super) fn pass(&mut self, indicator: char) -> Result<(), FormatRefused> {
         self.skip();
         if !self.is_before(indicator) {
-            return Err(Refused { at: self.at });
+            return Err(FormatRefused { at: self.at });
         }
         self.at += indicator.len_utf8();
         Ok(())
     }
 
     /// Moves to the token at `at`; nothing unknown may stand before it.
-    pub(super) fn expect(&mut self, at: usize) -> Result<(), Refused> {
+    pub(super) fn expect(&mut self, at: usize) -> Result<(), FormatRefused> {
         match self.skip() {
             found if found == at => Ok(()),
-            found => Err(Refused { at: found }),
+            found => Err(FormatRefused { at: found }),
         }
     }
 

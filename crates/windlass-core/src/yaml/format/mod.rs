@@ -7,12 +7,12 @@
 
 mod block;
 mod flow;
+mod format_refused;
 mod gap;
 mod line_ends;
 mod options;
 mod print;
 mod read;
-mod refused;
 mod scalar;
 mod verify;
 pub(super) mod written;
@@ -22,12 +22,12 @@ mod tests;
 
 pub(super) use self::line_ends::{BYTE_ORDER_MARK, with_plain_line_ends};
 
+use self::format_refused::FormatRefused;
 use self::options::options;
 use self::read::Reader;
-use self::refused::Refused;
-use self::verify::Meaning;
-use self::written::Document;
-use super::complain::check_text;
+use self::verify::DocumentMeaning;
+use self::written::WrittenDocument;
+use super::findings::check_text;
 use super::{MAX_FILE_BYTES, build};
 use crate::diagnostic::Finding;
 
@@ -43,7 +43,7 @@ pub fn format(text: &str) -> Result<String, Vec<Finding>> {
         return Err(findings);
     }
     let mut reader = Reader::new(&source);
-    let mut meaning = Meaning::default();
+    let mut meaning = DocumentMeaning::default();
     let (tree, findings) = build::parse_watched(&source, options(), |event, span| {
         reader.take(event, span);
         meaning.take(event, span, &source);
@@ -64,16 +64,16 @@ pub fn format(text: &str) -> Result<String, Vec<Finding>> {
 }
 
 /// A text with plain line ends as it was written, unless it has something the layout has no form for.
-pub(super) fn read_written(source: &str) -> Option<Document<'_>> {
+pub(super) fn read_written(source: &str) -> Option<WrittenDocument<'_>> {
     let mut reader = Reader::new(source);
     let (tree, _) = build::parse_watched(source, options(), |event, span| reader.take(event, span));
     tree.and_then(|_| reader.finish().ok())
 }
 
-fn lay_out(source: &str, document: &Document<'_>) -> Result<String, Refused> {
+fn lay_out(source: &str, document: &WrittenDocument<'_>) -> Result<String, FormatRefused> {
     let output = print::print(source, document);
     match output.len() > MAX_FILE_BYTES {
-        true => Err(Refused { at: 0 }),
+        true => Err(FormatRefused { at: 0 }),
         false => Ok(output),
     }
 }

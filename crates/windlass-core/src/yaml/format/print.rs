@@ -4,19 +4,19 @@
 //! Tokens are written in the order of the source, and before each all comments that stood before it. So no comment can
 //! be lost or pass a token, wherever it stood.
 
-use super::written::{Comment, CommentPosition, Content, Document, Node};
+use super::written::{CommentPosition, WrittenComment, WrittenContent, WrittenDocument, WrittenNode};
 use crate::yaml::MAX_FILE_BYTES;
 
 /// Spaces per level.
 pub(super) const STEP: usize = 2;
 
 /// Writes a document in the one layout.
-pub(super) fn print(text: &str, document: &Document<'_>) -> String {
+pub(super) fn print(text: &str, document: &WrittenDocument<'_>) -> String {
     let mut printer = Printer {
         text,
         comments: document.comments.iter(),
         output: String::with_capacity(text.len() + text.len() / 4),
-        line: Line::Blank,
+        line: LineState::Blank,
         line_indent: 0,
         flow_depth: 0,
         text_end: 0,
@@ -29,9 +29,9 @@ pub(super) fn print(text: &str, document: &Document<'_>) -> String {
     if let Some(root) = &document.root {
         if !root.is_empty() || !root.properties.is_empty() {
             printer.comments_before(root.start(), 0);
-            printer.line = Line::Full;
+            printer.line = LineState::Full;
         }
-        printer.node(root, Place { indent: 0, first: FirstItem::OwnLine, limit: usize::MAX });
+        printer.node(root, NodePlacement { indent: 0, first: FirstItem::OwnLine, limit: usize::MAX });
     }
     printer.comments_before(usize::MAX, 0);
     if !printer.output.is_empty() {
@@ -42,9 +42,9 @@ pub(super) fn print(text: &str, document: &Document<'_>) -> String {
 
 pub(super) struct Printer<'p, 's> {
     pub(super) text: &'p str,
-    comments: std::slice::Iter<'p, Comment<'s>>,
+    comments: std::slice::Iter<'p, WrittenComment<'s>>,
     output: String,
-    line: Line,
+    line: LineState,
     /// Where what stands on the current line began, a dash before it not counted.
     pub(super) line_indent: usize,
     /// How many flow collections spread over lines are being written.
@@ -55,7 +55,7 @@ pub(super) struct Printer<'p, 's> {
 
 /// What the current line can still take.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineState {
     /// Nothing is on it but indentation; the next token follows without space.
     Blank,
     /// The next token or comment follows after a space.
@@ -66,7 +66,7 @@ enum Line {
 
 /// Where a node is to be written.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct NodePlacement {
     /// The indentation of everything in it that begins a line.
     pub(super) indent: usize,
     pub(super) first: FirstItem,
@@ -84,21 +84,23 @@ pub(super) enum FirstItem {
 
 impl Printer<'_, '_> {
     /// Writes a value or key with its properties.
-    pub(super) fn node(&mut self, node: &Node<'_>, place: Place) {
+    pub(super) fn node(&mut self, node: &WrittenNode<'_>, place: NodePlacement) {
         for property in &node.properties {
             self.begin(property.start, place.indent);
             self.push(&self.text[property.clone()]);
         }
         match &node.content {
-            Content::Empty => {}
-            Content::Alias | Content::Words | Content::DoubleQuoted => self.words(node, place.indent),
-            Content::BlockScalar(value) => self.block_scalar(node, value, place.indent),
-            Content::Collection(collection) if collection.layout.is_block() => {
+            WrittenContent::Empty => {}
+            WrittenContent::Alias | WrittenContent::Words | WrittenContent::DoubleQuoted => {
+                self.words(node, place.indent);
+            }
+            WrittenContent::BlockScalar(value) => self.block_scalar(node, value, place.indent),
+            WrittenContent::Collection(collection) if collection.layout.is_block() => {
                 let is_bare = node.properties.is_empty();
                 let first = if is_bare { place.first } else { FirstItem::OwnLine };
-                self.block(collection, Place { first, ..place });
+                self.block(collection, NodePlacement { first, ..place });
             }
-            Content::Collection(collection) => self.flow(node, collection, place.indent),
+            WrittenContent::Collection(collection) => self.flow(node, collection, place.indent),
         }
     }
 
@@ -106,19 +108,19 @@ impl Printer<'_, '_> {
     pub(super) fn begin(&mut self, at: usize, indent: usize) {
         self.comments_before(at, indent);
         match self.line {
-            Line::Blank => {}
-            Line::Open => self.push(" "),
-            Line::Full => self.new_line(indent, at),
+            LineState::Blank => {}
+            LineState::Open => self.push(" "),
+            LineState::Full => self.new_line(indent, at),
         }
     }
 
     /// Makes ready for the first token of an item behind a dash.
-    pub(super) fn begin_item(&mut self, at: usize, place: Place) {
+    pub(super) fn begin_item(&mut self, at: usize, place: NodePlacement) {
         self.comments_before(at, place.indent);
         match (place.first, self.line) {
-            (FirstItem::SameLine, Line::Open) => {
+            (FirstItem::SameLine, LineState::Open) => {
                 self.push(" ");
-                self.line = Line::Blank;
+                self.line = LineState::Blank;
             }
             _ => self.new_line(place.indent, at),
         }
@@ -133,7 +135,7 @@ impl Printer<'_, '_> {
             }
         }
         self.push_spaces(indent);
-        self.line = Line::Blank;
+        self.line = LineState::Blank;
         self.line_indent = indent;
     }
 
@@ -148,7 +150,7 @@ impl Printer<'_, '_> {
 
     /// Ends a block scalar, which in the source ends at `at`: nothing may follow on its last line.
     pub(super) fn end_text(&mut self, at: usize) {
-        self.line = Line::Full;
+        self.line = LineState::Full;
         self.text_end = at;
     }
 
@@ -167,11 +169,13 @@ impl Printer<'_, '_> {
             }
             self.comments.next();
             match comment.position {
-                CommentPosition::Trailing { spaces } if self.line == Line::Open => self.push_spaces(spaces),
+                CommentPosition::Trailing { spaces } if self.line == LineState::Open => {
+                    self.push_spaces(spaces);
+                }
                 _ => self.new_line(indent, comment.start),
             }
             self.push(comment.text);
-            self.line = Line::Full;
+            self.line = LineState::Full;
         }
     }
 
@@ -180,7 +184,7 @@ impl Printer<'_, '_> {
         if self.output.len() <= MAX_FILE_BYTES {
             self.output.push_str(text);
         }
-        self.line = Line::Open;
+        self.line = LineState::Open;
     }
 
     fn push_spaces(&mut self, count: usize) {

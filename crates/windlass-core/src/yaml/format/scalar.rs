@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
+use super::format_refused::FormatRefused;
 use super::print::{Printer, STEP};
-use super::refused::Refused;
-use super::written::{Content, Node};
+use super::written::{WrittenContent, WrittenNode};
 
 const BLANK: [char; 2] = [' ', '\t'];
 
 impl Printer<'_, '_> {
     /// Writes a plain or quoted scalar or an alias. White space around a line break inside means nothing.
-    pub(super) fn words(&mut self, node: &Node<'_>, indent: usize) {
+    pub(super) fn words(&mut self, node: &WrittenNode<'_>, indent: usize) {
         self.begin(node.span.start, indent);
         let words = &self.text[node.span.clone()];
         let mut lines = words.split('\n').peekable();
@@ -21,7 +21,7 @@ impl Printer<'_, '_> {
             let start = if is_first { line } else { line.trim_start_matches(BLANK) };
             let shown = match node.content {
                 _ if is_last => start,
-                Content::DoubleQuoted => trim_unescaped_end(start),
+                WrittenContent::DoubleQuoted => trim_unescaped_end(start),
                 _ => start.trim_end_matches(BLANK),
             };
             match is_first {
@@ -36,7 +36,7 @@ impl Printer<'_, '_> {
     }
 
     /// Writes a scalar after `|` or `>` with the lines of its text under it.
-    pub(super) fn block_scalar(&mut self, node: &Node<'_>, value: &str, indent: usize) {
+    pub(super) fn block_scalar(&mut self, node: &WrittenNode<'_>, value: &str, indent: usize) {
         self.begin(node.span.start, indent);
         let scalar = BlockScalar::of(self.text, &node.span, value);
         self.push(&scalar.header());
@@ -57,10 +57,10 @@ impl Printer<'_, '_> {
 }
 
 /// Refuses block scalars whose own indentation cannot be told from their text.
-pub(super) fn check_block_scalar(text: &str, span: &Range<usize>, value: &str) -> Result<(), Refused> {
+pub(super) fn check_block_scalar(text: &str, span: &Range<usize>, value: &str) -> Result<(), FormatRefused> {
     let body = &text[body_start(text, span)..span.end.max(body_start(text, span))];
     let is_known = indentation(body, value).is_some() || value.trim_end_matches('\n').is_empty();
-    is_known.then_some(()).ok_or(Refused { at: span.start })
+    is_known.then_some(()).ok_or(FormatRefused { at: span.start })
 }
 
 struct BlockScalar<'p> {

@@ -4,17 +4,17 @@
 
 use granit_parser::{Event, Parser, Span};
 
+use super::format_refused::FormatRefused;
 use super::options::options;
-use super::refused::Refused;
 
 /// What must not change. Comments stand apart from the rest, as a comma may pass a comment.
 #[derive(Default)]
-pub(super) struct Meaning<'s> {
+pub(super) struct DocumentMeaning<'s> {
     events: Vec<(Event<'s>, usize)>,
     comments: Vec<(&'s str, usize)>,
 }
 
-impl<'s> Meaning<'s> {
+impl<'s> DocumentMeaning<'s> {
     /// Takes the next event of `text`.
     pub(super) fn take(&mut self, event: &Event<'s>, span: &Span, text: &'s str) {
         let start = span.byte_range().map_or(0, |range| range.start);
@@ -25,26 +25,26 @@ impl<'s> Meaning<'s> {
     }
 
     /// Refuses, at the first difference, a text that does not mean the same.
-    pub(super) fn check(&self, text: &str) -> Result<(), Refused> {
+    pub(super) fn check(&self, text: &str) -> Result<(), FormatRefused> {
         let mut events = self.events.iter();
         let mut comments = self.comments.iter();
         for next in Parser::new_from_str_with_options(text, options()) {
             let expected_at = events.as_slice().first().map_or(0, |(_, at)| *at);
-            let (event, span) = next.map_err(|_| Refused { at: expected_at })?;
+            let (event, span) = next.map_err(|_| FormatRefused { at: expected_at })?;
             match event {
                 Event::Comment(..) => match comments.next() {
                     Some((expected, _)) if *expected == comment(text, &span) => {}
-                    other => return Err(Refused { at: other.map_or(expected_at, |(_, at)| *at) }),
+                    other => return Err(FormatRefused { at: other.map_or(expected_at, |(_, at)| *at) }),
                 },
                 _ => match events.next() {
                     Some((expected, _)) if is_same(expected, &event) => {}
-                    _ => return Err(Refused { at: expected_at }),
+                    _ => return Err(FormatRefused { at: expected_at }),
                 },
             }
         }
         let missing_event = events.next().map(|(_, at)| *at);
         let missing = missing_event.or(comments.next().map(|(_, at)| *at));
-        missing.map_or(Ok(()), |at| Err(Refused { at }))
+        missing.map_or(Ok(()), |at| Err(FormatRefused { at }))
     }
 }
 

@@ -5,19 +5,19 @@ use std::ops::Range;
 
 /// Everything a file holds, in the order of the text.
 #[derive(Debug)]
-pub(in crate::yaml) struct Document<'s> {
+pub(in crate::yaml) struct WrittenDocument<'s> {
     /// Where `---` stands, if it was written.
     pub(in crate::yaml) marker: Option<usize>,
-    pub(in crate::yaml) root: Option<Node<'s>>,
-    pub(in crate::yaml) comments: Vec<Comment<'s>>,
+    pub(in crate::yaml) root: Option<WrittenNode<'s>>,
+    pub(in crate::yaml) comments: Vec<WrittenComment<'s>>,
 }
 
 /// A value or a key.
 #[derive(Debug)]
-pub(in crate::yaml) struct Node<'s> {
+pub(in crate::yaml) struct WrittenNode<'s> {
     /// Anchor and tag, in the order they were written.
     pub(in crate::yaml) properties: Vec<Range<usize>>,
-    pub(in crate::yaml) content: Content<'s>,
+    pub(in crate::yaml) content: WrittenContent<'s>,
     /// Without properties; for a block scalar from its header on.
     pub(in crate::yaml) span: Range<usize>,
     /// Characters it takes on one line; absent if it cannot be written on one.
@@ -26,7 +26,7 @@ pub(in crate::yaml) struct Node<'s> {
 
 /// What a node is made of.
 #[derive(Debug)]
-pub(in crate::yaml) enum Content<'s> {
+pub(in crate::yaml) enum WrittenContent<'s> {
     /// Nothing was written where a value belongs.
     Empty,
     /// `*name`.
@@ -37,21 +37,21 @@ pub(in crate::yaml) enum Content<'s> {
     DoubleQuoted,
     /// A scalar after `|` or `>`, with its text as the parser read it.
     BlockScalar(Cow<'s, str>),
-    Collection(Collection<'s>),
+    Collection(WrittenCollection<'s>),
 }
 
 /// A list or map.
 #[derive(Debug)]
-pub(in crate::yaml) struct Collection<'s> {
-    pub(in crate::yaml) layout: Layout,
+pub(in crate::yaml) struct WrittenCollection<'s> {
+    pub(in crate::yaml) layout: CollectionLayout,
     /// Comments at this column or right of it, after the last item, belong to the collection.
     pub(in crate::yaml) column: usize,
-    pub(in crate::yaml) items: Vec<Item<'s>>,
+    pub(in crate::yaml) items: Vec<WrittenItem<'s>>,
 }
 
 /// How a collection was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::yaml) enum Layout {
+pub(in crate::yaml) enum CollectionLayout {
     BlockList,
     BlockMap,
     FlowList,
@@ -62,17 +62,17 @@ pub(in crate::yaml) enum Layout {
 
 /// An item of a list (without key) or an entry of a map.
 #[derive(Debug)]
-pub(in crate::yaml) struct Item<'s> {
+pub(in crate::yaml) struct WrittenItem<'s> {
     /// Where its first token stands, the dash included.
     pub(in crate::yaml) start: usize,
-    pub(in crate::yaml) key: Option<Node<'s>>,
+    pub(in crate::yaml) key: Option<WrittenNode<'s>>,
     /// Absent for a key without colon, as in `{key}`.
-    pub(in crate::yaml) value: Option<Node<'s>>,
+    pub(in crate::yaml) value: Option<WrittenNode<'s>>,
 }
 
 /// A comment with its `#`.
 #[derive(Debug)]
-pub(in crate::yaml) struct Comment<'s> {
+pub(in crate::yaml) struct WrittenComment<'s> {
     pub(in crate::yaml) start: usize,
     pub(in crate::yaml) text: &'s str,
     pub(in crate::yaml) position: CommentPosition,
@@ -85,48 +85,48 @@ pub(in crate::yaml) enum CommentPosition {
     Trailing { spaces: usize },
 }
 
-impl Layout {
+impl CollectionLayout {
     pub(in crate::yaml) fn is_map(self) -> bool {
-        matches!(self, Layout::BlockMap | Layout::FlowMap | Layout::FlowPair)
+        matches!(self, CollectionLayout::BlockMap | CollectionLayout::FlowMap | CollectionLayout::FlowPair)
     }
 
     pub(in crate::yaml) fn is_block(self) -> bool {
-        matches!(self, Layout::BlockList | Layout::BlockMap)
+        matches!(self, CollectionLayout::BlockList | CollectionLayout::BlockMap)
     }
 
     /// What stands before and after the items in the text.
     pub(in crate::yaml) fn brackets(self) -> (&'static str, &'static str) {
         match self {
-            Layout::FlowList => ("[", "]"),
-            Layout::FlowMap => ("{", "}"),
-            Layout::BlockList | Layout::BlockMap | Layout::FlowPair => ("", ""),
+            CollectionLayout::FlowList => ("[", "]"),
+            CollectionLayout::FlowMap => ("{", "}"),
+            CollectionLayout::BlockList | CollectionLayout::BlockMap | CollectionLayout::FlowPair => ("", ""),
         }
     }
 }
 
-impl Node<'_> {
+impl WrittenNode<'_> {
     /// Where its first token stands, properties included.
     pub(in crate::yaml) fn start(&self) -> usize {
         self.properties.first().map_or(self.span.start, |property| property.start)
     }
 
     pub(in crate::yaml) fn is_empty(&self) -> bool {
-        matches!(self.content, Content::Empty)
+        matches!(self.content, WrittenContent::Empty)
     }
 
     /// What separates this key from its value: names of anchors and aliases may contain colons.
     pub(in crate::yaml) fn colon(&self) -> &'static str {
         match self.content {
-            Content::Alias => " :",
-            Content::Empty if !self.properties.is_empty() => " :",
+            WrittenContent::Alias => " :",
+            WrittenContent::Empty if !self.properties.is_empty() => " :",
             _ => ":",
         }
     }
 }
 
-impl<'s> Comment<'s> {
+impl<'s> WrittenComment<'s> {
     /// Reads the comment at `span` with the white space before it.
-    pub(in crate::yaml) fn new(text: &'s str, span: Range<usize>) -> Comment<'s> {
+    pub(in crate::yaml) fn new(text: &'s str, span: Range<usize>) -> WrittenComment<'s> {
         let start = span.start;
         let before = &text[text[..start].rfind('\n').map_or(0, |found| found + 1)..start];
         let written = before.trim_end_matches([' ', '\t']);
@@ -136,7 +136,7 @@ impl<'s> Comment<'s> {
             "..." => CommentPosition::OwnLine { column: 0 },
             _ => CommentPosition::Trailing { spaces: spaces(&before[written.len()..]) },
         };
-        Comment { start, text: text[span].trim_end_matches([' ', '\t']), position }
+        WrittenComment { start, text: text[span].trim_end_matches([' ', '\t']), position }
     }
 }
 

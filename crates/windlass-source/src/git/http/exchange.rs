@@ -7,16 +7,16 @@ use std::rc::Rc;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 
-use super::super::error::Problem;
-use super::web::Web;
+use super::super::error::RemoteProblem;
+use super::web::HttpTransport;
 
 /// One request and its answer. A request is sent when its answer is first looked at.
-pub(super) struct Exchange {
-    web: Web,
-    step: RefCell<Step>,
+pub(super) struct HttpExchange {
+    web: HttpTransport,
+    step: RefCell<ExchangeState>,
 }
 
-pub(super) enum Step {
+pub(super) enum ExchangeState {
     /// Nothing was sent yet.
     Asking { url: String, headers: HeaderMap, body: Vec<u8> },
     /// The body is being read.
@@ -25,22 +25,22 @@ pub(super) enum Step {
     Over,
 }
 
-impl Exchange {
+impl HttpExchange {
     /// One that begins with a request, or with an answer that is there already.
-    pub(super) fn new(web: Web, step: Step) -> Rc<Exchange> {
-        Rc::new(Exchange { web, step: RefCell::new(step) })
+    pub(super) fn new(web: HttpTransport, step: ExchangeState) -> Rc<HttpExchange> {
+        Rc::new(HttpExchange { web, step: RefCell::new(step) })
     }
 
     fn answer(&self) -> io::Result<()> {
-        let step = self.step.replace(Step::Over);
+        let step = self.step.replace(ExchangeState::Over);
         let next = match step {
-            Step::Asking { url, headers, body } => {
+            ExchangeState::Asking { url, headers, body } => {
                 let response = self.web.send(&Method::POST, &url, &headers, body)?;
                 if response.status().is_redirection() {
                     let reason = "it redirects in the middle of a conversation".to_owned();
-                    return Err(self.web.fail(Problem::Protocol { reason }));
+                    return Err(self.web.fail(RemoteProblem::Protocol { reason }));
                 }
-                Step::Answered(self.web.accept(response)?)
+                ExchangeState::Answered(self.web.accept(response)?)
             }
             other => other,
         };
@@ -51,7 +51,7 @@ impl Exchange {
     fn header_lines(&self) -> io::Result<Vec<u8>> {
         self.answer()?;
         let mut lines = Vec::new();
-        if let Step::Answered(response) = &*self.step.borrow() {
+        if let ExchangeState::Answered(response) = &*self.step.borrow() {
             for (name, value) in response.headers() {
                 lines.extend_from_slice(name.as_str().as_bytes());
                 lines.push(b':');
@@ -64,7 +64,7 @@ impl Exchange {
 
     fn next_piece(&self) -> io::Result<Vec<u8>> {
         self.answer()?;
-        let Step::Answered(response) = &mut *self.step.borrow_mut() else { return Ok(Vec::new()) };
+        let ExchangeState::Answered(response) = &mut *self.step.borrow_mut() else { return Ok(Vec::new()) };
         let piece = self.web.wait(response.chunk())?.map(|piece| piece.to_vec()).unwrap_or_default();
         let bounds = &self.web.0.bounds;
         bounds.count_bytes(piece.len());
@@ -73,13 +73,15 @@ impl Exchange {
 }
 
 /// What is posted.
-pub(crate) struct Upload(pub(super) Rc<Exchange>);
+pub(crate) struct RequestBody(pub(super) Rc<HttpExchange>);
 
-impl Write for Upload {
+impl Write for RequestBody {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut *self.0.step.borrow_mut() {
-            Step::Asking { body, .. } => body.extend_from_slice(bytes),
-            Step::Answered(_) | Step::Over => return Err(io::Error::other("the request was sent already")),
+            ExchangeState::Asking { body, .. } => body.extend_from_slice(bytes),
+            ExchangeState::Answered(_) | ExchangeState::Over => {
+                return Err(io::Error::other("the request was sent already"));
+            }
         }
         Ok(bytes.len())
     }
@@ -90,14 +92,14 @@ impl Write for Upload {
 }
 
 /// The header lines of an answer.
-pub(crate) struct Head {
-    exchange: Rc<Exchange>,
+pub(crate) struct ResponseHead {
+    exchange: Rc<HttpExchange>,
     lines: Option<Cursor<Vec<u8>>>,
 }
 
-impl Head {
-    pub(super) fn new(exchange: &Rc<Exchange>) -> Head {
-        Head { exchange: Rc::clone(exchange), lines: None }
+impl ResponseHead {
+    pub(super) fn new(exchange: &Rc<HttpExchange>) -> ResponseHead {
+        ResponseHead { exchange: Rc::clone(exchange), lines: None }
     }
 
     fn lines(&mut self) -> io::Result<&mut Cursor<Vec<u8>>> {
@@ -108,13 +110,13 @@ impl Head {
     }
 }
 
-impl Read for Head {
+impl Read for ResponseHead {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.lines()?.read(buffer)
     }
 }
 
-impl BufRead for Head {
+impl BufRead for ResponseHead {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.lines()?.fill_buf()
     }
@@ -127,18 +129,18 @@ impl BufRead for Head {
 }
 
 /// The body of an answer.
-pub(crate) struct Body {
-    exchange: Rc<Exchange>,
+pub(crate) struct BodyReader {
+    exchange: Rc<HttpExchange>,
     piece: Cursor<Vec<u8>>,
 }
 
-impl Body {
-    pub(super) fn new(exchange: &Rc<Exchange>) -> Body {
-        Body { exchange: Rc::clone(exchange), piece: Cursor::default() }
+impl BodyReader {
+    pub(super) fn new(exchange: &Rc<HttpExchange>) -> BodyReader {
+        BodyReader { exchange: Rc::clone(exchange), piece: Cursor::default() }
     }
 }
 
-impl Read for Body {
+impl Read for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(buffer)?;
         self.consume(read);
@@ -146,7 +148,7 @@ impl Read for Body {
     }
 }
 
-impl BufRead for Body {
+impl BufRead for BodyReader {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.piece.position() >= self.piece.get_ref().len() as u64 {
             self.piece = Cursor::new(self.exchange.next_piece()?);

@@ -1,8 +1,8 @@
 //! Talking to a remote over https: the requests gix wants, within bounds.
 //!
 //! Redirects are followed only within the same scheme, host and port, so that a credential never leaves the place it
-//! was given for, and every request goes through the guard. Nothing is decompressed, and no git configuration is looked at; a proxy may be named by the
-//! environment.
+//! was given for, and every request goes through the guard. Nothing is decompressed, and no git configuration is looked at;
+//! a proxy may be named by the environment.
 
 mod exchange;
 mod web;
@@ -15,25 +15,25 @@ use gix::protocol::transport::client::blocking_io::http::{
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-pub(super) use self::web::Web;
+pub(super) use self::web::HttpTransport;
 
-use self::exchange::{Body, Exchange, Head, Step, Upload};
+use self::exchange::{BodyReader, ExchangeState, HttpExchange, RequestBody, ResponseHead};
 
-impl Http for Web {
-    type Headers = Head;
-    type ResponseBody = Body;
-    type PostBody = Upload;
+impl Http for HttpTransport {
+    type Headers = ResponseHead;
+    type ResponseBody = BodyReader;
+    type PostBody = RequestBody;
 
     fn get(
         &mut self,
         url: &str,
         base_url: &str,
         headers: impl IntoIterator<Item = impl AsRef<str>>,
-    ) -> gix::Result<GetResponse<Head, Body>> {
+    ) -> gix::Result<GetResponse<ResponseHead, BodyReader>> {
         let response =
             self.get_following(url, base_url, &header_map(headers)).map_err(gix::Error::from_error)?;
-        let exchange = Exchange::new(self.clone(), Step::Answered(response));
-        Ok(GetResponse { headers: Head::new(&exchange), body: Body::new(&exchange) })
+        let exchange = HttpExchange::new(self.clone(), ExchangeState::Answered(response));
+        Ok(GetResponse { headers: ResponseHead::new(&exchange), body: BodyReader::new(&exchange) })
     }
 
     fn post(
@@ -42,13 +42,14 @@ impl Http for Web {
         _base_url: &str,
         headers: impl IntoIterator<Item = impl AsRef<str>>,
         _body: PostBodyDataKind,
-    ) -> gix::Result<PostResponse<Head, Body, Upload>> {
-        let step = Step::Asking { url: url.to_owned(), headers: header_map(headers), body: Vec::new() };
-        let exchange = Exchange::new(self.clone(), step);
+    ) -> gix::Result<PostResponse<ResponseHead, BodyReader, RequestBody>> {
+        let step =
+            ExchangeState::Asking { url: url.to_owned(), headers: header_map(headers), body: Vec::new() };
+        let exchange = HttpExchange::new(self.clone(), step);
         Ok(PostResponse {
-            post_body: Upload(Rc::clone(&exchange)),
-            headers: Head::new(&exchange),
-            body: Body::new(&exchange),
+            post_body: RequestBody(Rc::clone(&exchange)),
+            headers: ResponseHead::new(&exchange),
+            body: BodyReader::new(&exchange),
         })
     }
 

@@ -12,13 +12,13 @@ use reqwest::{Method, Response, StatusCode};
 use tokio::runtime::Runtime;
 use url::Url;
 use windlass_outbound::{
-    ClientError, Http as HttpClient, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
+    Http as HttpClient, HttpClientError, HttpOptions, Proxies, TlsTrust, causes_of, refusal_of,
     refused_certificate,
 };
 
-use crate::git::error::{Problem, quoted};
+use crate::git::error::{RemoteProblem, quote_remote_text};
 use crate::git::fetch_options::FetchOptions;
-use crate::git::limits::Bounds;
+use crate::git::limits::FetchGuard;
 
 /// A host that does not answer within this is down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -29,31 +29,35 @@ const MAX_REDIRECTS: usize = 3;
 
 /// The http side of a conversation.
 #[derive(Clone)]
-pub(in crate::git) struct Web(pub(super) Rc<Inside>);
+pub(in crate::git) struct HttpTransport(pub(super) Rc<TransportState>);
 
-pub(super) struct Inside {
+pub(super) struct TransportState {
     runtime: Runtime,
     client: HttpClient,
-    pub(super) bounds: Arc<Bounds>,
+    pub(super) bounds: Arc<FetchGuard>,
     host: String,
     pub(super) moved_to: RefCell<Option<String>>,
 }
 
-impl Web {
+impl HttpTransport {
     /// Prepares requests.
-    pub(in crate::git) fn new(options: &FetchOptions<'_>, bounds: &Arc<Bounds>) -> Result<Web, Problem> {
-        let (url, local) = (options.url, |error: io::Error| Problem::Local { reason: error.to_string() });
+    pub(in crate::git) fn new(
+        options: &FetchOptions<'_>,
+        bounds: &Arc<FetchGuard>,
+    ) -> Result<HttpTransport, RemoteProblem> {
+        let (url, local) =
+            (options.url, |error: io::Error| RemoteProblem::Local { reason: error.to_string() });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(local)?;
         let settings = HttpOptions {
-            connect_within: CONNECT_WITHIN,
-            within: None,
+            connect_timeout: CONNECT_WITHIN,
+            timeout: None,
             trust: options.extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
             proxies: Proxies::Environment,
             port: Some(url.effective_port()),
         };
         let client = HttpClient::new(options.guard, settings)
-            .map_err(|error: ClientError| Problem::Tls { reason: error.to_string() })?;
-        Ok(Web(Rc::new(Inside {
+            .map_err(|error: HttpClientError| RemoteProblem::Tls { reason: error.to_string() })?;
+        Ok(HttpTransport(Rc::new(TransportState {
             runtime,
             client,
             bounds: Arc::clone(bounds),
@@ -82,13 +86,13 @@ impl Web {
             None => Err(io::Error::other("stopped")),
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => {
-                let refusal = refusal_of(&error).map(Problem::from);
+                let refusal = refusal_of(&error).map(RemoteProblem::from);
                 Err(self.fail(refusal.unwrap_or_else(|| of_reqwest(&error, &inside.host))))
             }
         }
     }
 
-    pub(super) fn fail(&self, problem: Problem) -> io::Error {
+    pub(super) fn fail(&self, problem: RemoteProblem) -> io::Error {
         let said = problem.to_string();
         self.0.bounds.fail(problem);
         io::Error::other(said)
@@ -101,7 +105,7 @@ impl Web {
         headers: &HeaderMap,
         body: Vec<u8>,
     ) -> io::Result<Response> {
-        let unusable = |_| self.fail(Problem::Protocol { reason: "its address is no URL".to_owned() });
+        let unusable = |_| self.fail(RemoteProblem::Protocol { reason: "its address is no URL".to_owned() });
         let url = Url::parse(url).map_err(unusable)?;
         let request =
             self.0.client.request(method.clone(), url).map_err(|refusal| self.fail(refusal.into()))?;
@@ -120,7 +124,7 @@ impl Web {
             at = redirect_target(&at, &response, tail).map_err(|problem| self.fail(problem))?;
             *self.0.moved_to.borrow_mut() = at.strip_suffix(tail).map(str::to_owned);
         }
-        Err(self.fail(Problem::Protocol { reason: "it redirects too often".to_owned() }))
+        Err(self.fail(RemoteProblem::Protocol { reason: "it redirects too often".to_owned() }))
     }
 
     pub(super) fn accept(&self, response: Response) -> io::Result<Response> {
@@ -128,22 +132,22 @@ impl Web {
             status if status.is_success() => return Ok(response),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let reason = format!("the server answers {}", response.status());
-                self.0.bounds.fail(Problem::Auth { reason });
+                self.0.bounds.fail(RemoteProblem::Auth { reason });
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
                     AuthenticationRequired { www_authenticate: Vec::new() },
                 ));
             }
-            StatusCode::NOT_FOUND | StatusCode::GONE => Problem::RepositoryMissing,
-            status => Problem::Protocol { reason: format!("the server answers {status}") },
+            StatusCode::NOT_FOUND | StatusCode::GONE => RemoteProblem::RepositoryMissing,
+            status => RemoteProblem::Protocol { reason: format!("the server answers {status}") },
         };
         Err(self.fail(problem))
     }
 }
 
 /// Where a redirect leads, if we go there.
-fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String, Problem> {
-    let refuse = |reason: String| Problem::Protocol { reason };
+fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String, RemoteProblem> {
+    let refuse = |reason: String| RemoteProblem::Protocol { reason };
     let target = response
         .headers()
         .get(LOCATION)
@@ -153,25 +157,27 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
     let origin = Url::parse(from).map(|from| from.origin()).ok();
     let shown = format!("{}://{}{}", target.scheme(), target.host_str().unwrap_or_default(), target.path());
     if origin != Some(target.origin()) || !target.username().is_empty() {
-        let reason =
-            format!("it redirects to {}, which was not registered; register that URL", quoted(&shown));
+        let reason = format!(
+            "it redirects to {}, which was not registered; register that URL",
+            quote_remote_text(&shown)
+        );
         return Err(refuse(reason));
     }
     if !target.as_str().ends_with(tail) {
-        return Err(refuse(format!("it redirects to {}, which is no git server", quoted(&shown))));
+        return Err(refuse(format!("it redirects to {}, which is no git server", quote_remote_text(&shown))));
     }
     Ok(target.into())
 }
 
 /// What an http failure means. Only a certificate that was shown tells that somebody speaks TLS there.
-fn of_reqwest(error: &reqwest::Error, host: &str) -> Problem {
+fn of_reqwest(error: &reqwest::Error, host: &str) -> RemoteProblem {
     if let Some(reason) = refused_certificate(error) {
-        return Problem::Tls { reason: quoted(&reason) };
+        return RemoteProblem::Tls { reason: quote_remote_text(&reason) };
     }
-    let reason = quoted(&causes_of(error));
+    let reason = quote_remote_text(&causes_of(error));
     if error.is_connect() || error.is_timeout() || error.is_request() {
-        Problem::Connect { host: host.to_owned(), detail: reason }
+        RemoteProblem::Connect { host: host.to_owned(), detail: reason }
     } else {
-        Problem::Protocol { reason }
+        RemoteProblem::Protocol { reason }
     }
 }

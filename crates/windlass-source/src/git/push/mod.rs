@@ -3,7 +3,7 @@
 //! Objects are written into the mirror without a work tree; the `git` program sends them, because gix cannot. A branch
 //! that somebody else made or moved is never overwritten: git is told what we expect there, and refuses otherwise.
 
-mod room;
+mod environment;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 use gix::objs::Commit;
 use windlass_core::time::Timestamp;
 
-use self::room::Room;
+use self::environment::PushEnvironment;
 use self::tree::{Cause, TreeError, write_tree};
 use super::budget::ObjectBudget;
 use super::commit_id::CommitId;
-use super::error::{Problem, of_io, quoted};
+use super::error::{RemoteProblem, classify_io_error, quote_remote_text};
 use super::fetch_options::FetchOptions;
-use super::limits::{Bounds, watched};
+use super::limits::{FetchGuard, run_with_watchdog};
 use super::mirror::{Mirror, PUSHED};
-use super::process::{Ended, Outcome, Talk};
-use super::ssh::Login;
+use super::process::{GitProcess, ProcessOutcome, ProcessResult};
+use super::ssh::SshLogin;
 use crate::remote::{Branch, PathPrefix, RemoteUrl};
 
 /// Who a commit is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
+pub struct CommitAuthor {
     /// Their name.
     pub name: String,
     /// Their address.
@@ -56,7 +56,7 @@ pub struct Push<'a> {
     /// The commit's message.
     pub message: &'a str,
     /// Who it is from.
-    pub author: &'a Author,
+    pub author: &'a CommitAuthor,
 }
 
 /// Why a branch was not pushed.
@@ -101,7 +101,7 @@ pub enum PushError {
         /// The address, without its user.
         remote: String,
         /// What was in the way.
-        problem: Problem,
+        problem: RemoteProblem,
     },
 }
 
@@ -128,7 +128,7 @@ impl Mirror {
             let is_inside = PathPrefix::parse(&file.path)
                 .is_ok_and(|path| path.as_str() == file.path && !file.path.is_empty());
             if !is_inside {
-                return Err(PushError::Path { path: quoted(&file.path) });
+                return Err(PushError::Path { path: quote_remote_text(&file.path) });
             }
             files.insert(file.path.as_str(), file.content.as_slice());
         }
@@ -142,8 +142,8 @@ impl Mirror {
             TreeError::Other(source) => fail(source),
         })?;
         let actor = gix::actor::Signature {
-            name: plain(&push.author.name).into(),
-            email: plain(&push.author.email).into(),
+            name: sanitize_name(&push.author.name).into(),
+            email: sanitize_name(&push.author.email).into(),
             time: gix::date::Time::new(push.author.at.as_millis().div_euclid(1000), 0),
         };
         let commit = Commit {
@@ -182,12 +182,12 @@ impl Mirror {
         expected: Option<&CommitId>,
     ) -> Result<(), PushError> {
         let remote = options.url.to_string();
-        let bounds = Bounds::start(options.limits);
-        let ended = watched(&bounds, options.interrupt, || {
-            if let Some(problem) = bounds.why() {
+        let bounds = FetchGuard::start(options.limits);
+        let ended = run_with_watchdog(&bounds, options.interrupt, || {
+            if let Some(problem) = bounds.stop_reason() {
                 return Err(problem);
             }
-            let room = Room::prepare(options, &bounds)?;
+            let room = PushEnvironment::prepare(options, &bounds)?;
             let mut command = room.command(self.directory());
             let expected = expected.map_or("", CommitId::as_str);
             let reference = branch.reference();
@@ -195,14 +195,14 @@ impl Mirror {
             // No `+` before the commit: it would override the lease.
             command.arg(format!("--force-with-lease={reference}:{expected}"));
             command.arg("--").arg(options.url.as_str()).arg(format!("{commit}:{reference}"));
-            let (printed, ended) =
-                Talk::run(command, &bounds).map_err(|error| of_io("starting the git program", &error))?;
-            if let Some(problem) = bounds.why() {
+            let (printed, ended) = GitProcess::run(command, &bounds)
+                .map_err(|error| classify_io_error("starting the git program", &error))?;
+            if let Some(problem) = bounds.stop_reason() {
                 return Err(problem);
             }
             match ended.outcome {
-                Outcome::Content => Ok(None),
-                Outcome::Failed => Ok(Some((printed, ended, room.login.map(Box::new)))),
+                ProcessOutcome::Success => Ok(None),
+                ProcessOutcome::Failed => Ok(Some((printed, ended, room.login.map(Box::new)))),
             }
         });
         let Some((printed, ended, login)) =
@@ -210,7 +210,7 @@ impl Mirror {
         else {
             return Ok(());
         };
-        let refusal = printed.lines().find(|line| line.starts_with('!')).map(quoted);
+        let refusal = printed.lines().find(|line| line.starts_with('!')).map(quote_remote_text);
         Err(match refusal {
             Some(line)
                 if line.contains("stale info")
@@ -229,10 +229,15 @@ impl Mirror {
     }
 }
 
-fn explain(ended: &Ended, login: Option<&Login>, url: &RemoteUrl, bounds: &Arc<Bounds>) -> Problem {
+fn explain(
+    ended: &ProcessResult,
+    login: Option<&SshLogin>,
+    url: &RemoteUrl,
+    bounds: &Arc<FetchGuard>,
+) -> RemoteProblem {
     match login {
         Some(login) => login.explain(&ended.said, url, bounds),
-        None => of_words(&ended.said, url),
+        None => classify_git_output(&ended.said, url),
     }
 }
 
@@ -247,21 +252,21 @@ const CERTIFICATE_REFUSED: [&str; 4] = [
 /// What the git program means that speaks https. It names the address, which whoever registers it chooses: so only words
 /// with spaces between are looked for, which no address holds. That nobody who speaks https was reached is told in one
 /// way, whatever the reason.
-fn of_words(said: &str, url: &RemoteUrl) -> Problem {
+fn classify_git_output(said: &str, url: &RemoteUrl) -> RemoteProblem {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let reason = hide_user(&quoted(said), url);
+    let reason = hide_user(&quote_remote_text(said), url);
     if says(&["Authentication failed", "could not read Username", "The requested URL returned error: 403"]) {
-        Problem::Auth { reason }
+        RemoteProblem::Auth { reason }
     } else if says(&["Could not resolve host"]) {
-        Problem::Dns { host: url.host().to_owned() }
+        RemoteProblem::Dns { host: url.host().to_owned() }
     } else if says(&CERTIFICATE_REFUSED) {
-        Problem::Tls { reason }
+        RemoteProblem::Tls { reason }
     } else if says(&["unable to access '"]) && !says(&["The requested URL returned error"]) {
-        Problem::Connect { host: url.host().to_owned(), detail: reason }
+        RemoteProblem::Connect { host: url.host().to_owned(), detail: reason }
     } else if says(&["' not found", "not appear to be a git repository"]) {
-        Problem::RepositoryMissing
+        RemoteProblem::RepositoryMissing
     } else {
-        Problem::Protocol { reason }
+        RemoteProblem::Protocol { reason }
     }
 }
 
@@ -275,7 +280,7 @@ fn pushed_reference(branch: &Branch) -> String {
 }
 
 /// Names go into a line of the commit that `<`, `>` and line ends structure.
-fn plain(text: &str) -> String {
+fn sanitize_name(text: &str) -> String {
     text.chars().filter(|char| !char.is_control() && !"<>".contains(*char)).collect()
 }
 
@@ -283,7 +288,7 @@ fn plain(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
     use super::*;
-    use crate::remote::Insecure;
+    use crate::remote::InsecureUrls;
 
     #[test]
     fn no_word_of_an_address_is_taken_for_what_went_wrong() {
@@ -292,9 +297,10 @@ mod tests {
             "https://certificate.example:6379/not%20found/SSL",
             "https://e/e",
         ] {
-            let url = RemoteUrl::parse(address, Insecure::Refused).unwrap();
-            let failing =
-                |why: &str| of_words(&format!("fatal: unable to access '{address}/': {why}"), &url).code();
+            let url = RemoteUrl::parse(address, InsecureUrls::Refused).unwrap();
+            let failing = |why: &str| {
+                classify_git_output(&format!("fatal: unable to access '{address}/': {why}"), &url).code()
+            };
             for unreached in [
                 "Failed to connect to certificate.example port 6379 after 1 ms: Couldn't connect to server",
                 "Failed to connect to 10.0.0.5 port 6379: Connection timed out",
@@ -314,7 +320,7 @@ mod tests {
             }
             assert_eq!(failing("The requested URL returned error: 500"), "protocol");
             assert_eq!(
-                of_words(&format!("fatal: repository '{address}/' not found"), &url).code(),
+                classify_git_output(&format!("fatal: repository '{address}/' not found"), &url).code(),
                 "repository-missing"
             );
         }

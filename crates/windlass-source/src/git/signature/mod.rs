@@ -14,7 +14,7 @@ use gix::bstr::ByteSlice as _;
 pub use outcome::{SignatureProblem, SignedBy};
 pub use signers::{Signers, SignersError};
 
-use self::outcome::Flaw;
+use self::outcome::SignatureFlaw;
 use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
@@ -35,7 +35,7 @@ impl Mirror {
         } else if armour.trim_start().starts_with_str("-----BEGIN PGP") {
             openpgp::verify(&armour, &signed, signers)
         } else {
-            Err(Flaw::Invalid("it is of a kind that is not known here".to_owned()))
+            Err(SignatureFlaw::Invalid("it is of a kind that is not known here".to_owned()))
         };
         result.map_err(|flaw| flaw.of(id))
     }

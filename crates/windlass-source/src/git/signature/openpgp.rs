@@ -9,11 +9,11 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{Signature, SignatureType};
 use pgp::types::{KeyDetails, Tag, VerifyingKey};
 
-use super::outcome::{Flaw, SignedBy};
+use super::outcome::{SignatureFlaw, SignedBy};
 use super::signers::Signers;
 
-pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<SignedBy, Flaw> {
-    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<SignedBy, SignatureFlaw> {
+    let invalid = |reason: &str| SignatureFlaw::Invalid(reason.to_owned());
     let (detached, _) = DetachedSignature::from_armor_single(armour.as_ref() as &[u8])
         .map_err(|_| invalid("the OpenPGP signature cannot be read"))?;
     let signature = &detached.signature;
@@ -25,27 +25,27 @@ pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<
     }
     let made_at = signature.created().ok_or_else(|| invalid("it does not say when it was made"))?.as_secs();
     if is_over(made_at, signature.signature_expiration_time().map(pgp::types::Duration::as_secs), made_at) {
-        return Err(Flaw::Expired(issuer(signature)));
+        return Err(SignatureFlaw::Expired(issuer(signature)));
     }
     for key in &signers.openpgp {
         if let Some(maker) = maker_of(signature, key) {
             return check(signature, signed, key, maker, made_at);
         }
     }
-    Err(Flaw::UnknownKey(issuer(signature)))
+    Err(SignatureFlaw::UnknownKey(issuer(signature)))
 }
 
 /// The part of a key that made a signature.
-enum Maker<'a> {
+enum SignerKey<'a> {
     Primary,
     Subkey(&'a SignedPublicSubKey),
 }
 
-fn maker_of<'a>(signature: &Signature, key: &'a SignedPublicKey) -> Option<Maker<'a>> {
+fn maker_of<'a>(signature: &Signature, key: &'a SignedPublicKey) -> Option<SignerKey<'a>> {
     if names(signature, &key.primary_key) {
-        return Some(Maker::Primary);
+        return Some(SignerKey::Primary);
     }
-    key.public_subkeys.iter().find(|subkey| names(signature, &subkey.key)).map(Maker::Subkey)
+    key.public_subkeys.iter().find(|subkey| names(signature, &subkey.key)).map(SignerKey::Subkey)
 }
 
 fn names(signature: &Signature, key: &impl KeyDetails) -> bool {
@@ -61,14 +61,14 @@ fn check(
     signature: &Signature,
     signed: &[u8],
     key: &SignedPublicKey,
-    maker: Maker<'_>,
+    maker: SignerKey<'_>,
     made_at: u32,
-) -> Result<SignedBy, Flaw> {
-    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+) -> Result<SignedBy, SignatureFlaw> {
+    let invalid = |reason: &str| SignatureFlaw::Invalid(reason.to_owned());
     let foreign = |_| invalid("it does not belong to the commit's content");
     let fingerprint = match &maker {
-        Maker::Primary => shown(&key.primary_key),
-        Maker::Subkey(subkey) => shown(&subkey.key),
+        SignerKey::Primary => shown(&key.primary_key),
+        SignerKey::Subkey(subkey) => shown(&subkey.key),
     };
     let (name, own) = self_signature(key).ok_or_else(|| invalid("the key does not vouch for itself"))?;
     if key
@@ -83,20 +83,20 @@ fn check(
         is_over(created, binding.key_expiration_time().map(pgp::types::Duration::as_secs), made_at)
     };
     if is_expired(key.primary_key.created_at().as_secs(), own) {
-        return Err(Flaw::Expired(fingerprint));
+        return Err(SignatureFlaw::Expired(fingerprint));
     }
     match maker {
-        Maker::Primary => {
+        SignerKey::Primary => {
             signature.verify(&key.primary_key, signed).map_err(foreign)?;
             if !own.key_flags().sign() {
                 return Err(invalid("the key is not meant for signing"));
             }
         }
-        Maker::Subkey(subkey) => {
+        SignerKey::Subkey(subkey) => {
             signature.verify(&subkey.key, signed).map_err(foreign)?;
             let binding = binding_of(subkey, &key.primary_key).map_err(invalid)?;
             if is_expired(subkey.key.created_at().as_secs(), binding) {
-                return Err(Flaw::Expired(fingerprint));
+                return Err(SignatureFlaw::Expired(fingerprint));
             }
         }
     }

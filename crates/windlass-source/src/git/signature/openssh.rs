@@ -4,7 +4,7 @@ use gix::bstr::BStr;
 use ssh_key::{HashAlg, PublicKey, SshSig};
 use windlass_core::time::Timestamp;
 
-use super::outcome::{Flaw, SignedBy};
+use super::outcome::{SignatureFlaw, SignedBy};
 use super::signers::{Signers, SshSigner};
 
 /// What git signs for. A signature made for something else says nothing about a commit.
@@ -15,8 +15,8 @@ pub(super) fn verify(
     signed: &[u8],
     seconds: i64,
     signers: &Signers,
-) -> Result<SignedBy, Flaw> {
-    let invalid = |reason: &str| Flaw::Invalid(reason.to_owned());
+) -> Result<SignedBy, SignatureFlaw> {
+    let invalid = |reason: &str| SignatureFlaw::Invalid(reason.to_owned());
     let signature = SshSig::from_pem(armour).map_err(|_| invalid("the OpenSSH signature cannot be read"))?;
     let maker = PublicKey::from(signature.public_key().clone());
     let fingerprint = maker.fingerprint(HashAlg::Sha256).to_string();
@@ -26,7 +26,7 @@ pub(super) fn verify(
     let listed: Vec<&SshSigner> =
         signers.openssh.iter().filter(|signer| signer.key.key_data() == maker.key_data()).collect();
     if listed.is_empty() {
-        return Err(Flaw::UnknownKey(fingerprint));
+        return Err(SignatureFlaw::UnknownKey(fingerprint));
     }
     maker
         .verify(NAMESPACE, signed, &signature)
@@ -34,7 +34,7 @@ pub(super) fn verify(
     let at = Timestamp::from_millis(seconds.saturating_mul(1000));
     match listed.into_iter().find(|signer| is_valid(signer, at)) {
         Some(signer) => Ok(SignedBy { fingerprint, name: signer.name.clone() }),
-        None => Err(Flaw::Expired(fingerprint)),
+        None => Err(SignatureFlaw::Expired(fingerprint)),
     }
 }
 

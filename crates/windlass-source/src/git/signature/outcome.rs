@@ -70,19 +70,19 @@ impl SignatureProblem {
 }
 
 /// What is wrong with a signature, before it is known whose commit it is.
-pub(super) enum Flaw {
+pub(super) enum SignatureFlaw {
     UnknownKey(String),
     Invalid(String),
     Expired(String),
 }
 
-impl Flaw {
+impl SignatureFlaw {
     pub(super) fn of(self, commit: &CommitId) -> SignatureProblem {
         let commit = commit.clone();
         match self {
-            Flaw::UnknownKey(fingerprint) => SignatureProblem::UnknownKey { commit, fingerprint },
-            Flaw::Invalid(reason) => SignatureProblem::Invalid { commit, reason },
-            Flaw::Expired(fingerprint) => SignatureProblem::Expired { commit, fingerprint },
+            SignatureFlaw::UnknownKey(fingerprint) => SignatureProblem::UnknownKey { commit, fingerprint },
+            SignatureFlaw::Invalid(reason) => SignatureProblem::Invalid { commit, reason },
+            SignatureFlaw::Expired(fingerprint) => SignatureProblem::Expired { commit, fingerprint },
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn statements(version: i64) -> Vec<String> {
     let mut statements = people();
     statements.extend(repositories());
     statements.extend(resources(version));
-    statements.extend(runs_and_proposals());
+    statements.extend(runs_and_proposals(version));
     statements.extend(drift(version));
     statements.extend(log());
     statements.extend(outside());
@@ -115,7 +115,7 @@ fn repositories() -> Vec<String> {
             credential_path: "vault:git", auto_apply: 0, interval_ms: 300_000, next_sync_at: at,
             last_run_id: RUN, last_run_at: at, last_status: "success", good_run_id: RUN, good_commit: "c0ffee",
             good_at: at, version: 1, created_at: at, updated_at: at }),
-        row!("webhooks" { repository_id: REPOSITORY, generation: 2, received_at: at, received_from: "192.0.2.7",
+        row!("webhooks" { repository_id: REPOSITORY, generation: 2, received_at: at, received_from: "github",
             received_event: "push", received_outcome: "synced" }),
         row!("webhook_deliveries" { repository_id: REPOSITORY, identity: Digest::of(b"delivery"), at: at }),
         row!("pull_requests" { repository_id: REPOSITORY, number: 7, account_id: ACCOUNT,
@@ -128,11 +128,20 @@ fn resources(version: i64) -> Vec<String> {
     let (last_agreed, at) = (if version < 14 { "settled" } else { "last_agreed" }, moment());
     let mut statements = Vec::new();
     for (key, spec) in accepted() {
-        statements.push(
-            row!("resources" { account_id: ACCOUNT, kind: key.kind.slug(), name: key.name.clone(),
-            id: format!("resource-{}", key.name), spec: spec.to_stored(), digest: spec.digest(),
-            owner_id: REPOSITORY, generation: 1, created_at: at, updated_at: at, updated_by: "ada" }),
-        );
+        let mut row = vec![
+            ("account_id", quoted(ACCOUNT)),
+            ("kind", quoted(key.kind.slug())),
+            ("name", quoted(&key.name)),
+            ("id", quoted(&format!("resource-{}", key.name))),
+            ("digest", Sql::from(spec.digest()).0),
+            ("owner_id", quoted(REPOSITORY)),
+            ("generation", "1".to_owned()),
+            ("created_at", at.to_string()),
+            ("updated_at", at.to_string()),
+            ("updated_by", quoted("ada")),
+        ];
+        row.extend(spec_column(version, "spec", &spec));
+        statements.push(insert("resources", &row));
         for target in spec.targets(&key.name) {
             statements.push(row!("resource_references" { account_id: ACCOUNT, kind: key.kind.slug(),
                 name: key.name.clone(), to_kind: target.kind.slug(), to_name: target.name }));
@@ -141,20 +150,31 @@ fn resources(version: i64) -> Vec<String> {
     for (key, spec, agreed) in
         [(node_key("edge-1"), node("us"), node("eu")), (template_key(), template(), template())]
     {
-        statements.push(insert(
-            "desired",
-            &[
-                ("repository_id", quoted(REPOSITORY)),
-                ("kind", quoted(key.kind.slug())),
-                ("name", quoted(&key.name)),
-                ("digest", quoted(&spec.digest().to_string())),
-                ("spec", quoted(&spec.to_stored())),
-                ("file", quoted(FILE)),
-                (last_agreed, quoted(&agreed.digest().to_string())),
-            ],
-        ));
+        let mut row = vec![
+            ("repository_id", quoted(REPOSITORY)),
+            ("kind", quoted(key.kind.slug())),
+            ("name", quoted(&key.name)),
+            ("digest", Sql::from(spec.digest()).0),
+            ("file", quoted(FILE)),
+            (last_agreed, Sql::from(agreed.digest()).0),
+        ];
+        row.extend(spec_column(version, "spec", &spec));
+        statements.push(insert("desired", &row));
+    }
+    if version >= SPECS_BY_DIGEST {
+        for spec in [node("eu"), node("us"), node("ap"), template()] {
+            statements.push(row!("contents" { digest: spec.digest(), body: spec.to_stored() }));
+        }
     }
     statements
+}
+
+/// The first version that keeps specs by their digests instead of beside them.
+const SPECS_BY_DIGEST: i64 = 18;
+
+/// The column that holds a spec, where there is one.
+fn spec_column(version: i64, column: &'static str, spec: &Spec) -> Option<(&'static str, String)> {
+    (version < SPECS_BY_DIGEST).then(|| (column, quoted(&spec.to_stored())))
 }
 
 pub(crate) fn template_key() -> ResourceKey {
@@ -174,17 +194,48 @@ fn run(id: &str, status: &str, stage: &str) -> String {
         skipped: "[]", problems: "[]", created_at: at, started_at: at })
 }
 
-fn runs_and_proposals() -> Vec<String> {
+/// A proposal that someone edited.
+fn proposal(version: i64) -> String {
+    let at = moment();
+    let digest = |spec: Spec| Sql::from(spec.digest()).0;
+    let mut row = vec![
+        ("id", quoted(PROPOSAL)),
+        ("account_id", quoted(ACCOUNT)),
+        ("repository_id", quoted(REPOSITORY)),
+        ("repository_name", quoted("fleet")),
+        ("run_id", quoted(RUN)),
+        ("kind", quoted("node")),
+        ("name", quoted("edge-1")),
+        ("cause", quoted("declared")),
+        ("position", "0".to_owned()),
+        ("base_digest", digest(node("eu"))),
+        ("desired_digest", digest(node("us"))),
+        ("edited_digest", digest(node("ap"))),
+        ("edited_by", quoted("ada@example.com")),
+        ("commit_sha", quoted("c0ffee")),
+        ("author", quoted("ada@example.com")),
+        ("file", quoted(FILE)),
+        ("line", "7".to_owned()),
+        ("status", quoted("pending_approval")),
+        ("blocked_by", quoted("[]")),
+        ("waits_for", quoted("[]")),
+        ("until_change", "0".to_owned()),
+        ("opened_at", at.to_string()),
+        ("expires_at", (at + 1000).to_string()),
+        ("version", "1".to_owned()),
+    ];
+    row.extend(spec_column(version, "before_spec", &node("eu")));
+    row.extend(spec_column(version, "after_spec", &node("us")));
+    row.extend(spec_column(version, "edited_spec", &node("ap")));
+    insert("proposals", &row)
+}
+
+fn runs_and_proposals(version: i64) -> Vec<String> {
     let at = moment();
     vec![
         run(RUN, "diff_ready", "finished"),
         run(UNFINISHED_RUN, "in_progress", "fetching"),
-        row!("proposals" { id: PROPOSAL, account_id: ACCOUNT, repository_id: REPOSITORY,
-            repository_name: "fleet", run_id: RUN, kind: "node", name: "edge-1", cause: "declared", position: 0,
-            base_digest: node("eu").digest(), desired_digest: node("us").digest(),
-            before_spec: node("eu").to_stored(), after_spec: node("us").to_stored(), commit_sha: "c0ffee",
-            author: "ada@example.com", file: FILE, line: 7, status: "pending_approval", blocked_by: "[]",
-            waits_for: "[]", until_change: 0, opened_at: at, expires_at: at + 1000, version: 1 }),
+        proposal(version),
         row!("run_proposals" { run_id: RUN, proposal_id: PROPOSAL, position: 0 }),
         row!("approvals" { proposal_id: PROPOSAL, approver: "bob", digest: node("us").digest(), reason: "fine",
             at: at }),
@@ -354,5 +405,29 @@ fn later_tables(version: i64) -> Vec<String> {
     if has(16) {
         statements.push(row!("replicas" { id: "replica", beats_at: at }));
     }
+    if has(19) {
+        statements.extend(targets());
+    }
     statements
+}
+
+/// What is known of a target.
+fn targets() -> Vec<String> {
+    let (at, digest) = (moment(), node("eu").digest());
+    vec![
+        row!("tombstones" { resource_id: "resource-gone", account_id: ACCOUNT, kind: "node", name: "gone",
+            digest: digest, generation: 3, ended_at: at, ended_by: "ada" }),
+        row!("agents" { id: "agent-1", account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            enrolment: 1, enrolled_at: at, last_contact_at: at }),
+        row!("assignments" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", generation: 2,
+            digest: digest, assigned_at: at }),
+        row!("inventory" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            resource_id: "resource-gone", kind: "node", name: "gone", noted_at: at }),
+        row!("observed_targets" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", enrolment: 1,
+            generation: 2, sequence: 3, state: "known", digest: digest, seen_generation: 2, since: at,
+            seen_at: at }),
+        row!("observed" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", kind: "node",
+            name: "gone", enrolment: 1, generation: 2, sequence: 3, state: "absent", seen_generation: 2,
+            since: at, seen_at: at }),
+    ]
 }

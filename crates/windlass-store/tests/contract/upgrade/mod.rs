@@ -3,7 +3,8 @@
 mod fixture;
 mod past;
 
-use windlass_core::quarantine::Subject;
+use windlass_core::quarantine::WorkSubject;
+use windlass_core::resource::Kind;
 use windlass_store::{
     Address, EventFilter, EventOrder, MigrationError, Reading, Store, StoreError, Verified,
 };
@@ -22,7 +23,15 @@ const RENAMED: &[(i64, &str, &str, &str)] = &[
 ];
 
 /// Columns that a migration removed on purpose.
-const REMOVED: &[(&str, &str)] = &[("sync_runs", "begun"), ("pull_requests", "begun")];
+const REMOVED: &[(&str, &str)] = &[
+    ("sync_runs", "begun"),
+    ("pull_requests", "begun"),
+    ("resources", "spec"),
+    ("desired", "spec"),
+    ("proposals", "before_spec"),
+    ("proposals", "after_spec"),
+    ("proposals", "edited_spec"),
+];
 
 /// Tables whose rows a migration deleted on purpose: the migration and the table.
 const EMPTIED: &[(i64, &str)] = &[(7, "throttles")];
@@ -185,7 +194,9 @@ async fn read_repositories(reading: &mut Reading, past: &Past) {
         assert_eq!(found.digest, spec.digest());
         assert_eq!(found.declared_in.as_deref(), Some(FILE), "from migration {}", past.version);
     }
-    let wanted = reading.wanted(REPOSITORY).await.unwrap();
+    let specs = reading.desired_specs(REPOSITORY, None).await.unwrap();
+    assert_eq!(specs.get(Kind::Node, "edge-1").unwrap().to_stored(), node("us").to_stored());
+    let wanted = reading.desired(REPOSITORY).await.unwrap();
     let edge = wanted.iter().find(|wanted| wanted.key == node_key("edge-1")).unwrap();
     assert_eq!((edge.digest, edge.last_agreed), (node("us").digest(), Some(node("eu").digest())));
     assert_eq!(reading.differing(ACCOUNT, REPOSITORY).await.unwrap().len(), 1);
@@ -195,7 +206,7 @@ async fn read_repositories(reading: &mut Reading, past: &Past) {
     assert_eq!(reading.pull_requests_due(at(1), at(2), 9).await.unwrap().len(), 1);
     // From migration 6 to 11 the count was kept with the run and the pull request.
     let expected = if past.version >= 6 { 2 } else { 0 };
-    assert_eq!(reading.suspicion(Subject::Sync(REPOSITORY)).await.unwrap().deaths, expected);
+    assert_eq!(reading.suspicion(WorkSubject::Sync(REPOSITORY)).await.unwrap().deaths, expected);
 }
 
 async fn read_proposals(reading: &mut Reading, past: &Past) {
@@ -207,13 +218,16 @@ async fn read_proposals(reading: &mut Reading, past: &Past) {
     assert_eq!(unfinished.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), [UNFINISHED_RUN]);
     let proposal = reading.proposal(ACCOUNT, PROPOSAL).await.unwrap().unwrap();
     assert_eq!(proposal.change.base, Some(node("eu").digest()));
-    assert_eq!(proposal.effective_digest(), Some(node("us").digest()));
+    assert_eq!(proposal.change.before.as_deref(), Some(&node("eu")));
+    assert_eq!(proposal.change.after.as_deref(), Some(&node("us")));
+    assert_eq!(proposal.edit.as_ref().map(|edit| &*edit.spec), Some(&node("ap")));
+    assert_eq!(proposal.effective_digest(), Some(node("ap").digest()));
     assert_eq!(reading.run_proposals(RUN).await.unwrap().len(), 1);
     let approvals = reading.approvals(PROPOSAL).await.unwrap();
     assert_eq!((approvals[0].approver.as_str(), &approvals[0].fallen), ("bob", &None));
     if past.version >= 4 {
         assert_eq!(reading.plan_steps("plan-1").await.unwrap()[0].name, "edge-1");
-        assert_eq!(reading.approval_sets_standing(REPOSITORY).await.unwrap().len(), 1);
+        assert_eq!(reading.approval_sets_in_force(REPOSITORY).await.unwrap().len(), 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::state::{Flavour, Inside, LOGIN, PretendComment, Received, TOKEN, USER_ID};
+use super::state::{FakeComment, ForgeFlavour, ForgeState, LOGIN, ReceivedRequest, TOKEN, USER_ID};
 
 const PROJECT: &str = "acme/fleet";
 
@@ -13,11 +13,11 @@ fn missing() -> Told {
 }
 
 /// Answers a request, if its token is good.
-pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received) -> Told {
+pub(super) fn answer(flavour: ForgeFlavour, inside: &mut ForgeState, received: &ReceivedRequest) -> Told {
     let (base, scheme) = match flavour {
-        Flavour::GitHub => ("/api/v3/", "Bearer"),
-        Flavour::Gitea => ("/api/v1/", "token"),
-        Flavour::GitLab => ("/api/v4/", "Bearer"),
+        ForgeFlavour::GitHub => ("/api/v3/", "Bearer"),
+        ForgeFlavour::Gitea => ("/api/v1/", "token"),
+        ForgeFlavour::GitLab => ("/api/v4/", "Bearer"),
     };
     let Some(path) = received.path.strip_prefix(base) else { return missing() };
     if received.header("authorization") != format!("{scheme} {TOKEN}") {
@@ -27,16 +27,18 @@ pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received)
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match (flavour, received.method.as_str(), parts.as_slice()) {
         (_, "GET", ["user"]) => (200, user(flavour, inside)),
-        (Flavour::GitLab, _, ["projects", PROJECT, rest @ ..]) => project(flavour, inside, received, rest),
-        (Flavour::GitHub | Flavour::Gitea, _, ["repos", owner, name, rest @ ..])
+        (ForgeFlavour::GitLab, _, ["projects", PROJECT, rest @ ..]) => {
+            project(flavour, inside, received, rest)
+        }
+        (ForgeFlavour::GitHub | ForgeFlavour::Gitea, _, ["repos", owner, name, rest @ ..])
             if format!("{owner}/{name}") == PROJECT =>
         {
             project(flavour, inside, received, rest)
         }
-        (Flavour::Gitea, "GET", ["orgs", "acme"]) => (200, json!({"id": 3, "name": "acme"})),
-        (Flavour::Gitea, "POST", ["user", "repos"]) => make(inside, LOGIN, received),
-        (Flavour::Gitea, "POST", ["orgs", "acme", "repos"]) => make(inside, "acme", received),
-        (Flavour::Gitea, "POST", ["admin", "users", owner, "repos"]) => match inside.is_admin {
+        (ForgeFlavour::Gitea, "GET", ["orgs", "acme"]) => (200, json!({"id": 3, "name": "acme"})),
+        (ForgeFlavour::Gitea, "POST", ["user", "repos"]) => make(inside, LOGIN, received),
+        (ForgeFlavour::Gitea, "POST", ["orgs", "acme", "repos"]) => make(inside, "acme", received),
+        (ForgeFlavour::Gitea, "POST", ["admin", "users", owner, "repos"]) => match inside.is_admin {
             true => make(inside, owner, received),
             false => (403, json!({"message": "user should be the site admin"})),
         },
@@ -44,16 +46,16 @@ pub(super) fn answer(flavour: Flavour, inside: &mut Inside, received: &Received)
     }
 }
 
-fn user(flavour: Flavour, inside: &Inside) -> Value {
+fn user(flavour: ForgeFlavour, inside: &ForgeState) -> Value {
     let (id, login) = (USER_ID, LOGIN);
     match flavour {
-        Flavour::GitLab => json!({"id": id, "username": login}),
-        Flavour::GitHub => json!({"id": id, "login": login}),
-        Flavour::Gitea => json!({"id": id, "login": login, "is_admin": inside.is_admin}),
+        ForgeFlavour::GitLab => json!({"id": id, "username": login}),
+        ForgeFlavour::GitHub => json!({"id": id, "login": login}),
+        ForgeFlavour::Gitea => json!({"id": id, "login": login, "is_admin": inside.is_admin}),
     }
 }
 
-fn make(inside: &mut Inside, owner: &str, received: &Received) -> Told {
+fn make(inside: &mut ForgeState, owner: &str, received: &ReceivedRequest) -> Told {
     let name = received.body["name"].as_str().unwrap_or_default();
     let full_name = format!("{owner}/{name}");
     if inside.repositories.contains(&full_name) || full_name == PROJECT {
@@ -69,7 +71,12 @@ fn make(inside: &mut Inside, owner: &str, received: &Received) -> Told {
     (201, made)
 }
 
-fn project(flavour: Flavour, inside: &mut Inside, received: &Received, rest: &[&str]) -> Told {
+fn project(
+    flavour: ForgeFlavour,
+    inside: &mut ForgeState,
+    received: &ReceivedRequest,
+    rest: &[&str],
+) -> Told {
     let is_writing = received.method != "GET";
     if is_writing && inside.may_only_read {
         return (403, json!({"message": "Resource not accessible"}));
@@ -105,37 +112,37 @@ fn project(flavour: Flavour, inside: &mut Inside, received: &Received, rest: &[&
     }
 }
 
-fn status(flavour: Flavour, inside: &mut Inside, commit: &str, body: &Value) -> Told {
-    let name = if flavour == Flavour::GitLab { "name" } else { "context" };
+fn status(flavour: ForgeFlavour, inside: &mut ForgeState, commit: &str, body: &Value) -> Told {
+    let name = if flavour == ForgeFlavour::GitLab { "name" } else { "context" };
     let last = inside.statuses.iter().rev().find(|(of, kept)| of == commit && kept[name] == body[name]);
     let is_pending_twice =
         body["state"] == "pending" && last.is_some_and(|(_, kept)| kept["state"] == "pending");
-    if flavour == Flavour::GitLab && is_pending_twice {
+    if flavour == ForgeFlavour::GitLab && is_pending_twice {
         return (400, json!({"message": "Cannot transition status via :enqueue from :pending"}));
     }
     inside.statuses.push((commit.to_owned(), body.clone()));
     (201, json!({"id": inside.statuses.len()}))
 }
 
-pub(super) fn add_comment(inside: &mut Inside, number: &str, author: i64, body: &str) -> i64 {
+pub(super) fn add_comment(inside: &mut ForgeState, number: &str, author: i64, body: &str) -> i64 {
     let id = 100 + i64::try_from(inside.comments.len()).unwrap_or(0);
     let (number, body) = (number.to_owned(), body.to_owned());
-    inside.comments.push(PretendComment { id, number, author, body });
+    inside.comments.push(FakeComment { id, number, author, body });
     id
 }
 
-fn list(flavour: Flavour, inside: &Inside, number: &str, query: &str) -> Value {
+fn list(flavour: ForgeFlavour, inside: &ForgeState, number: &str, query: &str) -> Value {
     let asked = |name: &str| {
         query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok())
     };
-    let author = if flavour == Flavour::GitLab { "author" } else { "user" };
+    let author = if flavour == ForgeFlavour::GitLab { "author" } else { "user" };
     let all = inside.comments.iter().filter(|comment| comment.number == number);
     let told =
         all.map(|comment| json!({"id": comment.id, "body": comment.body, author: {"id": comment.author}}));
     match flavour {
         // All at once, whatever page is asked for.
-        Flavour::Gitea => told.collect(),
-        Flavour::GitHub | Flavour::GitLab => {
+        ForgeFlavour::Gitea => told.collect(),
+        ForgeFlavour::GitHub | ForgeFlavour::GitLab => {
             let size = asked("per_page").unwrap_or(30).min(100);
             told.skip((asked("page").unwrap_or(1).max(1) - 1) * size).take(size).collect()
         }

@@ -18,20 +18,20 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-pub use self::state::{Flavour, PretendComment, Received};
+pub use self::state::{FakeComment, ForgeFlavour, ReceivedRequest};
 
-use self::state::{Inside, Prepared};
+use self::state::{ForgeState, PreparedAnswer};
 
 /// A running pretended forge. It has a repository `acme/fleet` and an organisation `acme`.
-pub struct PretendForge {
-    flavour: Flavour,
+pub struct FakeForge {
+    flavour: ForgeFlavour,
     address: SocketAddr,
-    inside: Arc<Mutex<Inside>>,
+    inside: Arc<Mutex<ForgeState>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl PretendForge {
+impl FakeForge {
     /// The token it takes.
     pub const TOKEN: &'static str = state::TOKEN;
     /// Whose token that is.
@@ -40,8 +40,8 @@ impl PretendForge {
     pub const USER_ID: i64 = state::USER_ID;
 
     /// Starts one.
-    pub fn start(flavour: Flavour) -> PretendForge {
-        let inside: Arc<Mutex<Inside>> = Arc::default();
+    pub fn start(flavour: ForgeFlavour) -> FakeForge {
+        let inside: Arc<Mutex<ForgeState>> = Arc::default();
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let shared = (flavour, Arc::clone(&inside));
@@ -58,10 +58,10 @@ impl PretendForge {
             });
         });
         let address = told.recv().expect("it listens");
-        PretendForge { flavour, address, inside, stop: Some(stop), thread: Some(thread) }
+        FakeForge { flavour, address, inside, stop: Some(stop), thread: Some(thread) }
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, ForgeState> {
         lock(&self.inside)
     }
 
@@ -78,14 +78,14 @@ impl PretendForge {
     /// How settings call it.
     pub fn kind(&self) -> &'static str {
         match self.flavour {
-            Flavour::GitHub => "github",
-            Flavour::Gitea => "gitea",
-            Flavour::GitLab => "gitlab",
+            ForgeFlavour::GitHub => "github",
+            ForgeFlavour::Gitea => "gitea",
+            ForgeFlavour::GitLab => "gitlab",
         }
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Received> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.inside().requests.clone()
     }
 
@@ -97,7 +97,7 @@ impl PretendForge {
     /// Answers the next request so, whatever it is. Several are used up in order.
     pub fn prepare(&self, status: u16, headers: &[(&str, &str)], body: Value) {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.inside().prepared.push_back(Prepared { status, headers, body });
+        self.inside().prepared.push_back(PreparedAnswer { status, headers, body });
     }
 
     /// Answers everything with 500 from now on.
@@ -127,7 +127,7 @@ impl PretendForge {
     }
 
     /// Every comment.
-    pub fn comments(&self) -> Vec<PretendComment> {
+    pub fn comments(&self) -> Vec<FakeComment> {
         self.inside().comments.clone()
     }
 
@@ -147,7 +147,7 @@ impl PretendForge {
     }
 }
 
-impl Drop for PretendForge {
+impl Drop for FakeForge {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -157,19 +157,19 @@ impl Drop for PretendForge {
 }
 
 /// What is inside is sound whatever the thread that held it last did.
-fn lock(inside: &Mutex<Inside>) -> MutexGuard<'_, Inside> {
+fn lock(inside: &Mutex<ForgeState>) -> MutexGuard<'_, ForgeState> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn take(
-    State((flavour, inside)): State<(Flavour, Arc<Mutex<Inside>>)>,
+    State((flavour, inside)): State<(ForgeFlavour, Arc<Mutex<ForgeState>>)>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let received = Received {
+    let received = ReceivedRequest {
         method: method.to_string(),
         path: uri.path().to_owned(),
         query: uri.query().unwrap_or_default().to_owned(),
@@ -185,10 +185,10 @@ async fn take(
         true => (500, json!({"message": "something went wrong"})),
         false => answer::answer(flavour, &mut inside, &received),
     };
-    respond(Prepared { status, headers: Vec::new(), body })
+    respond(PreparedAnswer { status, headers: Vec::new(), body })
 }
 
-fn respond(prepared: Prepared) -> Response {
+fn respond(prepared: PreparedAnswer) -> Response {
     let status = StatusCode::from_u16(prepared.status).expect("a status");
     let mut response = (status, axum::Json(prepared.body)).into_response();
     for (name, value) in prepared.headers {

@@ -15,7 +15,7 @@ pub(super) const USER_ID: i64 = 77;
 
 /// Which forge is pretended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
+pub enum ForgeFlavour {
     /// GitHub Enterprise Server, below `/api/v3`.
     GitHub,
     /// Gitea, below `/api/v1`.
@@ -26,7 +26,7 @@ pub enum Flavour {
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// `POST`.
     pub method: String,
     /// The path as it was sent, percent-encoded.
@@ -39,7 +39,7 @@ pub struct Received {
     pub body: Value,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// A header's text; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value)
@@ -48,7 +48,7 @@ impl Received {
 
 /// A comment on a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PretendComment {
+pub struct FakeComment {
     /// Its id.
     pub id: i64,
     /// On which pull request.
@@ -60,17 +60,17 @@ pub struct PretendComment {
 }
 
 /// An answer that was prepared.
-pub(super) struct Prepared {
+pub(super) struct PreparedAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Value,
 }
 
 #[derive(Default)]
-pub(super) struct Inside {
-    pub(super) requests: Vec<Received>,
-    pub(super) prepared: VecDeque<Prepared>,
-    pub(super) comments: Vec<PretendComment>,
+pub(super) struct ForgeState {
+    pub(super) requests: Vec<ReceivedRequest>,
+    pub(super) prepared: VecDeque<PreparedAnswer>,
+    pub(super) comments: Vec<FakeComment>,
     /// Commit and body of every status.
     pub(super) statuses: Vec<(String, Value)>,
     /// Repositories that were made.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use windlass_server::{Gitea, credentials_in};
-use windlass_testkit::servers::{Flavour, PretendForge};
+use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
 use super::client::{Over, Tools, WAYS};
 use crate::harness::{Installation, PATIENCE, config, file_url, fleet};
@@ -27,10 +27,10 @@ async fn run_that_is(tools: &Tools, id: &str, status: &str) -> Value {
 }
 
 /// An installation that is connected with a Gitea.
-async fn with_gitea(gitea: &PretendForge) -> Installation {
+async fn with_gitea(gitea: &FakeForge) -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let token = directory.path().join("gitea.json");
-    fs::write(&token, json!({"token": PretendForge::TOKEN}).to_string()).unwrap();
+    fs::write(&token, json!({"token": FakeForge::TOKEN}).to_string()).unwrap();
     fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
     let mut config = config(directory.path());
     config.control.credentials = credentials_in(directory.path());
@@ -41,7 +41,7 @@ async fn with_gitea(gitea: &PretendForge) -> Installation {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tutorials_calls_lead_from_an_empty_account_to_a_fleet_without_drift_however_one_connects() {
     for over in WAYS {
-        let gitea = PretendForge::start(Flavour::Gitea);
+        let gitea = FakeForge::start(ForgeFlavour::Gitea);
         let installation = with_gitea(&gitea).await;
         let tools = Tools::of_an_admin(&installation, over).await;
         let made = json!({"owner": "acme", "repo": "fleet-config", "private": true});

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::documents::{Document, documents};
 use super::format;
-use crate::yaml::{Content, NodeRef, Style, parse};
+use crate::yaml::{NodeRef, Style, YamlContent, parse};
 
 /// What a text means, with how it was written: block or flow, plain or quoted.
 fn meaning(text: &str) -> Option<String> {
@@ -23,13 +23,13 @@ fn describe(node: NodeRef<'_>, into: &mut String) {
     };
     into.push_str(style);
     match node.content() {
-        Content::Scalar(scalar) => into.push_str(&format!(" {scalar:?} {:?}", node.scalar_text())),
-        Content::Sequence(items) => {
+        YamlContent::Scalar(scalar) => into.push_str(&format!(" {scalar:?} {:?}", node.scalar_text())),
+        YamlContent::Sequence(items) => {
             into.push_str(" [");
             items.for_each(|item| describe(item, into));
             into.push(']');
         }
-        Content::Mapping(entries) => {
+        YamlContent::Mapping(entries) => {
             into.push_str(" {");
             entries.for_each(|(key, value)| {
                 describe(key, into);

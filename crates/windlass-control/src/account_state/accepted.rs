@@ -1,0 +1,104 @@
+//! The accepted state of an account, loaded as far as a decision needs it.
+
+use std::sync::Arc;
+
+use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
+use windlass_core::account::Account;
+use windlass_core::catalogue::{KnownResources, KnownVersions};
+use windlass_core::desired::Desired;
+use windlass_core::manifest::ReadContext;
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
+use windlass_core::value::Lifecycle;
+use windlass_store::{Reading, Resource, StoreError};
+
+use crate::account_state::names::{RepositoryNames, owner_of};
+
+/// When more specs than this are needed, reading all is faster than looking each up.
+const FULL_SCAN_THRESHOLD: usize = 5_000;
+
+/// Everything accepted, for comparing with what a repository wants. What is as it should be is not read again: the same
+/// digest is the same spec.
+pub(crate) async fn load_accepted(
+    reading: &mut Reading,
+    account_id: &str,
+    desired: &Desired,
+    names: &RepositoryNames,
+) -> Result<Accepted, StoreError> {
+    let heads = reading.resource_heads(account_id).await?;
+    let mut accepted = Accepted::default();
+    let mut unread = Vec::new();
+    for head in heads {
+        let owner = owner_of(head.owner_id.as_deref(), names);
+        let same = desired
+            .resources
+            .get(head.key.kind, &head.key.name)
+            .filter(|declared| declared.digest == head.digest)
+            .map(|declared| Arc::clone(&declared.spec));
+        match same {
+            Some(spec) => {
+                accepted.resources.insert(head.key, AcceptedResource { spec, digest: head.digest, owner });
+            }
+            None => unread.push((head.key, owner)),
+        }
+    }
+    let mut owners: ResourceMap<Owner> = unread.into_iter().collect();
+    let others = match owners.len() > FULL_SCAN_THRESHOLD {
+        true => reading.resources_all(account_id, None).await?,
+        false => {
+            let keys: Vec<ResourceKey> =
+                owners.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
+            reading.resources_of(account_id, &keys).await?
+        }
+    };
+    for resource in others {
+        if let Some(owner) = owners.remove(resource.key.kind, &resource.key.name) {
+            accepted.resources.insert(resource.key.clone(), accepted_resource(resource, owner));
+        }
+    }
+    Ok(accepted)
+}
+
+/// The accepted state of some resources.
+pub(crate) async fn load_some(
+    reading: &mut Reading,
+    account_id: &str,
+    keys: &[ResourceKey],
+    names: &RepositoryNames,
+) -> Result<Accepted, StoreError> {
+    let mut accepted = Accepted::default();
+    for resource in reading.resources_of(account_id, keys).await? {
+        let owner = owner_of(resource.owner_id.as_deref(), names);
+        accepted.resources.insert(resource.key.clone(), accepted_resource(resource, owner));
+    }
+    Ok(accepted)
+}
+
+fn accepted_resource(resource: Resource, owner: Owner) -> AcceptedResource {
+    AcceptedResource { spec: resource.spec, digest: resource.digest, owner }
+}
+
+/// What a fleet's files may refer to in this account.
+pub(crate) async fn reading_context(
+    reading: &mut Reading,
+    account: &Account,
+) -> Result<ReadContext, StoreError> {
+    let mut known = KnownResources::offline();
+    for versions in known.versions.values_mut() {
+        versions.complete = true;
+    }
+    for head in reading.resource_heads(&account.id).await? {
+        known.resources.insert(head.key, ());
+    }
+    let filter = windlass_store::ResourceFilter { kind: Some(Kind::Module), ..Default::default() };
+    for module in reading.resources_page(&account.id, &filter, None, i32::MAX as usize).await? {
+        let entry: &mut KnownVersions = known.versions.entry(module.key.name.clone()).or_default();
+        entry.complete = true;
+        if let Spec::Module(spec) = module.spec.as_ref()
+            && let Some(version) = &spec.version
+        {
+            entry.versions.push((version.clone(), Lifecycle::Live));
+        }
+    }
+    let account_words = vec![account.id.clone(), account.name.clone()];
+    Ok(ReadContext { account: Some(account_words), known })
+}

@@ -1,0 +1,7 @@
+//! The accepted state of an account and who has what, loaded as far as a decision needs it.
+
+pub mod accepted;
+pub mod declaration_source;
+pub mod holdings;
+pub mod load;
+pub mod names;

@@ -1,0 +1,52 @@
+//! Sending checkpoints elsewhere, each at least once: to a file that only grows, and to an address.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use windlass_store::{Checkpoint, StoreError};
+
+use crate::checkpoint::info;
+use crate::clock::now;
+use crate::control::Control;
+
+/// Sent in one turn. The others follow in the next.
+const AT_ONCE: usize = 200;
+
+/// Sends what was not sent yet. What fails is tried again in the next turn.
+pub(crate) async fn export_checkpoints(server: &Control) -> Result<(), StoreError> {
+    let settings = &server.config().checkpoints;
+    if !settings.is_exported() {
+        return Ok(());
+    }
+    let unsent = server.store().read().await?.checkpoints_unsent(AT_ONCE).await?;
+    for checkpoint in unsent {
+        if let Err(reason) = ship_one(server, &checkpoint).await {
+            tracing::warn!(reason, "a checkpoint of the audit log could not be sent; it is tried again");
+            return Ok(());
+        }
+        let mut writing = server.store().write().await?;
+        writing.checkpoint_sent(&checkpoint, now()).await?;
+        writing.commit().await?;
+    }
+    Ok(())
+}
+
+async fn ship_one(server: &Control, checkpoint: &Checkpoint) -> Result<(), String> {
+    let settings = &server.config().checkpoints;
+    let line = serde_json::to_string(&info(checkpoint)).map_err(|error| error.to_string())?;
+    if let Some(path) = &settings.file {
+        append(path, &line).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    match &settings.webhook {
+        Some(webhook) => webhook.send(line).await,
+        None => Ok(()),
+    }
+}
+
+/// Adds a line, in one write, and waits until it is on the disk.
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_data()
+}

@@ -1,0 +1,128 @@
+//! What stands at the paths that resources name: kept where a later change can be shown, compared when one is offered,
+//! and never taken from anyone's word.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use windlass_core::accepted::{Accepted, Owner};
+use windlass_core::content::{ContentChange, ContentDifference, ContentId};
+use windlass_core::desired::Desired;
+use windlass_core::diagnostic::{Code, Diagnostic};
+use windlass_core::resource::Spec;
+use windlass_source::{GitObjects, Mirror, Objects, content_differences};
+
+use crate::control::Control;
+
+/// What differs in these changes, from the mirrors in these directories, on a thread that may block. Where a mirror is not
+/// there, or does not have it, the difference says so.
+pub(crate) async fn differences(
+    directories: Vec<PathBuf>,
+    changes: Vec<ContentChange>,
+) -> Vec<ContentDifference> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let unseen = changes.clone();
+    let task = tokio::task::spawn_blocking(move || {
+        let mirrors: Vec<GitObjects> =
+            directories.iter().filter_map(|directory| Mirror::objects_in(directory)).collect();
+        let objects: Vec<&dyn Objects> = mirrors.iter().map(|mirror| mirror as &dyn Objects).collect();
+        content_differences(objects.as_slice(), changes)
+    });
+    task.await.unwrap_or_else(|panic| {
+        tracing::error!(error = %panic, "a thread died");
+        let note = "what differs could not be made out; see the server's log";
+        unseen.into_iter().map(|change| ContentDifference::new(change).with_note(note)).collect()
+    })
+}
+
+/// What differs, looked up before a transaction begins: while one is open, everybody else's writes wait, and whoever can
+/// push decides how long looking takes.
+#[derive(Debug, Default)]
+pub(crate) struct ContentDifferences {
+    differences: BTreeMap<ContentChange, ContentDifference>,
+}
+
+impl ContentDifferences {
+    /// What differs in these changes, from the mirror in this directory.
+    pub(crate) async fn in_mirror(directory: PathBuf, changes: Vec<ContentChange>) -> ContentDifferences {
+        let found = differences(vec![directory], changes).await;
+        let by_change = found.into_iter().map(|found| (found.change.clone(), found));
+        ContentDifferences { differences: by_change.collect() }
+    }
+
+    /// What differs in these changes, each once. One that was not looked up says so: what is accepted changed meanwhile.
+    pub(crate) fn of(&self, wanted: Vec<ContentChange>) -> Vec<ContentDifference> {
+        let wanted: BTreeSet<ContentChange> = wanted.into_iter().collect();
+        let known = |change: ContentChange| match self.differences.get(&change) {
+            Some(known) => known.clone(),
+            None => {
+                let note = "not looked into: what is accepted changed while this was proposed";
+                ContentDifference::new(change).with_note(note)
+            }
+        };
+        wanted.into_iter().map(known).collect()
+    }
+}
+
+/// The content that a later change of this repository may start from: what is accepted, and what may be accepted next.
+pub(crate) fn contents_to_keep(
+    desired: &Desired,
+    accepted: &Accepted,
+    repository: &Owner,
+) -> BTreeSet<ContentId> {
+    let declared = desired.resources.iter().map(|(_, _, declared)| &declared.spec);
+    let owned = accepted
+        .resources
+        .iter()
+        .filter(|(_, _, accepted)| accepted.owner == *repository || accepted.owner == Owner::Nobody);
+    let specs = declared.chain(owned.map(|(_, _, accepted)| &accepted.spec));
+    let mut kept = BTreeSet::new();
+    specs.for_each(|spec| spec.repository_paths(&mut |path, _| kept.extend(path.content())));
+    kept
+}
+
+/// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.
+pub(crate) async fn keep_contents(server: &Control, repository_id: &str, contents: BTreeSet<ContentId>) {
+    let directory = server.mirror_directory(repository_id);
+    let task = tokio::task::spawn_blocking(move || Mirror::keep_contents_in(&directory, &contents));
+    match task.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, repository_id, "a mirror could not be told what to keep"),
+        Err(panic) => tracing::error!(error = %panic, "a thread died"),
+    }
+}
+
+/// A spec that someone wrote by hand, with what is known to stand at the paths that it names. A path of which nobody knows
+/// the content is refused: files live in git, and what is not known cannot be reviewed.
+pub(crate) fn with_known_contents(spec: &Spec, known: &[&Spec]) -> Result<Spec, Box<Diagnostic>> {
+    spec.with_contents_of(known).map_err(|unknown| {
+        let kind = spec.kind();
+        let message =
+            format!("`{}` is a path of a repository, whose content is not known here", unknown.join("`, `"));
+        let help =
+            "files live in git: change the path there; a file of a module can also be given as `content`";
+        Box::new(Diagnostic::without_place(Code::PathMissing, kind.slug(), message).help(help))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str) -> ContentChange {
+        ContentChange { path: path.to_owned(), before: None, after: ContentId::blob([1; 20]) }
+    }
+
+    #[test]
+    fn what_was_not_looked_up_before_is_noted_and_never_looked_up_later() {
+        let known = ContentDifference::new(change("a")).with_note("as it was looked up");
+        let looked_up = ContentDifferences { differences: [(change("a"), known.clone())].into() };
+        let found = looked_up.of(vec![change("b"), change("a"), change("a")]);
+        assert_eq!(found.len(), 2, "each once");
+        assert_eq!(found[0], known);
+        assert!(
+            found[1].note.as_deref().is_some_and(|note| note.contains("changed while this was proposed"))
+        );
+    }
+}

@@ -1,0 +1,293 @@
+//! Changes that are made in one commit: each resource with its event, its audit entry and its proposal's new state.
+
+use std::time::Instant;
+
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+use windlass_core::apply::Verdict;
+use windlass_core::diff::{Action, Change};
+use windlass_core::drift::Acceptance;
+use windlass_core::proposal::{ApplyOrder, Proposal, Status};
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Actor, EndedResource, NewResource, StoreError};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::flow::apply::load_context::load_apply_context;
+use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
+use crate::flow::gate::return_to_pending::return_to_pending;
+use crate::metrics;
+use crate::record::ResourceChange;
+use crate::spans::SPANS;
+
+/// What a group came to.
+#[derive(Debug)]
+pub(crate) struct ApplyBatchResult {
+    /// The place of its last proposal; none if there was none.
+    pub(crate) last: Option<ApplyOrder>,
+    /// Whether a proposal went on.
+    pub(crate) has_changed: bool,
+    /// Whether a proposal waits.
+    pub(crate) has_waiting: bool,
+}
+
+/// Applies the next approved proposals after a place, so many at most.
+pub(crate) async fn apply(
+    server: &Control,
+    account_id: &str,
+    after: Option<&ApplyOrder>,
+    limit: usize,
+) -> Result<ApplyBatchResult, StoreError> {
+    match apply_together(server, account_id, after, limit).instrument(span_of(account_id)).await {
+        Err(error) if !is_transient(&error) => apply_one_by_one(server, account_id, after, limit).await,
+        done => done,
+    }
+}
+
+fn span_of(account_id: &str) -> Span {
+    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id, windlass.changes = Empty)
+}
+
+/// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
+fn is_transient(error: &StoreError) -> bool {
+    matches!(error, StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))
+}
+
+/// Each in a commit of its own, so that only what cannot be stored fails.
+async fn apply_one_by_one(
+    server: &Control,
+    account_id: &str,
+    after: Option<&ApplyOrder>,
+    limit: usize,
+) -> Result<ApplyBatchResult, StoreError> {
+    let mut whole = ApplyBatchResult { last: after.cloned(), has_changed: false, has_waiting: false };
+    for _ in 0..limit {
+        let after = whole.last.clone();
+        let one = apply_together(server, account_id, after.as_ref(), 1);
+        let one = match one.instrument(span_of(account_id)).await {
+            Err(error) if !is_transient(&error) => {
+                fail_next(server, account_id, after.as_ref(), &error).await?
+            }
+            done => done?,
+        };
+        let Some(last) = one.last else { break };
+        whole.last = Some(last);
+        whole.has_changed |= one.has_changed;
+        whole.has_waiting |= one.has_waiting;
+    }
+    Ok(whole)
+}
+
+/// Ends the next proposal, which could not be applied.
+async fn fail_next(
+    server: &Control,
+    account_id: &str,
+    after: Option<&ApplyOrder>,
+    error: &StoreError,
+) -> Result<ApplyBatchResult, StoreError> {
+    let mut writing = server.store().write_account(account_id).await?;
+    let group = writing.proposals_to_apply(account_id, after, 1).await?;
+    let reason = error.to_string();
+    let endings: Vec<ProposalClosing<'_>> =
+        group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
+    for proposal in &group {
+        tracing::error!(proposal = proposal.id, %error, "a change could not be applied");
+    }
+    close_proposals(&mut writing, &endings, None, now()).await?;
+    server.commit(writing).await?;
+    metrics::failed_to_apply(group.len());
+    Ok(ApplyBatchResult {
+        last: group.last().map(Proposal::apply_order),
+        has_changed: true,
+        has_waiting: false,
+    })
+}
+
+/// Applies a group in one commit, or not at all.
+async fn apply_together(
+    server: &Control,
+    account_id: &str,
+    after: Option<&ApplyOrder>,
+    limit: usize,
+) -> Result<ApplyBatchResult, StoreError> {
+    let (now, begun) = (now(), Instant::now());
+    let mut writing = server.store().write_account(account_id).await?;
+    let mut group = writing.proposals_to_apply(account_id, after, limit).await?;
+    cut_before_second(&mut group);
+    let Some(account) = writing.account(account_id).await? else {
+        return Ok(ApplyBatchResult { last: None, has_changed: false, has_waiting: false });
+    };
+    let mut scene = load_apply_context(&mut writing, &account, &group, now).await?;
+    let verdicts: Vec<(&Proposal, Verdict)> =
+        group.iter().map(|proposal| (proposal, scene.judge(proposal))).collect();
+    crash_point("apply.decided");
+    let outcome = save(&mut writing, &verdicts, now).await?;
+    crash_point("apply.before_commit");
+    match outcome.has_news {
+        true => server.commit(writing).await?,
+        false => drop(writing),
+    }
+    crash_point("apply.committed");
+    let applied = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Apply { .. }));
+    let waited = applied.filter_map(|(proposal, _)| Some(now.elapsed_since(proposal.decided_at?)));
+    metrics::changes_applied(begun.elapsed(), outcome.applied, waited);
+    Span::current().record("windlass.changes", outcome.applied);
+    Ok(ApplyBatchResult {
+        last: group.last().map(Proposal::apply_order),
+        has_changed: outcome.has_changed,
+        has_waiting: verdicts.iter().any(|(_, verdict)| matches!(verdict, Verdict::Wait(_))),
+    })
+}
+
+/// Ends a group before a resource comes up again: in one commit, each is changed once.
+fn cut_before_second(group: &mut Vec<Proposal>) {
+    let mut seen: ResourceMap<()> = ResourceMap::default();
+    let second = group.iter().position(|proposal| seen.insert(proposal.change.key.clone(), ()).is_some());
+    if let Some(second) = second {
+        group.truncate(second);
+    }
+}
+
+/// What was written of a group.
+struct SavedBatch {
+    applied: u64,
+    has_changed: bool,
+    has_news: bool,
+}
+
+async fn save(
+    writing: &mut AccountWriting,
+    verdicts: &[(&Proposal, Verdict)],
+    now: Timestamp,
+) -> Result<SavedBatch, StoreError> {
+    let mut made = Vec::new();
+    let (mut endings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
+    for (proposal, verdict) in verdicts {
+        match verdict {
+            Verdict::Apply { change, owner_id } => {
+                made.push(PendingChange::new(proposal, change, owner_id.as_deref()));
+                endings.push(ProposalClosing::new(proposal, Status::Applied, None));
+            }
+            Verdict::End(status, reason) => {
+                endings.push(ProposalClosing::new(proposal, *status, Some(reason)));
+            }
+            Verdict::AskAgain(reason) => asked_again.push((*proposal, reason.clone())),
+            Verdict::Wait(reasons) if *reasons != proposal.blocked_by => {
+                blocked.push((proposal.id.clone(), reasons.clone()));
+            }
+            Verdict::Wait(_) => {}
+        }
+    }
+    let has_changed = !(endings.is_empty() && asked_again.is_empty());
+    let saved =
+        SavedBatch { applied: made.len() as u64, has_changed, has_news: has_changed || !blocked.is_empty() };
+    store_accepted(writing, &made, now).await?;
+    accept_edited_differences(writing, &made, now).await?;
+    record_events(writing, &made, now);
+    return_to_pending(writing, &asked_again, now).await?;
+    writing.proposals_block(&blocked).await?;
+    crash_point("apply.written");
+    close_proposals(writing, &endings, None, now).await?;
+    Ok(saved)
+}
+
+/// A change that is being made.
+struct PendingChange<'m> {
+    proposal: &'m Proposal,
+    change: &'m Change,
+    /// Whose the resource is afterwards.
+    owner_id: Option<&'m str>,
+    by: String,
+}
+
+impl<'m> PendingChange<'m> {
+    fn new(proposal: &'m Proposal, change: &'m Change, owner_id: Option<&'m str>) -> PendingChange<'m> {
+        let decided_by = proposal.decided_by.as_deref().unwrap_or("windlass");
+        PendingChange { proposal, change, owner_id, by: format!("{decided_by} (proposal {})", proposal.id) }
+    }
+
+    fn place(&self) -> (&'m str, &'m ResourceKey) {
+        (&self.proposal.repository_id, &self.change.key)
+    }
+}
+
+async fn store_accepted(
+    writing: &mut AccountWriting,
+    made: &[PendingChange<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut put = Vec::new();
+    let mut removed = Vec::new();
+    for PendingChange { proposal, change, owner_id, by } in made {
+        let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
+        match &change.after {
+            Some(spec) => put.push(NewResource {
+                key: &change.key,
+                spec,
+                digest: change.desired.unwrap_or_else(|| spec.digest()),
+                owner_id: *owner_id,
+                declared_in: file.filter(|_| !proposal.is_direct()),
+                by,
+            }),
+            None => removed.push(EndedResource { key: &change.key, by }),
+        }
+    }
+    writing.resources_put(&put, now).await?;
+    writing.resources_remove(&removed, now).await?;
+    // A direct change settles nothing: git has not had its way.
+    let agreed: Vec<_> = made
+        .iter()
+        .filter(|made| !made.proposal.is_direct())
+        .map(|made| (made.proposal.repository_id.as_str(), &made.change.key, made.change.desired))
+        .collect();
+    writing.desired_mark_agreed_among(&agreed).await
+}
+
+/// What was edited before approval is meant to differ from git, until either moves.
+async fn accept_edited_differences(
+    writing: &mut AccountWriting,
+    made: &[PendingChange<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let from_git = || made.iter().filter(|made| !made.proposal.is_direct());
+    let places: Vec<_> =
+        from_git().filter(|made| made.proposal.edit.is_none()).map(PendingChange::place).collect();
+    writing.acceptances_remove(&places).await?;
+    for PendingChange { proposal, .. } in from_git() {
+        let Some(edit) = &proposal.edit else { continue };
+        if proposal.change.action() == Action::Destroy || Some(edit.digest) == proposal.change.desired {
+            continue;
+        }
+        let acceptance = Acceptance {
+            key: proposal.change.key.clone(),
+            desired: proposal.change.desired,
+            accepted: Some(edit.digest),
+            until: None,
+            reason: format!("edited before approval (proposal {})", proposal.id),
+            by: edit.by.clone(),
+            at: now,
+        };
+        writing.acceptance_put(&proposal.repository_id, &acceptance).await?;
+    }
+    Ok(())
+}
+
+fn record_events(writing: &mut AccountWriting, made: &[PendingChange<'_>], now: Timestamp) {
+    for PendingChange { proposal, change, owner_id, by } in made {
+        let actor = Actor { name: by.clone(), ..Actor::windlass() };
+        let told = ResourceChange {
+            change,
+            repository_id: owner_id.or_else(|| proposal.governing_repository()).map(str::to_owned),
+            run_id: Some(proposal.run_id.clone()).filter(|id| !id.is_empty()),
+            proposal_id: Some(proposal.id.clone()),
+            actor: &actor,
+            audit_action: "proposal.apply",
+            now,
+        };
+        let (event, entry) = told.event_and_entry();
+        writing.event(event);
+        writing.audit(entry);
+    }
+}

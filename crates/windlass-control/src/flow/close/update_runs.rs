@@ -1,0 +1,67 @@
+//! What the fates of proposals make of their runs, and of proposals that wait.
+
+use serde_json::Value;
+use windlass_core::diff::nonempty_diff_document;
+use windlass_core::run::{ProposalOutcomes, RunFacts, run_status};
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, StoreError};
+
+use crate::flow::drift::differences::differences_of;
+
+/// Brings the runs of proposals up to date; `except` is a run that is just being made.
+pub(crate) async fn update_runs(
+    writing: &mut AccountWriting,
+    proposal_ids: &[&str],
+    except: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let runs = writing.runs_of_proposals(proposal_ids).await?;
+    for run_id in runs.iter().filter(|run_id| Some(run_id.as_str()) != except) {
+        update_run(writing, run_id, now).await?;
+    }
+    Ok(())
+}
+
+/// Brings a run up to date with what became of its proposals.
+pub(crate) async fn update_run(
+    writing: &mut AccountWriting,
+    run_id: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let account_id = writing.account_id().to_owned();
+    let Some(run) = writing.run_head(&account_id, run_id).await? else { return Ok(()) };
+    // While changes of its plan are yet to be opened, it is not over, whatever became of those before.
+    let fates = match run.next_position {
+        Some(_) => ProposalOutcomes::Open,
+        None => writing.run_outcomes(&account_id, run_id).await?,
+    };
+    let not_offered = run.skipped.as_array().map_or(0, Vec::len);
+    let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+    let drift = match fates.all_closed_and_some_applied() {
+        true => Some(remaining_difference(writing, &account_id, &run.repository_id).await?),
+        false => None,
+    };
+    let is_over = fates != ProposalOutcomes::Open;
+    let applied_at = is_over.then(|| run.applied_at.unwrap_or(now));
+    writing.run_set_status(run_id, status, drift.as_ref(), applied_at).await?;
+    if run.status != status {
+        let is_last = writing
+            .repository(&account_id, &run.repository_id)
+            .await?
+            .is_some_and(|repository| repository.last_run_id.as_deref() == Some(run_id));
+        if is_last {
+            writing.repository_run_ended(&run.repository_id, run_id, status, None, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What still differs between a repository and the accepted state.
+async fn remaining_difference(
+    writing: &mut AccountWriting,
+    account_id: &str,
+    repository_id: &str,
+) -> Result<Value, StoreError> {
+    let found = differences_of(writing, account_id, repository_id).await?;
+    Ok(nonempty_diff_document(found.open().map(|difference| (difference.action, &difference.key))))
+}

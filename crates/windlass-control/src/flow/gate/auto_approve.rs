@@ -1,0 +1,79 @@
+//! Letting proposals through to which nobody has to say more, or not any more.
+
+use serde_json::json;
+use windlass_core::event::{NewEvent, Severity};
+use windlass_core::gate::{Consent, GrantedBy, Judgement, Notify};
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
+
+use crate::record;
+
+/// A consent, and whether people are to be told of it.
+pub(crate) struct GrantedConsent {
+    pub(crate) by: String,
+    pub(crate) severity: Severity,
+}
+
+impl GrantedConsent {
+    /// The move of a proposal that is let through.
+    pub(crate) fn moved<'g>(&'g self, reason: Option<&'g str>, at: Timestamp) -> ProposalMove<'g> {
+        ProposalMove {
+            from: Status::PendingApproval,
+            to: Status::Approved,
+            reason,
+            decided_by: Some(&self.by),
+            until_change: false,
+            at,
+        }
+    }
+}
+
+/// Who or what agreed, if it was agreed to.
+pub(crate) fn granted_consent(judgement: &Judgement) -> Option<GrantedConsent> {
+    let Consent::Granted { by } = &judgement.consent else { return None };
+    let rule = judgement.rule.as_deref().unwrap_or("default");
+    Some(match by {
+        GrantedBy::Policy { notify: Notify::Yes } => {
+            GrantedConsent { by: format!("policy {rule}"), severity: Severity::Medium }
+        }
+        GrantedBy::Policy { notify: Notify::No } => {
+            GrantedConsent { by: format!("policy {rule}"), severity: Severity::Low }
+        }
+        GrantedBy::AutoApply => GrantedConsent { by: "auto_apply".to_owned(), severity: Severity::Low },
+        GrantedBy::People(people) => GrantedConsent { by: people.join(", "), severity: Severity::Low },
+    })
+}
+
+/// Lets pending proposals through that were loaded in the same transaction; `run_id` is the run that tells of it, if
+/// not the one that opened them.
+pub(crate) async fn approve_granted(
+    writing: &mut AccountWriting,
+    grants: &[(&Proposal, GrantedConsent)],
+    run_id: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let moves: Vec<(&str, ProposalMove<'_>)> =
+        grants.iter().map(|(proposal, grant)| (proposal.id.as_str(), grant.moved(None, now))).collect();
+    writing.proposals_move(&moves).await?;
+    for (proposal, grant) in grants {
+        record_auto_approval(writing, proposal, run_id.unwrap_or(&proposal.run_id), grant, now);
+    }
+    Ok(())
+}
+
+/// Tells that something passed without a person.
+pub(crate) fn record_auto_approval(
+    writing: &mut AccountWriting,
+    proposal: &Proposal,
+    run_id: &str,
+    grant: &GrantedConsent,
+    now: Timestamp,
+) {
+    let event = record::proposal_event(proposal, run_id, Status::Approved, &grant.by, None, now);
+    writing.event(NewEvent { severity: grant.severity, ..event });
+    let detail = json!({"by": grant.by, "digest": proposal.content_digest(),
+        "resource": proposal.change.key.to_string()});
+    let target = ("proposal", proposal.id.as_str());
+    writing.audit(record::audit_entry(&Actor::windlass(), "proposal.approve", target, detail, now));
+}

@@ -1,0 +1,45 @@
+//! Asking the gate again about what is open: a policy, a repository's setting or who may approve changed, and something
+//! may pass by itself now, or has not the approvals any more that it needs.
+
+use windlass_core::apply::governing_repository;
+use windlass_core::gate::Consent;
+use windlass_core::proposal::Status;
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, ProposalFilter, StoreError};
+
+use crate::flow::gate::auto_approve::{approve_granted, granted_consent};
+use crate::flow::gate::gatekeeper::load_gatekeeper;
+use crate::flow::gate::return_to_pending::return_to_pending;
+
+/// Lets through what the gate lets through now, and takes back what it asks more for. What it refuses stays approved and
+/// is held when it is about to be applied.
+pub async fn re_evaluate_open_proposals(
+    writing: &mut AccountWriting,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let account_id = writing.account_id().to_owned();
+    let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
+    let repositories = writing.repositories(&account_id).await?;
+    let statuses = vec![Status::PendingApproval, Status::Approved];
+    let filter = ProposalFilter { statuses, ..ProposalFilter::default() };
+    let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
+    let changed = open.iter().map(|proposal| &proposal.change.key);
+    let gatekeeper = load_gatekeeper(writing, &account, changed, now).await?;
+    let ids: Vec<&str> = open.iter().map(|proposal| proposal.id.as_str()).collect();
+    let approvals = writing.approvals_of(&ids).await?;
+    let (mut grants, mut taken_back) = (Vec::new(), Vec::new());
+    for proposal in &open {
+        let repository = governing_repository(proposal, &repositories);
+        let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
+        let judgement = gatekeeper.judge(proposal, repository, given, now);
+        match (proposal.status, granted_consent(&judgement), judgement.consent) {
+            (Status::PendingApproval, Some(grant), _) => grants.push((proposal, grant)),
+            (Status::Approved, None, Consent::Needed { reasons, .. }) => {
+                taken_back.push((proposal, reasons.join("; ")));
+            }
+            _ => {}
+        }
+    }
+    approve_granted(writing, &grants, None, now).await?;
+    return_to_pending(writing, &taken_back, now).await
+}

@@ -1,0 +1,57 @@
+//! Proposals that were approved and have not the approvals any more that they need: people are asked again.
+
+use serde_json::json;
+use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::proposal::{Proposal, Status};
+use windlass_core::time::Timestamp;
+use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
+
+use crate::record;
+
+/// Takes approved proposals back that were loaded in the same transaction, each with the reason, and tells it.
+pub(crate) async fn return_to_pending(
+    writing: &mut AccountWriting,
+    taken_back: &[(&Proposal, String)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let moves: Vec<(&str, ProposalMove<'_>)> = taken_back
+        .iter()
+        .map(|(proposal, reason)| {
+            let moved = ProposalMove {
+                from: Status::Approved,
+                to: Status::PendingApproval,
+                reason: Some(reason),
+                decided_by: None,
+                until_change: false,
+                at: now,
+            };
+            (proposal.id.as_str(), moved)
+        })
+        .collect();
+    writing.proposals_move(&moves).await?;
+    for (proposal, reason) in taken_back {
+        record_event(writing, proposal, reason, now);
+    }
+    Ok(())
+}
+
+fn record_event(writing: &mut AccountWriting, proposal: &Proposal, reason: &str, now: Timestamp) {
+    let event = record::proposal_event(
+        proposal,
+        &proposal.run_id,
+        Status::PendingApproval,
+        "windlass",
+        Some(reason),
+        now,
+    );
+    let key = &proposal.change.key;
+    writing.event(NewEvent {
+        kind: EventKind::ProposalAskedAgain,
+        severity: Severity::Medium,
+        message: format!("needs approval again: {} {key}: {reason}", proposal.change.action()),
+        ..event
+    });
+    let detail = json!({"reason": reason, "resource": key.to_string()});
+    let target = ("proposal", proposal.id.as_str());
+    writing.audit(record::audit_entry(&Actor::windlass(), "proposal.ask_again", target, detail, now));
+}

@@ -1,0 +1,182 @@
+//! What a run compares with the accepted state: the fleet as a commit has it, or as it was stored at the last good run.
+
+use std::collections::BTreeSet;
+
+use windlass_core::code::ProblemSeverity;
+use windlass_core::desired::{Declared, Desired};
+use windlass_core::diagnostic::{self, Diagnostic};
+use windlass_core::manifest::{DeclarationOrigin, FLEET_FILE, Fleet, ReadCache, ReadContext};
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::resource_finding::ResourceFinding;
+use windlass_source::{FileTree, FleetFiles, read_fleet, read_uncached_files};
+use windlass_store::{Reading, StoreError};
+
+/// What git says, and what was found wrong with it.
+pub(crate) struct FleetAtCommit {
+    pub(crate) desired: Desired,
+    /// Problems in the files, with places; files named from the repository's root.
+    pub(crate) problems: Vec<Diagnostic>,
+    /// The files, when they were read just now.
+    fleet: Option<Fleet>,
+    /// Paths that resources name and of which nothing is known but that they are there.
+    pub(crate) unknown_contents: BTreeSet<String>,
+    /// Declaring files of stored resources.
+    files: ResourceMap<String>,
+    prefix: String,
+}
+
+/// What is known of what git says.
+pub(crate) enum FleetOrigin {
+    /// Its files were read just now.
+    Read(Box<FleetAtCommit>),
+    /// It is what was stored at the last good run: the commit has not moved since.
+    Stored,
+}
+
+/// The fleet of a tree, as it was read.
+pub(crate) struct FleetRead {
+    pub(crate) fleet: Fleet,
+    problems: Vec<Diagnostic>,
+    unknown_contents: BTreeSet<String>,
+}
+
+/// Reads the fleet of a tree. Blocks.
+pub(crate) fn read_fleet_at(tree: &impl FileTree, context: &ReadContext) -> FleetRead {
+    let mut memo = ReadCache::default();
+    let FleetFiles { files, problems: unread } = read_fleet(tree, FLEET_FILE, &mut memo);
+    read_uncached_files(&files, &mut memo);
+    let mut fleet = memo.read_once(&files, context);
+    let unknown_contents = FleetFiles::check_paths(tree, &mut fleet);
+    if !unread.is_empty() {
+        fleet.retract_not_found_problems();
+    }
+    let mut problems = unread;
+    problems.append(&mut fleet.diagnostics);
+    diagnostic::sort_diagnostics(&mut problems);
+    FleetRead { fleet, problems, unknown_contents }
+}
+
+impl FleetAtCommit {
+    /// From files. `prefix` is the fleet's directory in the repository.
+    pub(crate) fn read(tree: &impl FileTree, context: &ReadContext, prefix: &str) -> FleetAtCommit {
+        let FleetRead { mut fleet, problems, unknown_contents } = read_fleet_at(tree, context);
+        let desired = std::mem::take(&mut fleet.desired);
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        let mut material = FleetAtCommit {
+            desired,
+            problems,
+            fleet: Some(fleet),
+            unknown_contents,
+            ..FleetAtCommit::unchanged()
+        };
+        material.prefix = prefix;
+        name_files(&mut material.problems, &material.prefix);
+        material
+    }
+
+    /// From what was stored at the last good run.
+    pub(crate) async fn stored(
+        reading: &mut Reading,
+        account: &str,
+        repository_id: &str,
+    ) -> Result<FleetAtCommit, StoreError> {
+        let mut desired = Desired { account: account.to_owned(), ..Desired::default() };
+        let mut files = ResourceMap::default();
+        let mut specs = reading.desired_specs(repository_id, None).await?;
+        for wanted in reading.desired(repository_id).await? {
+            let Some(spec) = specs.remove(wanted.key.kind, &wanted.key.name) else { continue };
+            let declared =
+                Declared { spec, digest: wanted.digest, file: 0, origin: DeclarationOrigin::nowhere() };
+            files.insert(wanted.key.clone(), wanted.file);
+            desired.resources.insert(wanted.key, declared);
+        }
+        Ok(FleetAtCommit { desired, files, ..FleetAtCommit::unchanged() })
+    }
+
+    /// Of a commit that has not moved and is accepted as it is: nothing of it has to be looked at.
+    pub(crate) fn unchanged() -> FleetAtCommit {
+        FleetAtCommit {
+            desired: Desired::default(),
+            problems: Vec::new(),
+            fleet: None,
+            unknown_contents: BTreeSet::new(),
+            files: ResourceMap::default(),
+            prefix: String::new(),
+        }
+    }
+
+    /// The same as what is known. What was stored is loaded again where it is needed again.
+    pub(crate) fn into_known(self) -> FleetOrigin {
+        match self.is_fresh() {
+            true => FleetOrigin::Read(Box::new(self)),
+            false => FleetOrigin::Stored,
+        }
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error)
+    }
+
+    /// Adds problems that only the comparison showed.
+    pub(crate) fn add_problems(&mut self, remarks: Vec<ResourceFinding>) {
+        if remarks.is_empty() {
+            return;
+        }
+        let mut told = match &mut self.fleet {
+            Some(fleet) => {
+                std::mem::swap(&mut fleet.desired, &mut self.desired);
+                let told = fleet.place_findings(remarks);
+                std::mem::swap(&mut fleet.desired, &mut self.desired);
+                told
+            }
+            None => remarks
+                .into_iter()
+                .map(|remark| {
+                    Diagnostic::without_place(remark.code, remark.key.to_string(), remark.message)
+                        .help(remark.help)
+                })
+                .collect(),
+        };
+        name_files(&mut told, &self.prefix);
+        self.problems.append(&mut told);
+        diagnostic::sort_diagnostics(&mut self.problems);
+    }
+
+    /// Where resources are declared: file from the repository's root, and line if it is known.
+    pub(crate) fn declared_at(&mut self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
+        match &mut self.fleet {
+            Some(fleet) => {
+                std::mem::swap(&mut fleet.desired, &mut self.desired);
+                let mut places = fleet.declared_at(keys);
+                std::mem::swap(&mut fleet.desired, &mut self.desired);
+                for (file, _) in places.iter_mut().flatten() {
+                    file.insert_str(0, &self.prefix);
+                }
+                places
+            }
+            None => keys.iter().map(|key| Some((self.files.get(key.kind, &key.name)?.clone(), 0))).collect(),
+        }
+    }
+
+    /// The file that declares each resource, from the repository's root.
+    pub(crate) fn file_of(&self, key: (windlass_core::resource::Kind, &str), declared: &Declared) -> String {
+        match &self.fleet {
+            Some(fleet) => {
+                let path = fleet.files.get(declared.file).map_or(FLEET_FILE, |file| file.path.as_str());
+                format!("{}{path}", self.prefix)
+            }
+            None => self.files.get(key.0, key.1).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Whether the files were read just now, so that what is stored may have to change.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.fleet.is_some()
+    }
+}
+
+fn name_files(problems: &mut [Diagnostic], prefix: &str) {
+    for problem in problems.iter_mut().filter(|problem| !problem.file.is_empty()) {
+        problem.file.insert_str(0, prefix);
+    }
+}

@@ -1,0 +1,69 @@
+//! What would become of each step if it were proposed now.
+
+use windlass_core::account::Account;
+use windlass_core::apply::{Gatekeeper, PossibleChange};
+use windlass_core::conflict::{Candidate, Claimant};
+use windlass_core::diff::Change;
+use windlass_core::gate::Contributors;
+use windlass_core::plan::{Plan, StepForecast};
+use windlass_core::proposal::{ExistingProposal, blockers};
+use windlass_core::repository::Repository;
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+use windlass_store::{Reading, StoreError};
+
+use crate::account_state::declaration_source::DeclarationSource;
+use crate::account_state::load::load_account_state;
+use crate::flow::gate::gatekeeper::with_hosts;
+use crate::flow::sync::fleet_at_commit::FleetAtCommit;
+
+/// What the gate wants to know beside the change.
+pub(crate) struct ForecastContext<'a> {
+    pub(crate) contributors: &'a Contributors,
+    pub(crate) now: Timestamp,
+}
+
+/// Asks the gate about every step, in their order. A step waits only for what the steps before it do not bring.
+pub(crate) async fn forecast_steps(
+    reading: &mut Reading,
+    (account, repository): (&Account, &Repository),
+    plan: &Plan,
+    material: &mut FleetAtCommit,
+    around: &ForecastContext<'_>,
+) -> Result<Vec<StepForecast>, StoreError> {
+    let changes: Vec<Change> = plan.steps.iter().map(|step| step.change.clone()).collect();
+    let offered = reading.proposals_open_of(&repository.id).await?;
+    let offered: ResourceMap<&ExistingProposal> =
+        offered.iter().map(|offered| (offered.key.clone(), offered)).collect();
+    let candidates: Vec<Candidate<'_>> = changes
+        .iter()
+        .map(|change| {
+            let proposal = offered.get(change.key.kind, &change.key.name);
+            let proposal = proposal.filter(|it| it.base == change.base && it.desired == change.desired);
+            let proposal = proposal.map(|proposal| proposal.id.as_str());
+            Candidate { change, claimant: Claimant::Repository { id: &repository.id, proposal } }
+        })
+        .collect();
+    let declarations = DeclarationSource::Read(&material.desired);
+    let mut world = load_account_state(reading, &account.id, &candidates, declarations).await?;
+    let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
+    let gatekeeper = with_hosts(Gatekeeper::before_approvals(account), reading, account, &keys).await?;
+    let places = material.declared_at(&keys);
+    let previous_files = reading.resource_files(&account.id, &keys).await?;
+    let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {
+        let (change, conflicts) = (candidate.change, world.conflicts(*candidate));
+        let blocked_by = blockers(change, &world, &conflicts);
+        // What conflicts is not made, so that what refers to it waits too.
+        if conflicts.is_empty() {
+            world.note_applied(change, Some(&repository.id));
+        }
+        let declared_at = place.as_ref().map(|(file, _)| file.as_str());
+        let previous = previous_files.get(change.key.kind, &change.key.name).map(String::as_str);
+        let paths: Vec<&str> = declared_at.into_iter().chain(previous).collect();
+        let foreseeable =
+            PossibleChange { change, repository, paths: &paths, contributors: around.contributors };
+        let judgement = gatekeeper.forecast(&foreseeable, around.now);
+        StepForecast::of(judgement, blocked_by)
+    });
+    Ok(foreseen.collect())
+}

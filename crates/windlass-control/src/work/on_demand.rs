@@ -1,0 +1,240 @@
+//! What people ask for that fetches or reads what others made: previews, tests, and changes that adopt the accepted state.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+use windlass_core::quarantine::{CrashHistory, QuarantinableWork, WorkEnd, WorkSubject};
+use windlass_core::repository::Repository;
+use windlass_core::run::RunError;
+use windlass_store::{Lease, new_id};
+
+use crate::clock::now;
+use crate::control::Control;
+use crate::crash::crash_point;
+use crate::failure::{QUARANTINED, panic_error};
+use crate::limits::isolation::WorkPermit;
+use crate::work::error::PreviewError;
+use crate::work::tracked::{BeginResult, QuarantineReport, begin, quarantine_work, refusal};
+
+/// How long whoever asked waits. The parts have limits of their own; this is for all of them together.
+const WITHIN: Duration = Duration::from_secs(150);
+
+/// How long one waits for another of the same repository before it gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often it looks again meanwhile, for another server may do that work. What this one does, it hears of.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum OnDemandWork {
+    /// Something that reads what is in a repository.
+    ReadsRepository(Repository),
+    /// Something that reads what whoever asks sent, to be compared with a repository.
+    ReadsSentFiles(Repository),
+    /// A test of a repository that is not registered.
+    Test(Repository),
+}
+
+impl OnDemandWork {
+    pub(crate) fn repository(&self) -> &Repository {
+        let (OnDemandWork::ReadsRepository(repository)
+        | OnDemandWork::ReadsSentFiles(repository)
+        | OnDemandWork::Test(repository)) = self;
+        repository
+    }
+
+    fn subject(&self) -> WorkSubject<'_> {
+        let Repository { id, account_id, repo_url, .. } = self.repository();
+        match self {
+            OnDemandWork::ReadsRepository(_) | OnDemandWork::ReadsSentFiles(_) => WorkSubject::Requests(id),
+            OnDemandWork::Test(_) => WorkSubject::Test { account: account_id, url: repo_url },
+        }
+    }
+
+    /// Why it is not done, if that is known before.
+    fn refused(&self) -> Option<RunError> {
+        let quarantines = &self.repository().quarantines;
+        match self {
+            // Whatever the server died of is in the repository, and a preview of its branch reads it as a sync does.
+            OnDemandWork::ReadsRepository(_) => quarantines.any().map(refusal),
+            OnDemandWork::ReadsSentFiles(_) => quarantines.of(QuarantinableWork::Requests).map(refusal),
+            OnDemandWork::Test(_) => None,
+        }
+    }
+}
+
+/// Does what someone asked for, if nothing is held against it, and counts it. Only one at a time for each repository, on
+/// whichever server. To be called on a task that nobody gives up: see [`run_to_completion`].
+pub(crate) async fn run_on_demand<T, E, F>(
+    server: &Control,
+    asked: &OnDemandWork,
+    work: impl FnOnce(WorkPermit) -> F,
+    end_of: impl Fn(&Result<T, E>) -> WorkEnd,
+) -> Result<T, E>
+where
+    E: From<PreviewError>,
+    F: Future<Output = Result<T, E>>,
+{
+    if let Some(refused) = asked.refused() {
+        return Err(PreviewError::Failed(refused).into());
+    }
+    let name = format!("work:{}", asked.subject().key());
+    let lease = wait_for_lease(server, &name, server.config().fetch_limits.time).await?;
+    let done = run_tracked(server, asked, work, end_of).await;
+    server.give_back(&lease).await;
+    done
+}
+
+async fn run_tracked<T, E, F>(
+    server: &Control,
+    asked: &OnDemandWork,
+    work: impl FnOnce(WorkPermit) -> F,
+    end_of: impl Fn(&Result<T, E>) -> WorkEnd,
+) -> Result<T, E>
+where
+    E: From<PreviewError>,
+    F: Future<Output = Result<T, E>>,
+{
+    let counted = match begin(server, asked.subject()).await.map_err(PreviewError::Store)? {
+        BeginResult::Begun(counted) => counted,
+        BeginResult::Quarantined(suspicion) => {
+            return Err(quarantined(server, asked, suspicion).await?.into());
+        }
+    };
+    crash_point("requested.begun");
+    let done = work(counted.leave()).await;
+    counted.end(server, end_of(&done)).await.map_err(PreviewError::Store)?;
+    done
+}
+
+/// Quarantines what servers died of, and says why it is not done.
+async fn quarantined(
+    server: &Control,
+    asked: &OnDemandWork,
+    suspicion: CrashHistory,
+) -> Result<PreviewError, PreviewError> {
+    if let OnDemandWork::Test(repository) = asked {
+        let reason = suspicion.reason(&format!("testing {}", repository.repo_url));
+        let help = "look at what is in that repository; it can be tested again in a week";
+        return Ok(RunError::new(QUARANTINED, format!("quarantined: {reason}"), help).into());
+    }
+    let held = QuarantineReport {
+        work: QuarantinableWork::Requests,
+        subject: asked.subject(),
+        doing: "making a preview or a test of it that someone asked for".to_owned(),
+        detail: json!({}),
+    };
+    let quarantine = quarantine_work(server, asked.repository(), held, suspicion).await?;
+    Ok(refusal(&quarantine).into())
+}
+
+/// Waits for a lease that is held for as long as a fetch may take. One of its own for each who asks: two of the same
+/// server must not share it either.
+pub(crate) async fn wait_for_lease(
+    server: &Control,
+    name: &str,
+    fetching: Duration,
+) -> Result<Lease, PreviewError> {
+    let holder = new_id();
+    // A fetch makes at most two conversations.
+    let length = fetching * 2 + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
+    let mut given_back = server.watch_leases_given_back();
+    loop {
+        given_back.borrow_and_update();
+        if let Some(lease) = server.store().lease_take(name, &holder, now(), length).await? {
+            return Ok(lease);
+        }
+        if Instant::now() >= deadline {
+            return Err(PreviewError::Busy);
+        }
+        let _ = timeout_at(deadline.min(Instant::now() + LOOK_AGAIN), given_back.changed()).await;
+    }
+}
+
+/// Does work that keeps something, such as its turn, until it ends: also when whoever asked has hung up, because what runs
+/// on a thread cannot be stopped.
+pub(crate) async fn run_to_completion<T, E>(
+    keep: impl Send + 'static,
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<PreviewError> + Send + 'static,
+{
+    let task = tokio::spawn(async move {
+        let done = work.await;
+        drop(keep);
+        done
+    });
+    let failed = match tokio::time::timeout(WITHIN, task).await {
+        Ok(Ok(done)) => return done,
+        Ok(Err(panic)) => panic_error(&panic),
+        Err(_) => RunError::new(
+            "too-slow",
+            format!("this took more than {} seconds", WITHIN.as_secs()),
+            "try again; if it stays so slow, look at the git server and at the size of the fleet",
+        ),
+    };
+    Err(PreviewError::Failed(failed).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::oneshot;
+    use windlass_store::{Address, Store};
+
+    use super::*;
+    use crate::config::ControlConfig;
+    use crate::control::ControlParts;
+    use crate::keys::KeySource;
+    use crate::keys::admit::take_keys;
+    use crate::keys::signed_heads::SignedHeads;
+
+    async fn control(directory: &std::path::Path) -> Control {
+        let config = ControlConfig::in_directory(directory);
+        let store = Store::open(&Address::Sqlite(directory.join("windlass.db"))).await.expect("a database");
+        let keys = take_keys(&store, &KeySource::DataDirectory, directory, now()).await.expect("a new key");
+        let signed_heads = SignedHeads::read(directory).expect("a directory that can be read");
+        let guard = windlass_outbound::AddressGuard::new(config.address_rules());
+        let sender = windlass_notify::NotificationSender::new(config.insecure_notifications, &guard)
+            .expect("a sender");
+        Control::new(config, ControlParts { store, keys, signed_heads, sender })
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_another_of_the_same_server_is_told_when_it_is_done() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let server = control(directory.path()).await;
+        let first = wait_for_lease(&server, "work:a", Duration::ZERO).await.expect("it is free");
+        let given_back = server.watch_leases_given_back();
+        let waiting = wait_for_lease(&server, "work:a", Duration::ZERO);
+        let (second, ()) = tokio::join!(waiting, server.give_back(&first));
+        let second = second.expect("it was given back");
+        assert!(given_back.has_changed().expect("the server is there"));
+        assert_eq!((second.name.as_str(), second.epoch), ("work:a", first.epoch + 1));
+        assert_ne!(second.holder, first.holder, "each who asks holds it alone");
+    }
+
+    #[tokio::test]
+    async fn who_hangs_up_leaves_the_turn_with_the_work() {
+        let turn = Arc::new(());
+        let (finish, finished) = oneshot::channel::<()>();
+        let asking = tokio::spawn(run_to_completion::<_, PreviewError>(Arc::clone(&turn), async move {
+            let _ = finished.await;
+            Ok(())
+        }));
+        tokio::task::yield_now().await;
+        asking.abort();
+        assert!(asking.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(Arc::strong_count(&turn), 2, "the work goes on");
+        finish.send(()).expect("the work waits");
+        while Arc::strong_count(&turn) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+}

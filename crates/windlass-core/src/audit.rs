@@ -1,0 +1,15 @@
+//! What the audit log says became of what someone tried.
+
+use crate::states::states;
+
+states! {
+    /// What became of something that was tried.
+    Outcome as AuditOutcome {
+        /// It was done.
+        Done "done" "Done",
+        /// It was refused.
+        Refused "refused" "Refused",
+        /// It was tried and failed.
+        Failed "failed" "Failed",
+    }
+}

@@ -1,0 +1,85 @@
+//! How long a client may take for a body that it sends, or for an answer that it is sent.
+//!
+//! What counts is the time for which the client is waited for: an answer that the server itself is slow to make costs the
+//! client nothing, so that streams of events need no rule of their own.
+
+use std::time::Duration;
+
+/// The slowest rate at which a body may come or be taken, in bytes each second.
+const MIN_BYTES_PER_SECOND: u64 = 1024;
+
+/// How long a client may take for so many bytes.
+pub fn max_transfer_time(bytes: u64, allowance: Duration) -> Duration {
+    allowance.saturating_add(Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
+}
+
+/// How long a client has kept an answer waiting. Times are since any moment that stays the same.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponsePace {
+    allowance: Duration,
+    bytes: u64,
+    waited: Duration,
+    waiting_since: Option<Duration>,
+}
+
+impl ResponsePace {
+    /// The head of an answer goes out.
+    pub fn begin(allowance: Duration, now: Duration) -> ResponsePace {
+        ResponsePace { allowance, bytes: 0, waited: Duration::ZERO, waiting_since: Some(now) }
+    }
+
+    /// The client takes more: from here on it is waited for the server.
+    pub fn asked(&mut self, now: Duration) {
+        if let Some(since) = self.waiting_since.take() {
+            self.waited += now.saturating_sub(since);
+        }
+    }
+
+    /// So many bytes more are on the way to the client, which is waited for again.
+    pub fn handed_over(&mut self, bytes: u64, now: Duration) {
+        self.asked(now);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.waiting_since = Some(now);
+    }
+
+    /// When the client is too late; never while it is waited for the server.
+    pub fn deadline(&self) -> Option<Duration> {
+        let left = max_transfer_time(self.bytes, self.allowance).saturating_sub(self.waited);
+        self.waiting_since.map(|since| since.saturating_add(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_too_late_after_the_allowance() {
+        let pace = ResponsePace::begin(at(20), at(100));
+        assert_eq!(pace.deadline(), Some(at(120)));
+    }
+
+    #[test]
+    fn what_was_taken_buys_time_and_pauses_add_up() {
+        let mut pace = ResponsePace::begin(at(20), at(0));
+        pace.asked(at(15));
+        pace.handed_over(2048, at(15));
+        assert_eq!(pace.deadline(), Some(at(22)), "20 s and 2 s for 2 KiB, of which 15 s are gone");
+        pace.asked(at(21));
+        pace.handed_over(10, at(21));
+        assert_eq!(pace.deadline(), Some(at(22)), "a few bytes now and then buy nothing");
+    }
+
+    #[test]
+    fn waiting_for_the_server_costs_the_client_nothing() {
+        let mut pace = ResponsePace::begin(at(20), at(0));
+        pace.asked(at(1));
+        assert_eq!(pace.deadline(), None);
+        pace.handed_over(0, at(86_400));
+        assert_eq!(pace.deadline(), Some(at(86_419)));
+    }
+}

@@ -1,0 +1,44 @@
+//! What would become of a step if it were proposed now.
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::{Consent, Judgement};
+use crate::states::states;
+
+states! {
+    /// What the policy would do with a change.
+    PolicyOutlook {
+        /// It would be applied without anybody being asked.
+        Auto "auto",
+        /// Someone would have to approve it.
+        Approval "approval",
+        /// Nobody could approve it.
+        Blocked "blocked",
+    }
+}
+
+/// What would become of a change: foreseen now, decided only when it is proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepForecast {
+    /// What the change would wait for beside approval.
+    pub blocked_by: Vec<String>,
+    /// What the policy would do.
+    pub outlook: PolicyOutlook,
+    /// Why, in words.
+    pub reasons: Vec<String>,
+    /// The rule that decides; none if none matches.
+    pub rule: Option<String>,
+}
+
+impl StepForecast {
+    /// What a judgement without any approval means for a change that waits for these.
+    pub fn of(judgement: Judgement, blocked_by: Vec<String>) -> StepForecast {
+        let (outlook, mut reasons) = match judgement.consent {
+            Consent::Granted { .. } => (PolicyOutlook::Auto, Vec::new()),
+            Consent::Needed { reasons, .. } => (PolicyOutlook::Approval, reasons),
+            Consent::Refused { reason } => (PolicyOutlook::Blocked, vec![reason]),
+        };
+        reasons.extend(judgement.hold.iter().map(ToString::to_string));
+        StepForecast { blocked_by, outlook, reasons, rule: judgement.rule }
+    }
+}

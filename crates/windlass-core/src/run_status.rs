@@ -1,0 +1,30 @@
+//! Where a sync run is. Repositories know it of their last run, and runs of themselves.
+
+use crate::states::states;
+
+states! {
+    /// Where a sync run is.
+    RunStatus {
+        /// Waiting to start, fetching, reading or comparing.
+        InProgress "in_progress" "Syncing",
+        /// Git and Windlass agree; nothing to do.
+        Success "success" "Success",
+        /// There are differences; their proposals wait.
+        DiffReady "diff_ready" "Awaiting approval",
+        /// More differences than the cap, or not all of them were applied.
+        Partial "partial" "Partially proposed",
+        /// It could not be done; nothing was changed.
+        Failed "failed" "Failed",
+        /// Every difference was applied.
+        Applied "applied" "Applied",
+        /// Every difference was made by hand.
+        AppliedManually "applied_manually" "Applied manually",
+    }
+}
+
+impl RunStatus {
+    /// Whether every difference that it found was applied, or there was none.
+    pub const fn is_all_applied(self) -> bool {
+        matches!(self, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually)
+    }
+}

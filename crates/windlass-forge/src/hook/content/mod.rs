@@ -1,0 +1,41 @@
+//! What a body that was signed says. Whatever is strange in it makes it unreadable, never more.
+
+mod bitbucket;
+mod github;
+mod gitlab;
+mod happened;
+mod parts;
+
+use serde::Deserialize;
+
+pub use self::happened::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction};
+
+use self::parts::{parse, pushed};
+use super::sender::WebhookSender;
+
+/// Reads a body.
+pub(super) fn read(sender: WebhookSender, event: &str, body: &[u8]) -> DeliveryContent {
+    let meaning = match sender {
+        WebhookSender::GitHub | WebhookSender::Gitea => github::read(event, body),
+        WebhookSender::GitLab => gitlab::read(event, body),
+        WebhookSender::Bitbucket => bitbucket::read(event, body),
+        WebhookSender::Generic => read_generic(body),
+    };
+    meaning.unwrap_or(DeliveryContent::Unreadable)
+}
+
+/// Nothing, or JSON that may say which ref was pushed.
+fn read_generic(body: &[u8]) -> Option<DeliveryContent> {
+    #[derive(Deserialize)]
+    struct Body {
+        #[serde(default)]
+        r#ref: Option<String>,
+    }
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Some(DeliveryContent::UnspecifiedChange);
+    }
+    match parse::<Body>(body)?.r#ref {
+        Some(pushed_ref) => pushed([pushed_ref]),
+        None => Some(DeliveryContent::UnspecifiedChange),
+    }
+}

@@ -1,0 +1,66 @@
+//! Parts of bodies that all forges share.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::happened::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction};
+
+/// The longest name of a branch; git's own limit is about this on most file systems.
+const LONGEST_BRANCH: usize = 255;
+
+/// A body as this type, if it is one. Nesting is limited by the parser, sizes by whoever read the body.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    serde_json::from_slice(body).ok()
+}
+
+/// A push of one ref.
+#[derive(Deserialize)]
+pub(super) struct RefBody {
+    pub(super) r#ref: String,
+}
+
+/// What the names of branches begin with among refs.
+pub(super) const HEADS: &str = "refs/heads/";
+
+/// A push of these refs, of which only branches count.
+pub(super) fn pushed(refs: impl IntoIterator<Item = String>) -> Option<DeliveryContent> {
+    let mut branches = Vec::new();
+    for name in refs {
+        if let Some(branch) = name.strip_prefix(HEADS) {
+            branches.push(plain(branch)?);
+        }
+    }
+    branches.dedup();
+    Some(DeliveryContent::Push { branches })
+}
+
+pub(super) fn pull_request(
+    number: u64,
+    action: PullRequestAction,
+    head_sha: String,
+    [head, base]: [impl AsRef<str>; 2],
+    origin: CommitOrigin,
+) -> Option<DeliveryContent> {
+    // Bitbucket Cloud shortens commits to 12 digits.
+    let is_commit =
+        (12..=64).contains(&head_sha.len()) && head_sha.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_commit {
+        return None;
+    }
+    let (head_branch, base_branch) = (plain(head.as_ref())?, plain(base.as_ref())?);
+    Some(DeliveryContent::PullRequest(PullRequest {
+        number,
+        action,
+        head_sha,
+        head_branch,
+        base_branch,
+        origin,
+    }))
+}
+
+/// A branch's name, if it is one that can be compared and told.
+fn plain(branch: &str) -> Option<String> {
+    let is_plain =
+        (1..=LONGEST_BRANCH).contains(&branch.len()) && !branch.chars().any(|c| c.is_control() || c == ' ');
+    is_plain.then(|| branch.to_owned())
+}

@@ -1,0 +1,92 @@
+//! Who is asking, and what nobody may do through tools whatever REST says.
+
+use std::collections::BTreeSet;
+
+use windlass_api::endpoint::{Access, Operation};
+use windlass_api::permission::Permission;
+
+use crate::refusal::{CallError, refusal};
+
+/// Who is asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCaller {
+    /// What they may do.
+    pub permissions: BTreeSet<Permission>,
+    /// How they showed it.
+    pub by: CallerCredential,
+}
+
+/// How someone showed who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerCredential {
+    /// With an API token, which was made for something and given so much power.
+    Token,
+    /// With a session, which may all that the person may.
+    Session,
+}
+
+/// Whether someone can ever use an operation through tools: what cannot be used is not offered.
+pub(crate) fn is_ever_allowed(who: &ToolCaller, operation: Operation) -> bool {
+    let is_permitted = match operation.endpoint().access {
+        Access::Public | Access::SignedIn => true,
+        Access::Needs(permission) => who.permissions.contains(&permission),
+        Access::Root => false,
+    };
+    is_permitted && check_tool_access(who, operation).is_ok()
+}
+
+/// What REST would let through and tools do not.
+pub fn check_tool_access(who: &ToolCaller, operation: Operation) -> Result<(), CallError> {
+    if is_decision(operation) { may_decide(who) } else { Ok(()) }
+}
+
+/// Deciding takes a token that was given exactly that. A person who lends their session to a program has not said that it
+/// may approve.
+pub(crate) fn may_decide(who: &ToolCaller) -> Result<(), CallError> {
+    if who.by == CallerCredential::Token {
+        return Ok(());
+    }
+    let approve = Permission::GitopsApprove;
+    Err(refusal(
+        "approval-not-granted",
+        format!("deciding through MCP needs an API token that was given {approve}: a session is not enough"),
+        format!(
+            "decide in the web app or on the command line; or make a token with `windlass token create NAME --for mcp \
+             --permission {approve}` and give it to the MCP client"
+        ),
+    ))
+}
+
+/// Whether an operation is somebody's consent.
+pub(crate) fn is_decision(operation: Operation) -> bool {
+    operation.endpoint().access == Access::Needs(Permission::GitopsApprove)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_decides_nothing_and_a_token_what_it_was_given() {
+        let all: BTreeSet<Permission> = Permission::ALL.iter().copied().collect();
+        let session = ToolCaller { permissions: all.clone(), by: CallerCredential::Session };
+        let token = ToolCaller { permissions: all, by: CallerCredential::Token };
+        let reader =
+            ToolCaller { permissions: BTreeSet::from([Permission::GitopsRead]), by: CallerCredential::Token };
+        for decision in [
+            Operation::ProposalApprove,
+            Operation::RunApprove,
+            Operation::ProposalReject,
+            Operation::ProposalApply,
+        ] {
+            assert!(check_tool_access(&session, decision).is_err() && !is_ever_allowed(&session, decision));
+            assert!(check_tool_access(&token, decision).is_ok() && is_ever_allowed(&token, decision));
+            assert!(!is_ever_allowed(&reader, decision));
+        }
+        assert!(
+            is_ever_allowed(&session, Operation::RepositorySync)
+                && !is_ever_allowed(&reader, Operation::RepositorySync)
+        );
+        assert!(is_ever_allowed(&reader, Operation::ProposalShow));
+    }
+}

@@ -1,0 +1,38 @@
+//! Streamable HTTP, one request at a time: no session is kept, so any replica can answer any request.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::ToolServer;
+use crate::call::ApiCaller;
+
+/// The largest message: as large as the largest body REST takes.
+const MAX_MESSAGE: usize = 1024 * 1024;
+
+/// Answers a request for a caller. Whoever calls this has checked where the request comes from.
+pub async fn answer<C, B>(
+    caller: C,
+    request: Request<B>,
+) -> Response<impl Body<Data = Bytes, Error = Infallible> + Send>
+where
+    C: ApiCaller,
+    B: Body + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_MESSAGE)
+        // Asked before, with our own words: see the server's `mcp` module.
+        .disable_allowed_hosts()
+        .disable_allowed_origins();
+    let caller = Arc::new(caller);
+    let desk = move || Ok(ToolServer { caller: Arc::clone(&caller) });
+    StreamableHttpService::new(desk, Arc::new(NeverSessionManager::default()), config).handle(request).await
+}

@@ -1,0 +1,101 @@
+//! Text on its way to people elsewhere: without what hides or reorders text, without secrets, and not too long.
+
+use windlass_core::secret::without_secrets;
+
+/// Names and kinds are short; longer ones are not from us.
+pub(crate) const SHORT: usize = 200;
+
+/// A message fits a phone's screen or two.
+pub(crate) const LONG: usize = 1800;
+
+/// The text on one line, at most so many characters.
+pub(crate) fn line(text: &str, most: usize) -> String {
+    cut(&visible(&without_secrets(text), Breaks::Joined), most)
+}
+
+/// The text with its line breaks, at most so many characters.
+pub(crate) fn lines(text: &str, most: usize) -> String {
+    cut(&visible(&without_secrets(text), Breaks::Kept), most)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    Kept,
+    Joined,
+}
+
+fn visible(text: &str, breaks: Breaks) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' if breaks == Breaks::Kept => Some('\n'),
+            '\n' | '\t' => Some(' '),
+            c if c.is_control() => None,
+            c if hides(c) => None,
+            c => Some(c),
+        })
+        .collect()
+}
+
+/// Marks that reorder text or that nobody sees.
+fn hides(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The beginning of a text, with a mark where something is missing.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+            format!("{kept}…")
+        }
+    }
+}
+
+/// An `@` that calls nobody: chats look for what follows it without anything between.
+pub(crate) fn defuse_mentions(text: &str) -> String {
+    text.replace('@', "@\u{200b}")
+}
+
+/// Each of these characters with a backslash before it.
+pub(crate) fn backslashed(text: &str, special: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if special.contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Text in HTML, also inside quotes.
+pub(crate) fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_is_gone_and_secrets_are_hidden() {
+        assert_eq!(line("a\u{202e}b\r\nc\u{200b}\u{0}d", 99), "ab cd");
+        assert_eq!(lines("a\r\nb", 99), "a\nb");
+        assert_eq!(line("see https://me:pw@x.y", 99), "see https://(hidden)@x.y");
+        assert_eq!(line("äöüß", 3), "äö…");
+        assert_eq!(line("äöü", 3), "äöü");
+    }
+}

@@ -1,0 +1,160 @@
+//! When to send: again after a failure, not again what was just told, and not more than a place can take.
+
+use std::time::Duration;
+
+use windlass_core::digest::Digest;
+use windlass_core::time::Timestamp;
+
+use crate::message::AlertEvent;
+
+/// How long after the first failure it is tried again; twice as long after each further one.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// A place that is down for hours is asked every hour.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
+/// After so long a message is no news any more.
+pub const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// The same thing that happens again within this is counted, and not told again.
+pub const DEDUPLICATION_WINDOW: Duration = Duration::from_secs(300);
+
+/// How many messages a provider is sent within [`RATE_WINDOW`]: what the strictest chat takes from one webhook, less some.
+pub const MAX_MESSAGES_PER_WINDOW: usize = 20;
+
+/// See [`MAX_MESSAGES_PER_WINDOW`].
+pub const RATE_WINDOW: Duration = Duration::from_secs(60);
+
+/// Kinds of events of which each run's counts for itself, however soon after another.
+const ONE_PER_RUN: &[&str] = &["gitops.approval_requested"];
+
+/// When a message is tried again that failed `attempts` times, or none if it is given up. `jitter` is between 0 and 1
+/// and spreads what failed together; `asked` is how long the receiver asked to wait.
+pub fn next_attempt(
+    attempts: u32,
+    since: Timestamp,
+    now: Timestamp,
+    jitter: f64,
+    asked: Option<Duration>,
+) -> Option<Timestamp> {
+    let doubled =
+        FIRST_PAUSE.saturating_mul(1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX));
+    let pause = doubled.min(LONGEST_PAUSE);
+    let pause = pause.mul_f64(0.75 + 0.5 * jitter.clamp(0.0, 1.0));
+    let pause = asked.map_or(pause, |asked| asked.min(LONGEST_PAUSE));
+    let next = now.plus(pause);
+    (next.elapsed_since(since) < GIVE_UP_AFTER).then_some(next)
+}
+
+/// What makes two messages of an alert the same: the kind of event and what it is about.
+pub fn group_key(alert: &str, provider: &str, happening: &AlertEvent) -> String {
+    let (kind, name) =
+        happening.resource.as_ref().map_or(("", ""), |(kind, name)| (kind.as_str(), name.as_str()));
+    let repository = happening.repository.as_deref().unwrap_or_default();
+    let is_own = ONE_PER_RUN.contains(&happening.kind.as_str());
+    let run = happening.run_id.as_deref().filter(|_| is_own).unwrap_or_default();
+    let parts = [alert, provider, &happening.kind, kind, name, repository, run];
+    Digest::of(serde_json::json!(parts).to_string().as_bytes()).to_string()
+}
+
+/// What becomes of a new message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateDecision {
+    /// It is sent.
+    Send,
+    /// It is counted, and a digest tells how many there were.
+    Suppress,
+}
+
+/// How much a provider was sent lately.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProviderRate {
+    sent: usize,
+}
+
+impl ProviderRate {
+    /// A provider that was sent so many within [`RATE_WINDOW`].
+    pub fn after(sent: usize) -> ProviderRate {
+        ProviderRate { sent }
+    }
+
+    /// What becomes of one more. One place is kept for the digest.
+    pub fn admit(&mut self) -> RateDecision {
+        if self.sent + 1 >= MAX_MESSAGES_PER_WINDOW {
+            return RateDecision::Suppress;
+        }
+        self.sent += 1;
+        RateDecision::Send
+    }
+
+    /// Whether there is room for a digest, and then some: a digest that is followed by another at once tells nothing.
+    pub fn has_room(self) -> bool {
+        self.sent < MAX_MESSAGES_PER_WINDOW / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use windlass_core::resource::AlertSeverity;
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_millis(second * 1000)
+    }
+
+    #[test]
+    fn pauses_double_up_to_an_hour_and_end_after_a_day() {
+        let pause =
+            |attempts| next_attempt(attempts, at(0), at(0), 0.5, None).map(|next| next.as_millis() / 1000);
+        assert_eq!((pause(1), pause(2), pause(3)), (Some(5), Some(10), Some(20)));
+        assert_eq!((pause(11), pause(99), pause(u32::MAX)), (Some(3600), Some(3600), Some(3600)));
+        assert_eq!(next_attempt(3, at(0), at(24 * 3600), 0.5, None), None);
+        let asked = Some(Duration::from_secs(7));
+        assert_eq!(next_attempt(9, at(0), at(0), 0.5, asked), Some(at(7)));
+        let for_ever = Some(Duration::MAX);
+        assert_eq!(next_attempt(1, at(0), at(0), 0.5, for_ever), Some(at(3600)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_next_attempt_is_later_and_within_the_day(
+            attempts in 1_u32.., now in 0_i64..100_000, jitter in any::<f64>(), asked in proptest::option::of(1_u64..),
+        ) {
+            let asked = asked.map(Duration::from_secs);
+            if let Some(next) = next_attempt(attempts, at(0), at(now), jitter, asked) {
+                prop_assert!(next > at(now));
+                prop_assert!(next.elapsed_since(at(0)) < GIVE_UP_AFTER);
+            }
+        }
+    }
+
+    #[test]
+    fn a_burst_is_told_up_to_the_rate_and_then_counted() {
+        let mut pace = ProviderRate::after(0);
+        let sent = (0..100).filter(|_| pace.admit() == RateDecision::Send).count();
+        assert_eq!(sent, MAX_MESSAGES_PER_WINDOW - 1);
+        assert!(!pace.has_room());
+        assert!(ProviderRate::after(3).has_room());
+    }
+
+    #[test]
+    fn the_same_thing_has_one_key_and_each_request_for_approval_its_own() {
+        let happening = |kind: &str, run: &str| AlertEvent {
+            seq: 1,
+            kind: kind.to_owned(),
+            severity: AlertSeverity::High,
+            resource: None,
+            repository: Some("fleet".to_owned()),
+            run_id: Some(run.to_owned()),
+            source: "x".to_owned(),
+            message: run.to_owned(),
+            at: at(0),
+        };
+        let key = |alert: &str, kind: &str, run: &str| group_key(alert, "p", &happening(kind, run));
+        assert_eq!(key("a", "gitops.sync_failed", "1"), key("a", "gitops.sync_failed", "2"));
+        assert_ne!(key("a", "gitops.sync_failed", "1"), key("b", "gitops.sync_failed", "1"));
+        assert_ne!(key("a", "gitops.approval_requested", "1"), key("a", "gitops.approval_requested", "2"));
+    }
+}

@@ -1,0 +1,148 @@
+//! The commits that a tip has and another commit's history has not, as `git rev-list since..tip` lists them.
+//!
+//! Newest first, following both histories at once until nothing is left that only the tip has. Dates decide about the
+//! order alone: whoever makes them up has the walk take longer and list more commits, never fewer.
+
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::commit_id::CommitId;
+use super::mirror::{Mirror, MirrorError};
+
+/// Commits that are listed: as many as a push that people review has.
+const MAX_COMMITS: usize = 500;
+/// Commits that are looked at on the way: no more than a moment's work.
+const MAX_WALKED: usize = 5_000;
+
+/// The commits between two.
+#[derive(Debug)]
+pub(super) struct CommitRange {
+    /// Those that were found, the tip among them.
+    pub(super) commits: Vec<CommitId>,
+    /// Whether they are all: the older commit was reached, the mirror holds everything on the way, and it was not too much.
+    pub(super) is_whole: bool,
+}
+
+/// From where a commit is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HistorySide {
+    /// From the tip alone, as far as is known yet.
+    New,
+    /// From the older commit.
+    Old,
+}
+
+/// A commit on the way.
+struct VisitedCommit {
+    side: HistorySide,
+    time: i64,
+    /// None if the mirror does not hold it.
+    parents: Option<Vec<CommitId>>,
+}
+
+struct HistoryWalk<'w> {
+    mirror: &'w Mirror,
+    repository: &'w gix::Repository,
+    met: BTreeMap<CommitId, VisitedCommit>,
+    /// What to look at next, by time.
+    waiting: BinaryHeap<(i64, CommitId)>,
+    new_waiting: BTreeSet<CommitId>,
+    new_count: usize,
+}
+
+impl Mirror {
+    /// The commits from a tip back to another one, which is not among them.
+    pub(super) fn commits_between(
+        &self,
+        repository: &gix::Repository,
+        since: &CommitId,
+        tip: &CommitId,
+    ) -> Result<CommitRange, MirrorError> {
+        if since == tip {
+            return Ok(CommitRange { commits: Vec::new(), is_whole: true });
+        }
+        let mut walk = HistoryWalk {
+            mirror: self,
+            repository,
+            met: BTreeMap::new(),
+            waiting: BinaryHeap::new(),
+            new_waiting: BTreeSet::new(),
+            new_count: 0,
+        };
+        walk.visit(since, HistorySide::Old)?;
+        walk.visit(tip, HistorySide::New)?;
+        let mut is_reached = false;
+        while let Some((side, parents)) = walk.next() {
+            for parent in &parents {
+                is_reached |= side == HistorySide::New && parent == since;
+                walk.visit(parent, side)?;
+            }
+            if walk.is_too_much() {
+                break;
+            }
+        }
+        let is_whole = is_reached && !walk.is_too_much() && !walk.lacks_a_new_commit();
+        Ok(CommitRange { commits: walk.into_new(), is_whole })
+    }
+}
+
+impl HistoryWalk<'_> {
+    /// Marks a commit, and has it looked at if that is news.
+    fn visit(&mut self, id: &CommitId, side: HistorySide) -> Result<(), MirrorError> {
+        match self.met.get_mut(id) {
+            Some(met) if met.side == HistorySide::Old || side == HistorySide::New => return Ok(()),
+            Some(met) => {
+                // It is the older commit's history, too, and so is everything before it.
+                met.side = HistorySide::Old;
+                self.new_count -= 1;
+                self.new_waiting.remove(id);
+                self.waiting.push((met.time, id.clone()));
+            }
+            None => {
+                let met = self.load(id, side)?;
+                self.waiting.push((met.time, id.clone()));
+                self.met.insert(id.clone(), met);
+                if side == HistorySide::New {
+                    self.new_count += 1;
+                    self.new_waiting.insert(id.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, id: &CommitId, side: HistorySide) -> Result<VisitedCommit, MirrorError> {
+        match self.mirror.find_commit(self.repository, id) {
+            Err(MirrorError::NoCommit { .. }) => Ok(VisitedCommit { side, time: i64::MIN, parents: None }),
+            Err(error) => Err(error),
+            Ok(commit) => {
+                let time = commit.time().map_or(0, |time| time.seconds);
+                let parents = commit.parent_ids().map(|parent| CommitId::of(&parent)).collect();
+                Ok(VisitedCommit { side, time, parents: Some(parents) })
+            }
+        }
+    }
+
+    /// The side and the parents of the next commit; nothing once nothing waits that only the tip has.
+    fn next(&mut self) -> Option<(HistorySide, Vec<CommitId>)> {
+        if self.new_waiting.is_empty() {
+            return None;
+        }
+        let (_, id) = self.waiting.pop()?;
+        self.new_waiting.remove(&id);
+        let met = self.met.get(&id)?;
+        Some((met.side, met.parents.clone().unwrap_or_default()))
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.new_count > MAX_COMMITS || self.met.len() > MAX_WALKED
+    }
+
+    fn lacks_a_new_commit(&self) -> bool {
+        self.met.values().any(|met| met.side == HistorySide::New && met.parents.is_none())
+    }
+
+    fn into_new(self) -> Vec<CommitId> {
+        let is_listed = |met: &VisitedCommit| met.side == HistorySide::New && met.parents.is_some();
+        self.met.into_iter().filter(|(_, met)| is_listed(met)).map(|(id, _)| id).collect()
+    }
+}

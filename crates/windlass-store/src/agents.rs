@@ -1,0 +1,106 @@
+//! Agents and their contacts.
+//!
+//! Enrolling and revoking are decisions of people, so they belong to a transaction of the account. A contact does not: it
+//! takes the agent's own row and nothing else, and makes reports of one agent wait for each other, on every replica.
+
+use windlass_core::agent::Agent;
+use windlass_core::observed::{Enrolment, LastContact};
+use windlass_core::resource::ResourceKey;
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::keys::{read_target, resource_row};
+use crate::observed::{number_from, stored_number};
+use crate::page::new_id;
+use crate::sql::{Row, values};
+use crate::write::{AccountWriting, Writing};
+
+const COLUMNS: &str =
+    "id, account_id, target_kind, target_name, enrolment, enrolled_at, last_contact_at, revoked_at";
+
+fn read_agent(row: &Row) -> Result<Agent, StoreError> {
+    Ok(Agent {
+        id: row.text("id")?,
+        account_id: row.text("account_id")?,
+        target: read_target(row)?,
+        enrolment: Enrolment(number_from(row.number("enrolment")?)),
+        enrolled_at: row.timestamp("enrolled_at")?,
+        last_contact: row.optional_timestamp("last_contact_at")?.map_or(LastContact::Never, LastContact::At),
+        revoked_at: row.optional_timestamp("revoked_at")?,
+    })
+}
+
+impl Reading {
+    /// The agent of a target, unless it was revoked.
+    pub async fn agent_of(
+        &mut self,
+        account_id: &str,
+        target: &ResourceKey,
+    ) -> Result<Option<Agent>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM agents WHERE account_id = $1 AND target_kind = $2 AND target_name = $3 \
+             AND revoked_at IS NULL"
+        );
+        let rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
+        rows.first().map(read_agent).transpose()
+    }
+
+    /// The agents of an account that were not revoked, by target.
+    pub async fn agents(&mut self, account_id: &str) -> Result<Vec<Agent>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM agents WHERE account_id = $1 AND revoked_at IS NULL \
+             ORDER BY target_kind, target_name"
+        );
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter().map(read_agent).collect()
+    }
+}
+
+impl AccountWriting {
+    /// Enrols a target: its agent before is revoked, and its reports count no more.
+    pub async fn agent_enrol(&mut self, target: &ResourceKey, now: Timestamp) -> Result<Agent, StoreError> {
+        let account_id = self.account_id().to_owned();
+        self.agent_revoke(target, now).await?;
+        let sql = "SELECT COALESCE(MAX(enrolment), 0) AS last_enrolment FROM agents \
+                   WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
+        let rows = self.connection.rows(sql, resource_row(&account_id, target)).await?;
+        let last = rows.first().map_or(Ok(0), |row| row.number("last_enrolment"))?;
+        let agent = Agent {
+            id: new_id(),
+            account_id,
+            target: target.clone(),
+            enrolment: Enrolment(number_from(last) + 1),
+            enrolled_at: now,
+            last_contact: LastContact::Never,
+            revoked_at: None,
+        };
+        let sql = "INSERT INTO agents (account_id, target_kind, target_name, id, enrolment, enrolled_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6)";
+        let mut values = resource_row(&agent.account_id, target);
+        values.extend(values![&agent.id, stored_number(agent.enrolment.0), now]);
+        self.connection.execute(sql, values).await?;
+        Ok(agent)
+    }
+
+    /// Revokes the agent of a target. False if there is none.
+    pub async fn agent_revoke(&mut self, target: &ResourceKey, now: Timestamp) -> Result<bool, StoreError> {
+        let sql = "UPDATE agents SET revoked_at = $4 WHERE account_id = $1 AND target_kind = $2 AND target_name = $3 \
+                   AND revoked_at IS NULL";
+        let mut values = resource_row(self.account_id(), target);
+        values.push(now.into());
+        Ok(self.connection.execute(sql, values).await? == 1)
+    }
+}
+
+impl Writing {
+    /// Notes that a server hears from an agent; none if it was revoked. Whoever stores a report of it begins with this: until
+    /// the transaction ends, no other report of the agent is stored.
+    pub async fn agent_contact(&mut self, id: &str, now: Timestamp) -> Result<Option<Agent>, StoreError> {
+        let sql = format!(
+            "UPDATE agents SET last_contact_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING {COLUMNS}"
+        );
+        let rows = self.connection.rows_built(sql, values![id, now]).await?;
+        rows.first().map(read_agent).transpose()
+    }
+}

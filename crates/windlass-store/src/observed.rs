@@ -1,0 +1,261 @@
+//! What agents reported of their targets and of the resources on them.
+//!
+//! A report is stored in three steps of one transaction: [`Writing::agent_contact`], [`Reading::observed`] and, after
+//! `ObservedTarget::merge` decided what becomes of it, [`Writing::observed_save`]. No step takes the account's row.
+
+use windlass_core::digest::Digest;
+use windlass_core::observed::{
+    AgentMessage, ApplyFailure, Enrolment, Generation, Observation, Observed, ObservedTarget, ReportOrder,
+    Sighting, StoredObservation, UnknownCause,
+};
+use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::time::Timestamp;
+
+use crate::db::Reading;
+use crate::error::StoreError;
+use crate::keys::{read_key, read_target, resource_row};
+use crate::sql::{Row, Value, values};
+use crate::write::Writing;
+
+/// The columns of an observation, in the order of [`observation_row`].
+const OBSERVATION: &str = "enrolment, generation, sequence, state, digest, seen_generation, since, seen_at, message, \
+    failed_generation, failed_since, failure";
+
+/// A number as databases have it. No server counts so far, and what an agent makes up stays in its own target's rows.
+pub(crate) fn stored_number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn number_from(stored: i64) -> u64 {
+    u64::try_from(stored).unwrap_or(0)
+}
+
+fn order_row(order: ReportOrder) -> Vec<Value> {
+    values![
+        stored_number(order.enrolment.0),
+        stored_number(order.generation.0),
+        stored_number(order.sequence)
+    ]
+}
+
+fn read_order(row: &Row) -> Result<ReportOrder, StoreError> {
+    Ok(ReportOrder {
+        enrolment: Enrolment(number_from(row.number("enrolment")?)),
+        generation: Generation(number_from(row.number("generation")?)),
+        sequence: number_from(row.number("sequence")?),
+    })
+}
+
+fn read_complete(row: &Row) -> Result<Option<ReportOrder>, StoreError> {
+    let numbers = [
+        row.optional_number("complete_enrolment")?,
+        row.optional_number("complete_generation")?,
+        row.optional_number("complete_sequence")?,
+    ];
+    let [Some(enrolment), Some(generation), Some(sequence)] = numbers else { return Ok(None) };
+    Ok(Some(ReportOrder {
+        enrolment: Enrolment(number_from(enrolment)),
+        generation: Generation(number_from(generation)),
+        sequence: number_from(sequence),
+    }))
+}
+
+fn observation_row(stored: &StoredObservation) -> Vec<Value> {
+    let Observation { observed, failure } = &stored.observation;
+    let seen = |seen: &Sighting| (Some(stored_number(seen.generation.0)), seen.since, Some(seen.at));
+    let (state, digest, (seen_generation, since, seen_at), message) = match observed {
+        Observed::Known { digest, seen: sighting } => ("known", Some(*digest), seen(sighting), None),
+        Observed::Absent { seen: sighting } => ("absent", None, seen(sighting), None),
+        Observed::Unknown { since, cause: UnknownCause::BeingChanged } => {
+            ("being_changed", None, (None, *since, None), None)
+        }
+        Observed::Unknown { since, cause: UnknownCause::Unreadable(message) } => {
+            ("unreadable", None, (None, *since, None), Some(message.as_str()))
+        }
+    };
+    let mut row = order_row(stored.order);
+    row.extend(values![
+        state,
+        digest,
+        seen_generation,
+        since,
+        seen_at,
+        message,
+        failure.as_ref().map(|failure| stored_number(failure.generation.0)),
+        failure.as_ref().map(|failure| failure.since),
+        failure.as_ref().map(|failure| failure.message.as_str())
+    ]);
+    row
+}
+
+fn read_observation(row: &Row) -> Result<StoredObservation, StoreError> {
+    let order = read_order(row)?;
+    let state = row.text("state")?;
+    let digest = row.optional_digest("digest")?;
+    let generation = row.optional_number("seen_generation")?;
+    let since = row.timestamp("since")?;
+    let seen_at = row.optional_timestamp("seen_at")?;
+    let message = row.optional_text("message")?;
+    let failed = row
+        .optional_number("failed_generation")?
+        .zip(row.optional_timestamp("failed_since")?)
+        .zip(row.optional_text("failure")?);
+    let observed = read_observed(&state, digest, generation, since, seen_at, message.as_deref())
+        .ok_or_else(|| StoreError::Broken { column: "state".to_owned(), value: state })?;
+    let failure = failed.map(|((generation, since), message)| ApplyFailure {
+        generation: Generation(number_from(generation)),
+        since,
+        message: AgentMessage::new(&message),
+    });
+    Ok(StoredObservation { order, observation: Observation { observed, failure } })
+}
+
+fn read_observed(
+    state: &str,
+    digest: Option<Digest>,
+    generation: Option<i64>,
+    since: Timestamp,
+    seen_at: Option<Timestamp>,
+    message: Option<&str>,
+) -> Option<Observed> {
+    let seen = generation.zip(seen_at).map(|(generation, at)| Sighting {
+        generation: Generation(number_from(generation)),
+        since,
+        at,
+    });
+    let unknown = |cause| Observed::Unknown { since, cause };
+    match state {
+        "known" => Some(Observed::Known { digest: digest?, seen: seen? }),
+        "absent" => Some(Observed::Absent { seen: seen? }),
+        "being_changed" => Some(unknown(UnknownCause::BeingChanged)),
+        "unreadable" => {
+            Some(unknown(UnknownCause::Unreadable(AgentMessage::new(message.unwrap_or_default()))))
+        }
+        _ => None,
+    }
+}
+
+impl Reading {
+    /// What is stored of what a target's agent reported.
+    pub async fn observed(
+        &mut self,
+        account_id: &str,
+        target: &ResourceKey,
+    ) -> Result<ObservedTarget, StoreError> {
+        let sql = format!(
+            "SELECT complete_enrolment, complete_generation, complete_sequence, {OBSERVATION} FROM observed_targets \
+             WHERE account_id = $1 AND target_kind = $2 AND target_name = $3"
+        );
+        let rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
+        let mut observed = ObservedTarget::default();
+        if let Some(row) = rows.first() {
+            observed.complete_as_of = read_complete(row)?;
+            observed.whole = Some(read_observation(row)?);
+        }
+        let sql = format!(
+            "SELECT kind, name, {OBSERVATION} FROM observed \
+             WHERE account_id = $1 AND target_kind = $2 AND target_name = $3"
+        );
+        let mut rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
+        observed.resources = rows
+            .iter_mut()
+            .map(|row| Ok((read_key(row)?, read_observation(row)?)))
+            .collect::<Result<_, StoreError>>()?;
+        Ok(observed)
+    }
+
+    /// What is stored of every target of an account as a whole, without the resources on them.
+    pub async fn observed_targets(
+        &mut self,
+        account_id: &str,
+    ) -> Result<ResourceMap<ObservedTarget>, StoreError> {
+        let sql = format!(
+            "SELECT target_kind, target_name, complete_enrolment, complete_generation, complete_sequence, \
+             {OBSERVATION} FROM observed_targets WHERE account_id = $1"
+        );
+        let rows = self.connection.rows_built(sql, values![account_id]).await?;
+        rows.iter()
+            .map(|row| {
+                let target = read_target(row)?;
+                let complete_as_of = read_complete(row)?;
+                let whole = Some(read_observation(row)?);
+                Ok((target, ObservedTarget { whole, complete_as_of, resources: ResourceMap::default() }))
+            })
+            .collect()
+    }
+}
+
+impl Writing {
+    /// Stores what became of `before` through a report. Only what changed is written.
+    pub async fn observed_save(
+        &mut self,
+        account_id: &str,
+        target: &ResourceKey,
+        before: &ObservedTarget,
+        after: &ObservedTarget,
+    ) -> Result<(), StoreError> {
+        if (&before.whole, before.complete_as_of) != (&after.whole, after.complete_as_of) {
+            self.observed_target_put(account_id, target, after).await?;
+        }
+        let key_row = |kind, name: &str| {
+            let mut row = resource_row(account_id, target);
+            row.extend(resource_row("", &ResourceKey::new(kind, name)).split_off(1));
+            row
+        };
+        let gone = before.resources.iter().filter(|(kind, name, _)| !after.resources.contains(*kind, name));
+        let gone = gone.map(|(kind, name, _)| key_row(kind, name)).collect();
+        let prefix =
+            "DELETE FROM observed WHERE (account_id, target_kind, target_name, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, gone, ")").await?;
+        let changed = after
+            .resources
+            .iter()
+            .filter(|(kind, name, stored)| before.resources.get(*kind, name) != Some(stored))
+            .map(|(kind, name, stored)| [key_row(kind, name), observation_row(stored)].concat())
+            .collect();
+        let prefix = "INSERT INTO observed (account_id, target_kind, target_name, kind, name, enrolment, generation, \
+                      sequence, state, digest, seen_generation, since, seen_at, message, failed_generation, \
+                      failed_since, failure) VALUES";
+        let suffix = "ON CONFLICT (account_id, target_kind, target_name, kind, name) DO UPDATE SET \
+                      enrolment = excluded.enrolment, generation = excluded.generation, sequence = excluded.sequence, \
+                      state = excluded.state, digest = excluded.digest, \
+                      seen_generation = excluded.seen_generation, since = excluded.since, \
+                      seen_at = excluded.seen_at, message = excluded.message, \
+                      failed_generation = excluded.failed_generation, failed_since = excluded.failed_since, \
+                      failure = excluded.failure";
+        self.connection.execute_many(prefix, changed, suffix).await?;
+        Ok(())
+    }
+
+    async fn observed_target_put(
+        &mut self,
+        account_id: &str,
+        target: &ResourceKey,
+        after: &ObservedTarget,
+    ) -> Result<(), StoreError> {
+        let mut row = resource_row(account_id, target);
+        let Some(whole) = &after.whole else {
+            let sql = "DELETE FROM observed_targets WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
+            self.connection.execute(sql, row).await?;
+            return Ok(());
+        };
+        let none = values![None::<i64>, None::<i64>, None::<i64>];
+        row.extend(after.complete_as_of.map_or(none, order_row));
+        row.extend(observation_row(whole));
+        let prefix = "INSERT INTO observed_targets (account_id, target_kind, target_name, complete_enrolment, \
+                      complete_generation, complete_sequence, enrolment, generation, sequence, state, digest, \
+                      seen_generation, since, seen_at, message, failed_generation, failed_since, failure) VALUES";
+        let suffix = "ON CONFLICT (account_id, target_kind, target_name) DO UPDATE SET \
+                      complete_enrolment = excluded.complete_enrolment, \
+                      complete_generation = excluded.complete_generation, \
+                      complete_sequence = excluded.complete_sequence, \
+                      enrolment = excluded.enrolment, generation = excluded.generation, sequence = excluded.sequence, \
+                      state = excluded.state, digest = excluded.digest, \
+                      seen_generation = excluded.seen_generation, since = excluded.since, \
+                      seen_at = excluded.seen_at, message = excluded.message, \
+                      failed_generation = excluded.failed_generation, failed_since = excluded.failed_since, \
+                      failure = excluded.failure";
+        self.connection.execute_many(prefix, vec![row], suffix).await?;
+        Ok(())
+    }
+}

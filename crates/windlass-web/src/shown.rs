@@ -1,0 +1,180 @@
+//! How states look: what people read, from the core's tables, and the colour it is told in. Each set of words is matched
+//! whole, so that a new state cannot be without a colour.
+
+use windlass_core::access::Role;
+use windlass_core::code;
+use windlass_core::delivery::DeliveryState;
+use windlass_core::diff::Action;
+use windlass_core::event;
+use windlass_core::gate::{ConsentState, ContributorRole};
+use windlass_core::proposal::Status;
+use windlass_core::repository::RepositoryStatus;
+use windlass_core::run::{Movement, RunStatus};
+
+use crate::sentence::title;
+
+/// Something that pages show as a state.
+pub(crate) trait Shown {
+    /// What people read.
+    fn label(&self) -> String;
+
+    /// The colour it is told in.
+    fn tone(&self) -> &'static str {
+        "calm"
+    }
+}
+
+impl<T: Shown + ?Sized> Shown for &T {
+    fn label(&self) -> String {
+        (**self).label()
+    }
+
+    fn tone(&self) -> &'static str {
+        (**self).tone()
+    }
+}
+
+/// A word of no table, such as the outcome in an audit entry, which is told as it was written.
+impl Shown for str {
+    fn label(&self) -> String {
+        title(self)
+    }
+
+    fn tone(&self) -> &'static str {
+        use windlass_core::audit::Outcome;
+        match Outcome::from_slug(self) {
+            Some(Outcome::Done) => "good",
+            Some(Outcome::Refused | Outcome::Failed) => "bad",
+            None => "calm",
+        }
+    }
+}
+
+impl Shown for String {
+    fn label(&self) -> String {
+        self.as_str().label()
+    }
+
+    fn tone(&self) -> &'static str {
+        self.as_str().tone()
+    }
+}
+
+impl Shown for Status {
+    fn label(&self) -> String {
+        Status::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            Status::Applied | Status::AppliedManually => "good",
+            Status::PendingApproval => "warn",
+            Status::Failed | Status::Rejected | Status::Expired => "bad",
+            Status::Approved => "busy",
+            Status::Superseded | Status::Withdrawn => "calm",
+        }
+    }
+}
+
+impl Shown for RunStatus {
+    fn label(&self) -> String {
+        RunStatus::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually => "good",
+            RunStatus::DiffReady | RunStatus::Partial => "warn",
+            RunStatus::Failed => "bad",
+            RunStatus::InProgress => "busy",
+        }
+    }
+}
+
+impl Shown for RepositoryStatus {
+    fn label(&self) -> String {
+        RepositoryStatus::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            RepositoryStatus::Ok => "good",
+            RepositoryStatus::Failed => "bad",
+            RepositoryStatus::Syncing => "busy",
+            RepositoryStatus::Disabled | RepositoryStatus::Quarantined => "calm",
+        }
+    }
+}
+
+impl Shown for DeliveryState {
+    fn label(&self) -> String {
+        DeliveryState::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            DeliveryState::Sent => "good",
+            DeliveryState::Pending => "warn",
+            DeliveryState::Failed => "bad",
+            DeliveryState::Suppressed => "calm",
+        }
+    }
+}
+
+impl Shown for ConsentState {
+    fn label(&self) -> String {
+        title(self.slug())
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            ConsentState::Granted => "good",
+            ConsentState::Needed => "warn",
+            ConsentState::Refused => "bad",
+        }
+    }
+}
+
+impl Shown for event::Severity {
+    fn label(&self) -> String {
+        title(self.slug())
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            event::Severity::Critical | event::Severity::High => "bad",
+            event::Severity::Medium => "warn",
+            event::Severity::Low => "calm",
+        }
+    }
+}
+
+impl Shown for code::ProblemSeverity {
+    fn label(&self) -> String {
+        title(self.slug())
+    }
+}
+
+impl Shown for ContributorRole {
+    fn label(&self) -> String {
+        title(self.slug())
+    }
+}
+
+impl Shown for Role {
+    fn label(&self) -> String {
+        Role::label(*self).to_owned()
+    }
+}
+
+impl Shown for Movement {
+    fn label(&self) -> String {
+        Movement::label(*self).to_owned()
+    }
+}
+
+impl Shown for Action {
+    fn label(&self) -> String {
+        title(self.word())
+    }
+}
