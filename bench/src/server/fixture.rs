@@ -1,6 +1,7 @@
 //! A server of the bench's own, and repositories for it.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +28,21 @@ pub(super) struct Happenings {
 }
 
 impl Happenings {
+    /// Waits until an event whose text contains this is delivered.
+    pub(super) async fn until_delivered(&mut self, text: &str) -> Outcome<()> {
+        let mut received = Vec::new();
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            match tokio::time::timeout(left, self.stream.chunk()).await?? {
+                Some(chunk) => received.extend_from_slice(&chunk),
+                None => return Err("the server ended the stream".into()),
+            }
+            if String::from_utf8_lossy(&received).contains(text) {
+                return Ok(());
+            }
+        }
+    }
+
     /// Waits until something happened, or a moment.
     pub(super) async fn next(&mut self, awaited: &str) -> Outcome<()> {
         if Instant::now() >= self.deadline {
@@ -58,19 +74,48 @@ impl Drop for Fixture {
     }
 }
 
-impl Fixture {
-    /// Starts one that opens so many proposals at once.
-    pub(super) async fn start(cap: usize) -> Outcome<Fixture> {
-        let root = tempfile::tempdir()?;
-        let mut child = Command::new(crate::binary::windlass()?)
+/// How a server is started.
+pub(super) struct ServerOptions {
+    /// Proposals that it opens at once.
+    pub(super) cap: usize,
+    /// Another database than the embedded one.
+    pub(super) database: Option<String>,
+    /// A directory whose programs it finds before those of the machine.
+    pub(super) programs: Option<PathBuf>,
+}
+
+/// A server process, and the password that it printed if it is the first of its database.
+struct Launched {
+    child: Child,
+    address: String,
+    password: Option<String>,
+}
+
+impl ServerOptions {
+    fn launch(&self, data: &Path, is_first: bool) -> Outcome<Launched> {
+        let mut command = Command::new(crate::binary::windlass()?);
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-insecure-git", "--log", "error"])
-            .args(["--first-account", ACCOUNT, "--max-proposals-per-tick", &cap.to_string(), "--data-dir"])
-            .arg(root.path().join("data"))
-            .stdout(Stdio::piped())
-            .spawn()?;
+            .args([
+                "--first-account",
+                ACCOUNT,
+                "--max-proposals-per-tick",
+                &self.cap.to_string(),
+                "--data-dir",
+            ])
+            .arg(data)
+            .stdout(Stdio::piped());
+        if let Some(database) = &self.database {
+            command.args(["--database", database]);
+        }
+        if let Some(programs) = &self.programs {
+            let path = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{path}", programs.display()));
+        }
+        let mut child = command.spawn()?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
         let (mut server, mut password) = (None, None);
-        while server.is_none() || password.is_none() {
+        while server.is_none() || (is_first && password.is_none()) {
             let line = lines.next().ok_or("the server ended")??;
             if let Some(address) = line.strip_prefix("Windlass listens on ") {
                 server = Some(address.to_owned());
@@ -79,20 +124,56 @@ impl Fixture {
                 password = Some(secret.to_owned());
             }
         }
-        let address = server.unwrap_or_default();
+        Ok(Launched { child, address: server.unwrap_or_default(), password })
+    }
+}
+
+impl Fixture {
+    /// Starts one on the embedded database that opens so many proposals at once.
+    pub(super) async fn start(cap: usize) -> Outcome<Fixture> {
+        Fixture::start_with(&ServerOptions { cap, database: None, programs: None }).await
+    }
+
+    /// Starts the first server of a database.
+    pub(super) async fn start_with(options: &ServerOptions) -> Outcome<Fixture> {
+        let root = tempfile::tempdir()?;
+        let Launched { child, address, password } = options.launch(&root.path().join("data"), true)?;
         let session = sign_in(&address, &password.unwrap_or_default()).await?;
         let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
         Ok(Fixture { client, address, session, pages: reqwest::Client::new(), root, child })
     }
 
+    /// Starts another server on the same database, with the same secret key.
+    pub(super) fn replica(&self, options: &ServerOptions) -> Outcome<Fixture> {
+        let root = tempfile::tempdir()?;
+        let data = root.path().join("data");
+        std::fs::DirBuilder::new().mode(0o700).create(&data)?;
+        std::fs::copy(self.root.path().join("data/secret.key"), data.join("secret.key"))?;
+        let Launched { child, address, .. } = options.launch(&data, false)?;
+        let session = self.session.clone();
+        let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
+        Ok(Fixture { client, address, session, pages: reqwest::Client::new(), root, child })
+    }
+
+    /// The number of the server's process.
+    pub(super) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Registers a repository, which is synced at once, and waits for that first run.
     pub(super) async fn register(&self, repo: &Repo, auto_apply: bool) -> Outcome<Value> {
+        self.add_repository(repo, auto_apply).await?;
+        self.until("the first run has compared", |run| run["completed_at"].is_string()).await
+    }
+
+    /// Registers a repository and waits for nothing.
+    pub(super) async fn add_repository(&self, repo: &Repo, auto_apply: bool) -> Outcome<()> {
         let body = json!({"gitops_repository": {
             "name": repo.name, "repo_url": format!("file://{}", repo.directory.display()),
             "auto_apply": auto_apply, "reconcile_interval_seconds": 86400,
         }});
         let _: Value = self.client.call(Operation::RepositoryCreate, &[]).body(&body).send().await?;
-        self.until("the first run has compared", |run| run["completed_at"].is_string()).await
+        Ok(())
     }
 
     /// Registers a repository that lies elsewhere, and waits for its first run.
@@ -204,8 +285,14 @@ pub(super) struct Repo {
 }
 
 impl Repo {
+    /// An empty one that goes with its server.
     pub(super) fn new(fixture: &Fixture, name: &str) -> Outcome<Repo> {
-        let directory = fixture.root.path().join(name);
+        Repo::new_in(fixture.root.path(), name)
+    }
+
+    /// An empty one in a directory that outlives its server.
+    pub(super) fn new_in(parent: &Path, name: &str) -> Outcome<Repo> {
+        let directory = parent.join(name);
         std::fs::create_dir_all(&directory)?;
         git(&directory, &["init", "--quiet", "--initial-branch=main"])?;
         Ok(Repo { name: name.to_owned(), directory })

@@ -6,6 +6,7 @@ mod fixture;
 mod hooks;
 mod load;
 mod memory;
+mod replicas;
 
 use std::time::{Duration, Instant};
 
@@ -90,10 +91,10 @@ impl ServerReport {
 }
 
 /// What can be measured of a server, each by itself.
-pub(crate) const PARTS: [&str; 8] =
-    ["hooks", "syncs", "contents", "applies", "approvals", "reviews", "lists", "memory"];
+pub(crate) const PARTS: [&str; 9] =
+    ["hooks", "syncs", "contents", "applies", "approvals", "reviews", "lists", "replicas", "memory"];
 
-/// Measures a server on the embedded database: everything, or only one part.
+/// Measures a server on the embedded database, and replicas on PostgreSQL: everything, or only one part.
 pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
@@ -107,6 +108,7 @@ pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
                 "approvals" => approvals::measure(&mut report).await?,
                 "reviews" => reviews(&mut report).await?,
                 "lists" => lists(&mut report).await?,
+                "replicas" => replicas::measure(&mut report).await?,
                 _ => memory::measure(&mut report).await?,
             }
         }
