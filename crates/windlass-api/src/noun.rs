@@ -71,8 +71,22 @@ nouns! {
 
 impl Noun {
     /// The noun of a kind.
-    pub fn of(kind: Kind) -> Noun {
-        Noun::ALL.iter().copied().find(|noun| noun.kind() == kind).expect("every kind has a noun")
+    pub const fn of(kind: Kind) -> Noun {
+        match kind {
+            Kind::Template => Noun::NodeTemplate,
+            Kind::Module => Noun::NodeModule,
+            Kind::Node => Noun::Node,
+            Kind::Assignment => Noun::Assignment,
+            Kind::Network => Noun::Network,
+            Kind::Peer => Noun::Peer,
+            Kind::VirtualIp => Noun::VirtualIp,
+            Kind::FederationPeer => Noun::FederationPeer,
+            Kind::Cluster => Noun::Cluster,
+            Kind::ClusterGroup => Noun::ClusterGroup,
+            Kind::Bundle => Noun::Bundle,
+            Kind::NotificationProvider => Noun::NotificationProvider,
+            Kind::Alert => Noun::Alert,
+        }
     }
 }
 

@@ -26,10 +26,19 @@ const fn name_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Peer => &["network", "host"],
         Kind::VirtualIp => &["network", "name"],
         Kind::Assignment => &["node", "module"],
-        _ => &["name"],
+        Kind::Template
+        | Kind::Module
+        | Kind::Network
+        | Kind::FederationPeer
+        | Kind::Cluster
+        | Kind::ClusterGroup
+        | Kind::Bundle
+        | Kind::NotificationProvider
+        | Kind::Alert => &["name"],
     }
 }
 
+/// What stands between the parts of a name that has several.
 const fn separator(kind: Kind) -> &'static str {
     match kind {
         Kind::Assignment => ":",

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use windlass_core::diff::Action;
+use windlass_core::resource::Kind;
 use windlass_core::time::Timestamp;
 
 pub(crate) use crate::sentence::{sentence, title};
@@ -199,15 +200,15 @@ pub(crate) fn change_sign(change: &Action) -> &'static str {
 
 /// The icon of a kind of resource.
 pub(crate) fn kind_icon(kind: &str) -> &'static str {
-    match kind.trim_end_matches('s') {
-        "template" => "template",
-        "module" | "assignment" => "module",
-        "node" => "node",
-        "network" | "peer" | "virtual_ip" | "federation_peer" => "network",
-        "cluster" | "cluster_group" => "cluster",
-        "bundle" => "bundle",
-        "notification_provider" | "alert" => "events",
-        _ => "dot",
+    let Some(kind) = Kind::from_word(kind) else { return "dot" };
+    match kind {
+        Kind::Template => "template",
+        Kind::Module | Kind::Assignment => "module",
+        Kind::Node => "node",
+        Kind::Network | Kind::Peer | Kind::VirtualIp | Kind::FederationPeer => "network",
+        Kind::Cluster | Kind::ClusterGroup => "cluster",
+        Kind::Bundle => "bundle",
+        Kind::NotificationProvider | Kind::Alert => "events",
     }
 }
 

@@ -40,16 +40,24 @@ states! {
     }
 }
 
+impl Permission {
+    /// The roles that have it beside admins, who have every permission.
+    const fn roles(self) -> &'static [Role] {
+        match self {
+            Permission::GitopsRead | Permission::FleetRead => &[Role::Viewer, Role::Operator, Role::Approver],
+            Permission::GitopsSync => &[Role::Operator, Role::Approver],
+            Permission::GitopsWrite | Permission::FleetWrite => &[Role::Operator],
+            Permission::GitopsApprove => &[Role::Approver],
+            Permission::GitopsAdmin | Permission::FleetExportSecrets => &[],
+        }
+    }
+}
+
 impl Role {
     /// What someone in this role may do.
     pub fn permissions(self) -> BTreeSet<Permission> {
-        use Permission::{FleetRead, FleetWrite, GitopsApprove, GitopsRead, GitopsSync, GitopsWrite};
-        match self {
-            Role::Viewer => BTreeSet::from([GitopsRead, FleetRead]),
-            Role::Operator => BTreeSet::from([GitopsRead, FleetRead, GitopsWrite, GitopsSync, FleetWrite]),
-            Role::Approver => BTreeSet::from([GitopsRead, FleetRead, GitopsSync, GitopsApprove]),
-            Role::Admin => Permission::ALL.iter().copied().collect(),
-        }
+        let has = |permission: &Permission| self == Role::Admin || permission.roles().contains(&self);
+        Permission::ALL.iter().copied().filter(has).collect()
     }
 }
 
@@ -63,6 +71,12 @@ mod tests {
             assert!(role.permissions().contains(&Permission::GitopsRead), "{role}");
             assert_eq!(role.permissions().len() == Permission::ALL.len(), *role == Role::Admin, "{role}");
         }
+        use Permission::{FleetRead, FleetWrite, GitopsApprove, GitopsRead, GitopsSync, GitopsWrite};
+        assert_eq!(Role::Viewer.permissions(), BTreeSet::from([GitopsRead, FleetRead]));
+        let operator = [GitopsRead, FleetRead, GitopsWrite, GitopsSync, FleetWrite];
+        assert_eq!(Role::Operator.permissions(), BTreeSet::from(operator));
+        let approver = [GitopsRead, FleetRead, GitopsSync, GitopsApprove];
+        assert_eq!(Role::Approver.permissions(), BTreeSet::from(approver));
         assert!(!Role::Operator.permissions().contains(&Permission::GitopsApprove));
         assert!(!Role::Approver.permissions().contains(&Permission::FleetWrite));
     }

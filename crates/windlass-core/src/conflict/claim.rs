@@ -38,7 +38,16 @@ impl AddressClaim {
             }
             Kind::Peer => Some(AddressClaim::address(network(), allocation.peer(&key.name)?)),
             Kind::VirtualIp => Some(AddressClaim::address(network(), allocation.virtual_ip(&key.name)?)),
-            _ => None,
+            Kind::Template
+            | Kind::Module
+            | Kind::Node
+            | Kind::Assignment
+            | Kind::FederationPeer
+            | Kind::Cluster
+            | Kind::ClusterGroup
+            | Kind::Bundle
+            | Kind::NotificationProvider
+            | Kind::Alert => None,
         }
     }
 
@@ -63,7 +72,16 @@ pub fn claims_of(key: &ResourceKey, spec: &Spec) -> Vec<AddressClaim> {
         Spec::VirtualIp(spec) => {
             spec.address.iter().map(|address| AddressClaim::address(network(), *address)).collect()
         }
-        _ => Vec::new(),
+        Spec::Template(_)
+        | Spec::Module(_)
+        | Spec::Node(_)
+        | Spec::Assignment(_)
+        | Spec::FederationPeer(_)
+        | Spec::Cluster(_)
+        | Spec::ClusterGroup(_)
+        | Spec::Bundle(_)
+        | Spec::NotificationProvider(_)
+        | Spec::Alert(_) => Vec::new(),
     }
 }
 

@@ -28,6 +28,15 @@ pub fn hosts_of(key: &ResourceKey) -> Vec<ResourceKey> {
         }
         Kind::Peer => vec![network(), ResourceKey::new(Kind::Node, member_name(&key.name).1)],
         Kind::VirtualIp => vec![network()],
-        _ => Vec::new(),
+        Kind::Template
+        | Kind::Module
+        | Kind::Node
+        | Kind::Network
+        | Kind::FederationPeer
+        | Kind::Cluster
+        | Kind::ClusterGroup
+        | Kind::Bundle
+        | Kind::NotificationProvider
+        | Kind::Alert => Vec::new(),
     }
 }

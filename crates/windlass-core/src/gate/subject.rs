@@ -166,7 +166,17 @@ fn has_labels(spec: &Spec, wanted: &Labels) -> bool {
     let labels = match spec {
         Spec::Node(node) => &node.labels,
         Spec::Cluster(cluster) => &cluster.labels,
-        _ => return false,
+        Spec::Template(_)
+        | Spec::Module(_)
+        | Spec::Assignment(_)
+        | Spec::Network(_)
+        | Spec::Peer(_)
+        | Spec::VirtualIp(_)
+        | Spec::FederationPeer(_)
+        | Spec::ClusterGroup(_)
+        | Spec::Bundle(_)
+        | Spec::NotificationProvider(_)
+        | Spec::Alert(_) => return false,
     };
     wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
 }

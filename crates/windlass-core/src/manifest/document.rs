@@ -216,3 +216,31 @@ impl SectionItem for FreeSettings {
         FreeSettings::describe()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_section_in_fleet_yaml() {
+        for kind in Kind::ALL {
+            let place = KindSection::of(*kind);
+            let mut record = FleetFile::description();
+            for key in place.section.iter().copied().chain(place.member) {
+                let field = record.fields.iter().find(|field| field.name == key);
+                let inner = field.and_then(|field| (field.shape)().record().cloned());
+                record = inner.unwrap_or_else(|| {
+                    panic!(
+                        "nothing reads `{key}`, where fleet.yaml declares a {kind}: add a `Section` to `FleetFile` here and a \
+                         `take_section` in manifest/file.rs (ARCHITECTURE.md, How to add a kind)"
+                    )
+                });
+            }
+            assert_eq!(
+                record.name,
+                kind.description().name,
+                "the section of {kind} holds another kind's spec"
+            );
+        }
+    }
+}

@@ -211,25 +211,42 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: FileRole, decoder
 
 /// Takes the file apart into resources.
 fn take(file: FleetFile, manifest: &mut FileManifest) {
-    manifest.account = file.account.0;
-    manifest.include = file.include.0.unwrap_or_default().0;
-    take_section(Kind::Template, file.templates, manifest);
-    take_section(Kind::Module, file.modules, manifest);
-    take_section(Kind::Node, file.nodes, manifest);
-    take_section(Kind::Assignment, file.assignments, manifest);
-    for network in file.sdwan.0.into_iter().flat_map(|sdwan| sdwan.networks.entries) {
+    // Every section by name, so that none can be read and left out.
+    let FleetFile {
+        version: _,
+        account,
+        include,
+        templates,
+        modules,
+        nodes,
+        assignments,
+        provider_configs,
+        sdwan,
+        federation,
+        clusters,
+        cluster_groups,
+        bundles,
+        notification_providers,
+        alerts,
+    } = file;
+    manifest.account = account.0;
+    manifest.include = include.0.unwrap_or_default().0;
+    take_section(Kind::Template, templates, manifest);
+    take_section(Kind::Module, modules, manifest);
+    take_section(Kind::Node, nodes, manifest);
+    take_section(Kind::Assignment, assignments, manifest);
+    for network in sdwan.0.into_iter().flat_map(|sdwan| sdwan.networks.entries) {
         take_network(network, manifest);
     }
-    if let Some(federation) = file.federation.0 {
+    if let Some(federation) = federation.0 {
         take_section(Kind::FederationPeer, federation.peers, manifest);
     }
-    take_section(Kind::Cluster, file.clusters, manifest);
-    take_section(Kind::ClusterGroup, file.cluster_groups, manifest);
-    take_section(Kind::Bundle, file.bundles, manifest);
-    take_section(Kind::NotificationProvider, file.notification_providers, manifest);
-    take_section(Kind::Alert, file.alerts, manifest);
-    manifest.provider_configs = file
-        .provider_configs
+    take_section(Kind::Cluster, clusters, manifest);
+    take_section(Kind::ClusterGroup, cluster_groups, manifest);
+    take_section(Kind::Bundle, bundles, manifest);
+    take_section(Kind::NotificationProvider, notification_providers, manifest);
+    take_section(Kind::Alert, alerts, manifest);
+    manifest.provider_configs = provider_configs
         .entries
         .into_iter()
         .filter_map(|entry| {

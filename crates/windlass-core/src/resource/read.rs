@@ -68,7 +68,15 @@ impl ResourceKey {
             Kind::Node => Hostname::read(name).map(drop)?,
             Kind::Assignment => AssignmentName::read(name).map(drop)?,
             Kind::Peer | Kind::VirtualIp => read_member(kind, name)?,
-            _ => Name::read(name).map(drop)?,
+            Kind::Template
+            | Kind::Module
+            | Kind::Network
+            | Kind::FederationPeer
+            | Kind::Cluster
+            | Kind::ClusterGroup
+            | Kind::Bundle
+            | Kind::NotificationProvider
+            | Kind::Alert => Name::read(name).map(drop)?,
         }
         Ok(ResourceKey::new(kind, name))
     }

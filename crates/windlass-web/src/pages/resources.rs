@@ -50,21 +50,21 @@ pub struct ResourcesPage {
 
 /// The fields that say what a resource of a kind is.
 fn telling(kind: &str) -> &'static [&'static str] {
+    let Some(kind) = Kind::from_word(kind) else { return &[] };
     match kind {
-        "template" => &["node_platform", "extends", "modules"],
-        "module" => &["version", "variety", "priority"],
-        "node" => &["template", "region", "instance_type"],
-        "assignment" => &["enabled", "priority"],
-        "network" => &["routing_mode", "cidr", "description"],
-        "peer" => &["publicly_reachable", "endpoint", "lan_subnets"],
-        "virtual_ip" => &["primary_holder", "failover_holders", "address"],
-        "federation_peer" => &["url"],
-        "cluster" => &["labels", "description"],
-        "cluster_group" => &["selector"],
-        "bundle" => &["path", "chart", "targets"],
-        "notification_provider" => &["type", "address", "channel"],
-        "alert" => &["providers", "events", "severity"],
-        _ => &[],
+        Kind::Template => &["node_platform", "extends", "modules"],
+        Kind::Module => &["version", "variety", "priority"],
+        Kind::Node => &["template", "region", "instance_type"],
+        Kind::Assignment => &["enabled", "priority"],
+        Kind::Network => &["routing_mode", "cidr", "description"],
+        Kind::Peer => &["publicly_reachable", "endpoint", "lan_subnets"],
+        Kind::VirtualIp => &["primary_holder", "failover_holders", "address"],
+        Kind::FederationPeer => &["url"],
+        Kind::Cluster => &["labels", "description"],
+        Kind::ClusterGroup => &["selector"],
+        Kind::Bundle => &["path", "chart", "targets"],
+        Kind::NotificationProvider => &["type", "address", "channel"],
+        Kind::Alert => &["providers", "events", "severity"],
     }
 }
 
@@ -126,5 +126,21 @@ impl ResourcesPage {
 
     pub(crate) fn is_of(&self, kind: &Kind) -> bool {
         self.kind == Some(*kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_tells_fields_that_it_has() {
+        for kind in Kind::ALL {
+            let fields = kind.description().fields;
+            for told in telling(kind.slug()) {
+                let is_there = fields.iter().any(|field| field.name == *told);
+                assert!(is_there, "a {kind} has no field `{told}`: correct `telling`");
+            }
+        }
     }
 }

@@ -139,7 +139,16 @@ fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
         }
         Kind::Peer => address(allocation.peer(&key.name)),
         Kind::VirtualIp => address(allocation.virtual_ip(&key.name)),
-        _ => json!({}),
+        Kind::Template
+        | Kind::Module
+        | Kind::Node
+        | Kind::Assignment
+        | Kind::FederationPeer
+        | Kind::Cluster
+        | Kind::ClusterGroup
+        | Kind::Bundle
+        | Kind::NotificationProvider
+        | Kind::Alert => json!({}),
     }
 }
 

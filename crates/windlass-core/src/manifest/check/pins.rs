@@ -15,7 +15,17 @@ pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &KnownResources)
         let (field, pins): (_, Vec<&ModulePin>) = match declared.spec.as_ref() {
             Spec::Template(template) => ("modules", template.modules.iter().collect()),
             Spec::Module(module) => ("depends_on", module.depends_on.iter().collect()),
-            _ => continue,
+            Spec::Node(_)
+            | Spec::Assignment(_)
+            | Spec::Network(_)
+            | Spec::Peer(_)
+            | Spec::VirtualIp(_)
+            | Spec::FederationPeer(_)
+            | Spec::Cluster(_)
+            | Spec::ClusterGroup(_)
+            | Spec::Bundle(_)
+            | Spec::NotificationProvider(_)
+            | Spec::Alert(_) => continue,
         };
         for (index, pin) in pins.into_iter().enumerate() {
             if let Some((code, message, help)) = check_pin(assembly, known, pin) {

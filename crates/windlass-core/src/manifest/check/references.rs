@@ -106,9 +106,26 @@ fn unresolved(assembly: &Assembly, missing: Missing<'_>, near: Option<&str>) -> 
 }
 
 fn circles(assembly: &Assembly) -> Vec<ResourceFinding> {
-    // Only these kinds can refer to their own kind, and no others can close a circle.
-    let kinds = [Kind::Template, Kind::Module, Kind::Bundle];
-    kinds.into_iter().flat_map(|kind| circles_of_kind(assembly, kind)).collect()
+    let kinds = Kind::ALL.iter().copied().filter(|kind| refers_to_its_own(*kind));
+    kinds.flat_map(|kind| circles_of_kind(assembly, kind)).collect()
+}
+
+/// Whether resources of a kind can refer to others of the same kind. Only they can close a circle: no two kinds refer to each
+/// other.
+const fn refers_to_its_own(kind: Kind) -> bool {
+    match kind {
+        Kind::Template | Kind::Module | Kind::Bundle => true,
+        Kind::Node
+        | Kind::Assignment
+        | Kind::Network
+        | Kind::Peer
+        | Kind::VirtualIp
+        | Kind::FederationPeer
+        | Kind::Cluster
+        | Kind::ClusterGroup
+        | Kind::NotificationProvider
+        | Kind::Alert => false,
+    }
 }
 
 fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
