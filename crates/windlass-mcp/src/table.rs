@@ -1,7 +1,7 @@
 //! The table of tools.
 //!
-//! To add one: what it can be asked, calls and tells in a file of `tools/`, and a row here. Whoever may use the
-//! operation of its row may use it; nothing else has to be said.
+//! Whoever may use the operation of a tool's row may use the tool. ARCHITECTURE.md, "How to add a tool", says what else a new
+//! one takes.
 
 use std::sync::LazyLock;
 

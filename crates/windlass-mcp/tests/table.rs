@@ -35,7 +35,10 @@ const SPECIFIED: &[&str] = &[
 #[test]
 fn every_tool_of_the_specification_is_in_the_table_once() {
     let names: Vec<&str> = tools().iter().map(|tool| tool.name).collect();
-    assert_eq!(names, SPECIFIED);
+    assert_eq!(
+        names, SPECIFIED,
+        "on the left the table, on the right `SPECIFIED`: a new tool is added to both"
+    );
     assert!(find("system_gitops_sync_repository").is_some() && find("system_gitops").is_none());
 }
 

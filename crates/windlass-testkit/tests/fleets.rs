@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use windlass_core::manifest::{FileRole, Fleet, MAX_RESOURCES, ReadContext, assemble, read_file};
+use windlass_core::resource::Kind;
 use windlass_core::yaml::MAX_FILE_BYTES;
 use windlass_testkit::fleet::{
     FleetEdition, FleetForm, FleetText, LARGEST_FILE_NODES, nothing, one_file, spread,
 };
+use windlass_testkit::model::Model;
 
 fn read(files: &[FleetText]) -> Fleet {
     let role = |index| if index == 0 { FileRole::Root } else { FileRole::Included };
@@ -49,5 +51,24 @@ fn a_spread_fleet_has_exactly_the_resources_asked_for_in_files_below_the_limit()
         let fleet = read(&files);
         assert_eq!(fleet.diagnostics, []);
         assert_eq!(fleet.desired.resources.len(), resources);
+    }
+}
+
+#[test]
+fn the_model_makes_up_every_kind() {
+    // Odd bytes say yes to most choices.
+    let files = Model::from_tape(&[0xff; 400]).files(&[]);
+    let texts = files.into_iter().map(|file| FleetText {
+        path: file.path,
+        text: String::from_utf8(file.bytes).expect("a model is text"),
+    });
+    let made_up = read(&texts.collect::<Vec<_>>()).desired.resources;
+    for kind in Kind::ALL {
+        let is_made_up = made_up.of_kind(*kind).next().is_some();
+        assert!(
+            is_made_up,
+            "no property test ever sees a {kind}: let `Model::from_tape` in src/model.rs make some up \
+             (ARCHITECTURE.md, How to add a kind)"
+        );
     }
 }

@@ -7,13 +7,21 @@
 //!
 //! # How to add a page
 //!
-//! 1. A line in [`table`]: its address, and the operation of the API that decides who may see it. The compiler then asks
-//!    for a handler in the server's `web/routes.rs`.
-//! 2. A model in `pages/`, one file, deriving `Template`; a template of the same name in `templates/` that extends
-//!    `layout.html`. Wrap what changes by itself in an element with an `id` and `data-live`: the script keeps it current.
-//! 3. A file in the server's `web/` that loads the model with the functions the API's handlers use, and renders it.
-//! 4. Is it a place of its own? A variant in [`frame::NavEntry`] and a link in `templates/layout.html`.
-//! 5. A hostile model in `tests/escaping.rs`.
+//! 1. A line in `crates/windlass-web/src/table.rs`: its address, and the operation of the API that decides who may see it.
+//! 2. The compiler asks for its handler in `crates/windlass-server/src/web/routes.rs`. Handlers stand in a file of
+//!    `crates/windlass-server/src/web/` that loads the model with the use cases that the API's handlers call, and renders it.
+//! 3. A model in `crates/windlass-web/src/pages/`, one file, deriving `Template`; a template of the same name in
+//!    `crates/windlass-web/templates/` that extends `layout.html`. Wrap what changes by itself in an element with an `id` and
+//!    `data-live`: the script keeps it current.
+//! 4. Is it a place of its own? A variant of `NavEntry` in `crates/windlass-web/src/frame.rs` and a link in
+//!    `crates/windlass-web/templates/layout.html`. No page without a link:
+//!    `no_page_makes_the_browser_complain_or_scroll_sideways` follows them.
+//! 5. A hostile model in `every_page` in `crates/windlass-web/tests/models/`. — `every_page_has_a_hostile_model` in
+//!    `crates/windlass-web/tests/escaping.rs`
+//! 6. Does its address hold anything but `{id}`, or an id of another thing than a proposal? Say what stands there in
+//!    `every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept`, which asks for every page.
+//! 7. `UPDATE_SCREENSHOTS=1 cargo test -p windlass --test browser screenshots`, if it belongs in the docs, and a line in
+//!    CHANGELOG.md.
 
 pub mod assets;
 pub mod content;

@@ -121,3 +121,35 @@ fn every_field_has_a_label_and_every_id_is_there_once() {
         }
     }
 }
+
+/// The names of what a page is rendered from: structs with a template.
+fn page_models() -> Vec<String> {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages");
+    let files = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let structs = texts.iter().flat_map(|text| text.split("#[template(path").skip(1));
+    structs
+        .map(|rest| {
+            let declared = rest.split("pub struct ").nth(1).unwrap();
+            declared.split(|c: char| !c.is_alphanumeric()).next().unwrap().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn every_page_has_a_hostile_model() {
+    let models = ["models/mod.rs", "models/fleet.rs", "models/settings.rs"].map(|file| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+        std::fs::read_to_string(path).unwrap()
+    });
+    let pages = page_models();
+    assert!(pages.len() > 20, "{pages:?}");
+    for page in pages {
+        let is_made = models.iter().any(|text| text.contains(&format!("{page} {{")));
+        assert!(
+            is_made,
+            "no test renders {page} with hostile text: make one in `every_page` in tests/models (How to add a page, \
+             src/lib.rs)"
+        );
+    }
+}

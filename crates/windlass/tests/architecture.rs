@@ -165,29 +165,148 @@ fn only_one_place_knows_each_foreign_library() {
     }
 }
 
+fn architecture() -> String {
+    fs::read_to_string(project_root().join("ARCHITECTURE.md")).unwrap()
+}
+
+/// What a part of the page says, up to the next one of the same rank.
+fn section<'t>(text: &'t str, title: &str) -> &'t str {
+    let rank = title.split(' ').next().unwrap();
+    let after = text.split(&format!("\n{title}\n")).nth(1).unwrap_or_else(|| panic!("there is no {title}"));
+    after.split(&format!("\n{rank} ")).next().unwrap()
+}
+
+#[test]
+fn the_table_of_crates_is_the_one_that_is_checked() {
+    let text = architecture();
+    let table = section(&text, "### May depend on");
+    for (name, used) in MAY_USE {
+        let row = table.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("add {name} to \"May depend on\" in ARCHITECTURE.md"));
+        let written = quoted(row.split(" | ").nth(1).unwrap());
+        assert_eq!(written, *used, "{name} in \"May depend on\" of ARCHITECTURE.md, and in `MAY_USE` here");
+    }
+}
+
+/// The modules that a file declares, tests aside.
+fn declared_modules(source: &str) -> BTreeSet<&str> {
+    let lines =
+        source.lines().filter_map(|line| line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod "));
+    lines.filter_map(|line| line.strip_suffix(';')).collect()
+}
+
+#[test]
+fn every_module_of_the_core_is_in_the_table() {
+    let text = architecture();
+    let table = text.split("| Module | What it does |").nth(1).unwrap().split("\n\n").next().unwrap();
+    let rows = table.lines().skip(2).map(|row| row.split(" | ").next().unwrap());
+    let listed: BTreeSet<&str> = rows.flat_map(quoted).collect();
+    let source = fs::read_to_string(project_root().join("crates/windlass-core/src/lib.rs")).unwrap();
+    let declared = declared_modules(&source);
+    assert!(declared.len() > 40, "{declared:?}");
+    let missing: Vec<_> = declared.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&declared).collect();
+    assert!(
+        missing.is_empty() && gone.is_empty(),
+        "the table of modules in ARCHITECTURE.md lacks {missing:?} and has {gone:?}, which is no module of the core"
+    );
+}
+
+/// The invariants, each with its number.
+fn invariants(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for line in section(text, "## Invariants").lines() {
+        let number = line.split_once(". **").and_then(|(number, _)| number.parse().ok());
+        match (number, found.last_mut()) {
+            (Some(number), _) => found.push((number, line.to_owned())),
+            (None, Some((_, told))) if line.starts_with(' ') => {
+                told.push(' ');
+                told.push_str(line.trim());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn invariants_are_numbered_in_one_sequence() {
+    let text = architecture();
+    let found = invariants(&text);
+    assert!(found.len() > 100);
+    for ((number, told), expected) in found.iter().zip(1..) {
+        assert_eq!(*number, expected, "after {} comes {expected}: {told}", expected - 1);
+    }
+}
+
+/// Every file that git knows or would add.
+fn files() -> Vec<String> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(project_root())
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn source(file: &String) -> String {
+    fs::read_to_string(project_root().join(file)).unwrap_or_default()
+}
+
+/// The files that an invariant means: `core/src/event.rs` and `event.rs` both stand for one below `crates/windlass-core`.
+fn files_meant<'f>(files: &'f [String], name: &str) -> Vec<&'f String> {
+    let meant = |file: &&String| {
+        let before = match name.ends_with('/') {
+            true => file.find(name).map(|at| &file[..at]),
+            false => file.strip_suffix(name),
+        };
+        before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '-']))
+    };
+    files.iter().filter(meant).collect()
+}
+
+#[test]
+fn every_test_that_guards_an_invariant_is_in_the_file_that_is_named() {
+    let files = files();
+    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let text = architecture();
+    for (number, told) in invariants(&text) {
+        let guards = told.rsplit_once(" — ").unwrap_or_else(|| panic!("what guards invariant {number}?")).1;
+        let mut texts: Vec<String> = Vec::new();
+        for word in quoted(guards) {
+            if word.contains('/') || word.ends_with(".rs") || word.ends_with(".toml") {
+                let meant = files_meant(&files, word);
+                assert!(!meant.is_empty(), "invariant {number} names {word}, which does not exist");
+                texts = meant.into_iter().map(source).collect();
+            } else if word.matches('_').count() >= 2 && is_name(word) {
+                let is_there = texts.iter().any(|text| text.contains(&format!("fn {word}(")));
+                assert!(
+                    is_there,
+                    "invariant {number} names the test {word}, which is not in the file before it"
+                );
+            }
+        }
+    }
+}
+
 /// Words in backticks that look like the name of a test: several words joined by `_`.
 fn named_tests(text: &str) -> Vec<&str> {
-    text.split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|word| {
-            word.matches('_').count() >= 3 && word.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-        })
-        .collect()
+    let is_name = |word: &&str| {
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        word.matches('_').count() >= 3 && word.chars().all(is_letter)
+    };
+    quoted(text).into_iter().filter(is_name).collect()
 }
 
 #[test]
 fn every_test_that_guards_an_invariant_exists() {
-    let text = fs::read_to_string(project_root().join("ARCHITECTURE.md")).unwrap();
+    let text = architecture();
     let names = named_tests(&text);
     assert!(names.len() > 20, "the invariants name their tests");
+    let sources: String = files().iter().filter(|file| file.ends_with(".rs")).map(source).collect();
     for name in names {
-        let found = Command::new("git")
-            .args(["grep", "-q", "--untracked", &format!("fn {name}("), "--", "*.rs"])
-            .current_dir(project_root())
-            .status()
-            .unwrap();
-        assert!(found.success(), "ARCHITECTURE.md names the test {name}, which does not exist");
+        let is_there = sources.contains(&format!("fn {name}("));
+        assert!(is_there, "ARCHITECTURE.md names the test {name}, which does not exist");
     }
 }
 
@@ -198,8 +317,8 @@ fn quoted(cell: &str) -> Vec<&str> {
 
 #[test]
 fn the_walk_from_a_webhook_to_drift_names_functions_that_exist() {
-    let text = fs::read_to_string(project_root().join("ARCHITECTURE.md")).unwrap();
-    let section = text.split("### From a webhook to drift").nth(1).unwrap().split("\n## ").next().unwrap();
+    let text = architecture();
+    let section = section(&text, "### From a webhook to drift").split("\n## ").next().unwrap();
     let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert!(rows.len() >= 10, "{rows:?}");
     let read = |krate: &str, file: &str| {

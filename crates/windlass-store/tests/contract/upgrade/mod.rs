@@ -45,7 +45,12 @@ fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing()
         }
         let before = past.dump(&columns).await;
         for (table, rows) in &before {
-            assert!(!rows.is_empty(), "the fixture has no row for {table} at migration {}", past.version);
+            assert!(
+                !rows.is_empty(),
+                "the fixture has no row for {table} at migration {}: add one to fixture.rs (ARCHITECTURE.md, How to add a \
+                 migration)",
+                past.version
+            );
         }
         assert_pending(&past).await;
         let store = Store::open(&past.address).await.unwrap();
