@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+use windlass_core::id::RepositoryId;
 use windlass_core::time::Timestamp;
 use windlass_forge::hook::{UnverifiedDelivery, WebhookSecret, verify};
 
@@ -32,7 +33,7 @@ const HEADERS: &[&str] = &[
 ];
 
 fuzz_target!(|sent: Sent| {
-    let secret = WebhookSecret::derive(b"a key of the server", "repository", 1);
+    let secret = WebhookSecret::derive(b"a key of the server", &RepositoryId::new("repository"), 1);
     let shown = secret.text();
     let header = |name: &str| match name {
         "x-gitlab-token" if sent.signs => Some(shown.expose().as_str()),

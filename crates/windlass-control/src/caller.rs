@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use windlass_api::permission::{Permission, Role};
 use windlass_core::access::RoleSource;
+use windlass_core::id::{AccountId, SessionId, TokenId, UserId};
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Member, Origin};
 
@@ -12,11 +13,11 @@ use windlass_store::{Actor, Member, Origin};
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The account they act in.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// What it is called.
     pub account_name: String,
     /// The person.
-    pub user_id: String,
+    pub user_id: UserId,
     /// Their e-mail address.
     pub email: String,
     /// Their role in the account.
@@ -24,9 +25,9 @@ pub struct Identity {
     /// What they may do there.
     pub permissions: BTreeSet<Permission>,
     /// Id and name of the API token, if one is used.
-    pub token: Option<(String, String)>,
+    pub token: Option<(TokenId, String)>,
     /// The session, if they signed in.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// Whether they administer the installation.
     pub is_root: bool,
     /// Whether they have a one-time password still.

@@ -8,6 +8,7 @@ use windlass_core::accepted::{Accepted, Owner};
 use windlass_core::content::{ContentChange, ContentDifference, ContentId};
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::{Code, Diagnostic};
+use windlass_core::id::RepositoryId;
 use windlass_core::resource::Spec;
 use windlass_source::{GitObjects, Mirror, Objects, content_differences};
 
@@ -83,12 +84,16 @@ pub(crate) fn contents_to_keep(
 }
 
 /// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.
-pub(crate) async fn keep_contents(server: &Control, repository_id: &str, contents: BTreeSet<ContentId>) {
+pub(crate) async fn keep_contents(
+    server: &Control,
+    repository_id: &RepositoryId,
+    contents: BTreeSet<ContentId>,
+) {
     let directory = server.mirror_directory(repository_id);
     let task = tokio::task::spawn_blocking(move || Mirror::keep_contents_in(&directory, &contents));
     match task.await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, repository_id, "a mirror could not be told what to keep"),
+        Ok(Err(error)) => tracing::warn!(%error, %repository_id, "a mirror could not be told what to keep"),
         Err(panic) => tracing::error!(error = %panic, "a thread died"),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
+use windlass_core::id::{AccountId, HolderId, RepositoryId};
 use windlass_core::time::Timestamp;
 use windlass_notify::NotificationSender;
 use windlass_outbound::AddressGuard;
@@ -45,8 +46,8 @@ struct Inner {
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
     troubles: Mutex<BTreeMap<&'static str, String>>,
-    last_comparisons: Mutex<BTreeMap<String, LastComparison>>,
-    holder: String,
+    last_comparisons: Mutex<BTreeMap<RepositoryId, LastComparison>>,
+    holder: HolderId,
     preview_permits: FairPermits,
     remote_permits: FairPermits,
     reading_permits: FairPermits,
@@ -176,12 +177,12 @@ impl Control {
 
     /// A turn to read and compare a fleet of an account, which ends when it is dropped. Two cores read no faster with more
     /// at once, and each may hold a large fleet.
-    pub(crate) async fn reading_permit(&self, account_id: &str) -> FairPermit {
+    pub(crate) async fn reading_permit(&self, account_id: &AccountId) -> FairPermit {
         self.inner.reading_permits.wait(account_id).await
     }
 
     /// Who this process is among replicas.
-    pub(crate) fn holder(&self) -> &str {
+    pub(crate) fn holder(&self) -> &HolderId {
         &self.inner.holder
     }
 
@@ -289,13 +290,13 @@ impl Control {
     }
 
     /// Where the mirror of a repository is.
-    pub(crate) fn mirror_directory(&self, repository_id: &str) -> PathBuf {
-        self.inner.config.data_dir.join("mirrors").join(repository_id)
+    pub(crate) fn mirror_directory(&self, repository_id: &RepositoryId) -> PathBuf {
+        self.inner.config.data_dir.join("mirrors").join(repository_id.as_str())
     }
 
     /// Where what previews look at is mirrored: never where runs do it.
-    pub(crate) fn preview_directory(&self, repository_id: &str) -> PathBuf {
-        self.inner.config.data_dir.join("previews").join(repository_id)
+    pub(crate) fn preview_directory(&self, repository_id: &RepositoryId) -> PathBuf {
+        self.inner.config.data_dir.join("previews").join(repository_id.as_str())
     }
 
     /// Turns to make a preview.
@@ -341,7 +342,7 @@ impl Control {
     }
 
     /// What the last comparison of each repository came to.
-    pub(crate) fn last_comparisons(&self) -> MutexGuard<'_, BTreeMap<String, LastComparison>> {
+    pub(crate) fn last_comparisons(&self) -> MutexGuard<'_, BTreeMap<RepositoryId, LastComparison>> {
         self.inner.last_comparisons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

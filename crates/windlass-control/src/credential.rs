@@ -3,6 +3,7 @@
 use windlass_core::credential_hosts::{
     CredentialDestination, CredentialHostRefusal, CredentialHosts, UnreadableHosts, check_destination,
 };
+use windlass_core::id::AccountId;
 use windlass_secrets::CredentialFields;
 use windlass_source::{RemoteScheme, RemoteUrl};
 use windlass_store::StoreError;
@@ -55,7 +56,7 @@ pub(crate) fn git_destination(url: &RemoteUrl) -> Option<CredentialDestination> 
 
 pub(crate) async fn bound_hosts(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     path: &str,
 ) -> Result<Vec<CredentialDestination>, StoreError> {
     let hosts = server.store().read().await?.credential_hosts(account_id, path).await?;
@@ -65,7 +66,7 @@ pub(crate) async fn bound_hosts(
 /// Fails unless a credential of an account that was just read may be told to a host.
 pub(crate) async fn check(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     used: &CredentialUse,
     fields: &CredentialFields,
 ) -> Result<(), CredentialRefusal> {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use windlass_core::id::AccountId;
 use windlass_store::{AccountWriting, StoreError};
 
 use crate::clock::now;
@@ -19,7 +20,7 @@ tokio::task_local! {
 /// A request that is to be carried out once.
 #[derive(Debug)]
 pub struct IdempotentRequest {
-    account_id: String,
+    account_id: AccountId,
     key: String,
     digest: String,
     has_changed_something: AtomicBool,
@@ -27,7 +28,7 @@ pub struct IdempotentRequest {
 
 impl IdempotentRequest {
     /// A request with a key that its sender chose.
-    pub fn new(account_id: &str, key: &str, digest: &str) -> Arc<IdempotentRequest> {
+    pub fn new(account_id: &AccountId, key: &str, digest: &str) -> Arc<IdempotentRequest> {
         Arc::new(IdempotentRequest {
             account_id: account_id.to_owned(),
             key: key.to_owned(),

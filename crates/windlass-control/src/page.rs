@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use windlass_api::types::PageMeta;
+use windlass_core::id::Id;
 
 use crate::refusal::Refusal;
 
@@ -47,8 +48,8 @@ impl PageQuery {
 }
 
 /// An id as it stands in a cursor.
-pub fn read_id(text: &str) -> Option<String> {
-    uuid::Uuid::try_parse(text).ok().map(|_| text.to_owned())
+pub fn read_id<T: Id>(text: &str) -> Option<T> {
+    uuid::Uuid::try_parse(text).ok().map(|_| T::from_text(text.to_owned()))
 }
 
 fn invalid_cursor() -> Refusal {

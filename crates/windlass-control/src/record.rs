@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Change};
 use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::id::{ProposalId, RepositoryId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::run::Run;
@@ -13,7 +14,7 @@ use windlass_store::{Actor, AuditEntry, Outcome};
 /// An event about a proposal that reached a state.
 pub(crate) fn proposal_event(
     proposal: &Proposal,
-    run_id: &str,
+    run_id: Option<&RunId>,
     status: Status,
     by: &str,
     reason: Option<&str>,
@@ -47,8 +48,8 @@ pub(crate) fn proposal_event(
         kind,
         severity,
         resource: Some(proposal.change.key.clone()),
-        repository_id: proposal.governing_repository().map(str::to_owned),
-        correlation_id: Some(run_id.to_owned()).filter(|id| !id.is_empty()),
+        repository_id: proposal.governing_repository().cloned(),
+        correlation_id: run_id.cloned(),
         source: by.to_owned(),
         message,
         payload: json!({
@@ -158,9 +159,9 @@ impl RepositoryEvent<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceChange<'c> {
     pub(crate) change: &'c Change,
-    pub(crate) repository_id: Option<String>,
-    pub(crate) run_id: Option<String>,
-    pub(crate) proposal_id: Option<String>,
+    pub(crate) repository_id: Option<RepositoryId>,
+    pub(crate) run_id: Option<RunId>,
+    pub(crate) proposal_id: Option<ProposalId>,
     pub(crate) actor: &'c Actor,
     pub(crate) audit_action: &'static str,
     pub(crate) now: Timestamp,

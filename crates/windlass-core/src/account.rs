@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::gate::{Halt, Policy};
+use crate::id::{AccountId, RepositoryId};
 use crate::time::Timestamp;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// Its id.
-    pub id: String,
+    pub id: AccountId,
     /// Its name, unique.
     pub name: String,
     /// Whether someone halted all applying.
@@ -17,7 +18,7 @@ pub struct Account {
     /// The approval policy, as JSON.
     pub policy: String,
     /// Which repository each plain name in the policy's rules stands for: name → id. None before they were looked up.
-    pub policy_repositories: Option<BTreeMap<String, String>>,
+    pub policy_repositories: Option<BTreeMap<String, RepositoryId>>,
     /// How often the policy was changed.
     pub policy_version: i64,
     /// Since when it exists.
@@ -44,7 +45,7 @@ pub(crate) mod tests {
     /// An account with this policy, in which nothing is halted.
     pub(crate) fn account(policy: &str) -> Account {
         Account {
-            id: "acme".to_owned(),
+            id: AccountId::new("acme"),
             name: "acme".to_owned(),
             halt: None,
             policy: policy.to_owned(),
@@ -78,11 +79,12 @@ pub(crate) mod tests {
         let means = |account: &Account, id: &str| {
             let policy = account.bound_policy();
             let subjects = policy.rules[0].subjects.as_ref().unwrap();
-            subjects.repositories[0].matches(&RepositoryIdentity { id, name: "fleet" })
+            subjects.repositories[0]
+                .matches(&RepositoryIdentity { id: &RepositoryId::new(id), name: "fleet" })
         };
         let mut account = account(rules);
         assert!(!means(&account, "1"));
-        account.policy_repositories = Some(BTreeMap::from([("fleet".to_owned(), "1".to_owned())]));
+        account.policy_repositories = Some(BTreeMap::from([("fleet".to_owned(), RepositoryId::new("1"))]));
         assert!(means(&account, "1") && !means(&account, "2"));
         account.policy_repositories = Some(BTreeMap::new());
         assert!(!means(&account, "1"), "a name that stands for none means none");

@@ -1,5 +1,6 @@
 //! Agents: who makes a target, a node or a cluster, what it is accepted to be.
 
+use crate::id::{AccountId, AgentId};
 use crate::observed::{Enrolment, LastContact};
 use crate::resource::ResourceKey;
 use crate::time::Timestamp;
@@ -8,9 +9,9 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     /// Its id.
-    pub id: String,
+    pub id: AgentId,
     /// The account of its target.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The node or cluster that it speaks for.
     pub target: ResourceKey,
     /// Which of the target's enrolments it came from.

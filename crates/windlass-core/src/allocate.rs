@@ -11,6 +11,7 @@ use ipnet::{IpNet, Ipv6Net};
 
 use crate::accepted::Accepted;
 use crate::digest::Digest;
+use crate::id::AccountId;
 use crate::resource::{Kind, Spec, member_name};
 use crate::value::{Cidr, IpAddress};
 
@@ -48,7 +49,7 @@ impl Allocation {
 }
 
 /// Allocates what the accepted resources of an account leave out.
-pub fn allocate(account_id: &str, accepted: &Accepted) -> Allocation {
+pub fn allocate(account_id: &AccountId, accepted: &Accepted) -> Allocation {
     let mut allocation = Allocation { networks: networks(account_id, accepted), addresses: BTreeMap::new() };
     let mut pools: BTreeMap<&str, Pool> =
         allocation.networks.iter().map(|(name, cidr)| (name.as_str(), Pool::new(*cidr))).collect();
@@ -78,7 +79,7 @@ pub fn allocate(account_id: &str, accepted: &Accepted) -> Allocation {
     allocation
 }
 
-fn networks(account_id: &str, accepted: &Accepted) -> BTreeMap<String, Cidr> {
+fn networks(account_id: &AccountId, accepted: &Accepted) -> BTreeMap<String, Cidr> {
     let mut found: BTreeMap<String, Cidr> = BTreeMap::new();
     let mut waiting = Vec::new();
     for (name, resource) in accepted.resources.of_kind(Kind::Network) {
@@ -95,8 +96,8 @@ fn networks(account_id: &str, accepted: &Accepted) -> BTreeMap<String, Cidr> {
     }
     let mut claimed: BTreeSet<Ipv6Net> = found.values().filter_map(as_v6).collect();
     for name in waiting {
-        let mut tries =
-            (0..MAX_TRIES).map(|attempt| local_network(hash(&["network", account_id, name], attempt)));
+        let mut tries = (0..MAX_TRIES)
+            .map(|attempt| local_network(hash(&["network", account_id.as_str(), name], attempt)));
         if let Some(network) = tries.find(|network| !overlaps_any(*network, &claimed)) {
             claimed.insert(network);
             found.insert(name.to_owned(), Cidr(IpNet::V6(network)));
@@ -162,13 +163,14 @@ impl Pool {
 
     /// Takes an address for a peer or virtual IP. Peers try the lower half and virtual IPs the upper one, so that
     /// while there is room, neither can move the other.
-    fn take(&mut self, account_id: &str, kind: Kind, name: &str) -> Option<IpAddress> {
+    fn take(&mut self, account_id: &AccountId, kind: Kind, name: &str) -> Option<IpAddress> {
         let middle = self.first + (self.last - self.first) / 2;
         let (from, to) = match kind {
             Kind::VirtualIp if middle < self.last => (middle + 1, self.last),
             _ => (self.first, middle),
         };
-        let place = |attempt| from + hash(&[kind.slug(), account_id, name], attempt) % (to - from + 1);
+        let place =
+            |attempt| from + hash(&[kind.slug(), account_id.as_str(), name], attempt) % (to - from + 1);
         let mut tries = (0..MAX_TRIES).map(|attempt| self.at(place(attempt)));
         let free = tries.find(|address| !self.taken.contains(address));
         let address = free.or_else(|| self.search())?;

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::id::{RepositoryId, RunId};
 use crate::resource::ResourceKey;
 use crate::states::states;
 use crate::time::Timestamp;
@@ -120,9 +121,9 @@ pub struct NewEvent {
     /// Which resource it is about.
     pub resource: Option<ResourceKey>,
     /// Which repository it is about.
-    pub repository_id: Option<String>,
+    pub repository_id: Option<RepositoryId>,
     /// The sync run it belongs to.
-    pub correlation_id: Option<String>,
+    pub correlation_id: Option<RunId>,
     /// Who or what made it happen.
     pub source: String,
     /// One line for people.
@@ -147,9 +148,9 @@ pub struct Event {
     /// The name of the resource it is about.
     pub resource_name: Option<String>,
     /// Which repository it is about.
-    pub repository_id: Option<String>,
+    pub repository_id: Option<RepositoryId>,
     /// The sync run it belongs to.
-    pub correlation_id: Option<String>,
+    pub correlation_id: Option<RunId>,
     /// Who or what made it happen.
     pub source: String,
     /// One line for people.

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::id::AccountId;
+
 /// How well the last work of the same lane went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastResult {
@@ -19,7 +21,7 @@ pub enum LastResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkItem<'w> {
     /// Whose it is.
-    pub account: &'w str,
+    pub account: &'w AccountId,
     /// Only one of a lane is under way at a time: a repository, say.
     pub lane: &'w str,
     /// How well that went last time.
@@ -47,7 +49,7 @@ struct SlotsInUse {
 
 /// Chooses what of the waiting work, oldest first, begins now. Returns its indices in the order in which it begins.
 pub fn choose_next(waiting: &[WorkItem<'_>], under_way: &[WorkItem<'_>], places: WorkerSlots) -> Vec<usize> {
-    let mut taken: BTreeMap<&str, SlotsInUse> = BTreeMap::new();
+    let mut taken: BTreeMap<&AccountId, SlotsInUse> = BTreeMap::new();
     let mut lanes: BTreeSet<&str> = BTreeSet::new();
     for work in under_way {
         note(work, &mut taken, &mut lanes);
@@ -60,7 +62,11 @@ pub fn choose_next(waiting: &[WorkItem<'_>], under_way: &[WorkItem<'_>], places:
     chosen
 }
 
-fn note<'w>(work: &WorkItem<'w>, taken: &mut BTreeMap<&'w str, SlotsInUse>, lanes: &mut BTreeSet<&'w str>) {
+fn note<'w>(
+    work: &WorkItem<'w>,
+    taken: &mut BTreeMap<&'w AccountId, SlotsInUse>,
+    lanes: &mut BTreeSet<&'w str>,
+) {
     lanes.insert(work.lane);
     let taken = taken.entry(work.account).or_default();
     taken.all += 1;
@@ -69,12 +75,12 @@ fn note<'w>(work: &WorkItem<'w>, taken: &mut BTreeMap<&'w str, SlotsInUse>, lane
 
 fn next(
     waiting: &[WorkItem<'_>],
-    taken: &BTreeMap<&str, SlotsInUse>,
+    taken: &BTreeMap<&AccountId, SlotsInUse>,
     lanes: &BTreeSet<&str>,
     places: WorkerSlots,
     in_use: usize,
 ) -> Option<usize> {
-    let share = |account: &str| taken.get(account).map_or((0, 0), |taken| (taken.all, taken.unproven));
+    let share = |account: &AccountId| taken.get(account).map_or((0, 0), |taken| (taken.all, taken.unproven));
     let may_begin = |work: &WorkItem<'_>| {
         let (all, unproven) = share(work.account);
         let open = if all == 0 { places.all } else { places.all.saturating_sub(places.reserved) };
@@ -90,15 +96,16 @@ fn next(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::tests::lasting;
     use proptest::prelude::*;
 
     const PLACES: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
-    fn work<'w>(account: &'w str, lane: &'w str) -> WorkItem<'w> {
-        WorkItem { account, lane, last_result: LastResult::Proven }
+    fn work<'w>(account: &str, lane: &'w str) -> WorkItem<'w> {
+        WorkItem { account: lasting(account), lane, last_result: LastResult::Proven }
     }
 
-    fn tarpit<'w>(account: &'w str, lane: &'w str) -> WorkItem<'w> {
+    fn tarpit<'w>(account: &str, lane: &'w str) -> WorkItem<'w> {
         WorkItem { last_result: LastResult::Unproven, ..work(account, lane) }
     }
 
@@ -135,9 +142,9 @@ mod tests {
         fn limits_hold_and_no_account_without_work_waits_while_there_is_a_place(
             waiting in proptest::collection::vec((0..5_u8, 0..20_u8, any::<bool>()), 0..40),
         ) {
-            let names: Vec<(String, String, bool)> = waiting
+            let names: Vec<(AccountId, String, bool)> = waiting
                 .iter()
-                .map(|(account, lane, good)| (account.to_string(), format!("{account}/{lane}"), *good))
+                .map(|(account, lane, good)| (AccountId::new(account.to_string()), format!("{account}/{lane}"), *good))
                 .collect();
             let waiting: Vec<WorkItem<'_>> = names
                 .iter()
@@ -150,7 +157,7 @@ mod tests {
             let chosen = choose_next(&waiting, &[], PLACES);
             prop_assert!(chosen.len() <= PLACES.all);
             for account in ["0", "1", "2", "3", "4"] {
-                let of = |work: &&WorkItem<'_>| work.account == account;
+                let of = |work: &&WorkItem<'_>| work.account.as_str() == account;
                 let begun = chosen.iter().map(|index| &waiting[*index]).filter(of).count();
                 prop_assert!(begun <= PLACES.per_account);
                 prop_assert!(begun > 0 || !waiting.iter().any(|work| of(&work)));

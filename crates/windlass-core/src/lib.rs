@@ -37,6 +37,7 @@ pub mod fairness;
 pub mod forge;
 pub mod gate;
 mod graph;
+pub mod id;
 pub mod inbound;
 mod known;
 pub mod manifest;

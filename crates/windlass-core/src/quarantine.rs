@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::id::{AccountId, RepositoryId};
 
 /// So many deaths are enough.
 pub const DEATHS_TO_QUARANTINE: i64 = 2;
@@ -28,16 +29,16 @@ pub struct CrashHistory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSubject<'s> {
     /// Syncing the repository with this id, whichever run it is.
-    Sync(&'s str),
+    Sync(&'s RepositoryId),
     /// A pull request of a repository. Its number stays when it gets other commits: whoever pushes those is who made the
     /// ones before.
-    PullRequest(&'s str, i64),
+    PullRequest(&'s RepositoryId, i64),
     /// What people ask for of a repository.
-    Requests(&'s str),
+    Requests(&'s RepositoryId),
     /// A test, asked for in an account, of a repository that is not registered.
     Test {
         /// The account's id.
-        account: &'s str,
+        account: &'s AccountId,
         /// Where the repository is.
         url: &'s str,
     },

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::forge::ForgeKind;
 use crate::gate::{AutoApply, FailedSync, RepositoryIdentity, RepositorySettings};
+use crate::id::{AccountId, RepositoryId, RunId};
 use crate::quarantine::Quarantines;
 use crate::run_status::RunStatus;
 use crate::states::{self, Spelled, states};
@@ -15,9 +16,9 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug)]
 pub struct Repository {
     /// Its id.
-    pub id: String,
+    pub id: RepositoryId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Its name, unique in the account.
     pub name: String,
     /// Where it is. Holds no credentials.
@@ -43,7 +44,7 @@ pub struct Repository {
     /// When it is synced next.
     pub next_sync_at: Timestamp,
     /// The last run.
-    pub last_run_id: Option<String>,
+    pub last_run_id: Option<RunId>,
     /// When the last run ended.
     pub last_run_at: Option<Timestamp>,
     /// How the last run ended.
@@ -51,7 +52,7 @@ pub struct Repository {
     /// Why the last run failed.
     pub last_error: Option<String>,
     /// The last run that could compare.
-    pub good_run_id: Option<String>,
+    pub good_run_id: Option<RunId>,
     /// The commit it read.
     pub good_commit: Option<String>,
     /// When.
@@ -68,11 +69,11 @@ pub struct Repository {
     pub forge_error: Option<String>,
     /// The repository that moved to another account and left this one behind, with what it owned here. It is never
     /// fetched and declares nothing.
-    pub left_by: Option<String>,
+    pub left_by: Option<RepositoryId>,
     /// What of it is not done any more, because servers died of it.
     pub quarantines: Quarantines,
     /// The failed run of which someone said that it is no reason to hold its proposals.
-    pub confirmed_failure: Option<String>,
+    pub confirmed_failure: Option<RunId>,
 }
 
 /// How the forge of a repository is reached and what it is told. The token is elsewhere.
@@ -179,10 +180,15 @@ pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);
 
 impl Repository {
     /// One that was just registered, by name and address, with everything else at its default.
-    pub fn new(id: String, account_id: &str, (name, url): (&str, &str), now: Timestamp) -> Repository {
+    pub fn new(
+        id: RepositoryId,
+        account_id: &AccountId,
+        (name, url): (&str, &str),
+        now: Timestamp,
+    ) -> Repository {
         Repository {
             id,
-            account_id: account_id.to_owned(),
+            account_id: account_id.clone(),
             name: name.to_owned(),
             repo_url: url.to_owned(),
             branch: "main".to_owned(),
@@ -275,7 +281,7 @@ pub(crate) mod tests {
     /// A repository of which everything is at its default.
     pub(crate) fn repository(id: &str) -> Repository {
         let place = (id, "https://git.example.com/fleet");
-        Repository::new(id.to_owned(), "acme", place, Timestamp::from_millis(0))
+        Repository::new(RepositoryId::new(id), &AccountId::new("acme"), place, Timestamp::from_millis(0))
     }
 
     #[test]
@@ -285,13 +291,13 @@ pub(crate) mod tests {
         let failed = Repository {
             last_status: LastStatus::Ended(RunStatus::Failed),
             last_error: Some("no such branch".to_owned()),
-            last_run_id: Some("7".to_owned()),
+            last_run_id: Some(RunId::new("7")),
             ..fine
         };
         assert_eq!(failed.failed_sync().map(|failed| failed.reason).as_deref(), Some("no such branch"));
-        let of_another = Repository { confirmed_failure: Some("6".to_owned()), ..failed.clone() };
+        let of_another = Repository { confirmed_failure: Some(RunId::new("6")), ..failed.clone() };
         assert!(of_another.failed_sync().is_some());
-        let of_this = Repository { confirmed_failure: Some("7".to_owned()), ..failed.clone() };
+        let of_this = Repository { confirmed_failure: Some(RunId::new("7")), ..failed.clone() };
         assert!(of_this.failed_sync().is_none());
         // Without a run there is nothing that someone could have confirmed.
         let unknown = Repository { last_run_id: None, ..failed };

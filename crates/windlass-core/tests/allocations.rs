@@ -8,6 +8,7 @@ use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::{Allocation, allocate};
+use windlass_core::id::AccountId;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::{Decoder, TextValue as _};
 use windlass_core::value::{Cidr, IpAddress};
@@ -65,7 +66,7 @@ fn allocations_are_what_they_were() {
     peers(&mut accepted, "fabric", 1);
     peers(&mut accepted, "office", 1);
     virtual_ip(&mut accepted, "fabric/front", None);
-    let allocation = allocate("account-1", &accepted);
+    let allocation = allocate(&AccountId::new("account-1"), &accepted);
     let told = [
         allocation.network("fabric").unwrap().to_string(),
         allocation.peer("fabric/host-0").unwrap().to_string(),
@@ -80,7 +81,10 @@ fn allocations_are_what_they_were() {
         "10.20.0.30",
     ];
     assert_eq!(told, expected);
-    assert_ne!(allocate("account-2", &accepted).network("fabric"), allocation.network("fabric"));
+    assert_ne!(
+        allocate(&AccountId::new("account-2"), &accepted).network("fabric"),
+        allocation.network("fabric")
+    );
     assert_eq!(allocation.network("gone"), None);
     assert_eq!(allocation.peer("fabric/gone"), None);
 }
@@ -91,23 +95,23 @@ fn what_is_declared_is_kept_and_avoided() {
     network(&mut accepted, "all", Some("fd00::/9"));
     network(&mut accepted, "a", None);
     network(&mut accepted, "b", None);
-    let allocation = allocate("acme", &accepted);
+    let allocation = allocate(&AccountId::new("acme"), &accepted);
     assert_eq!(allocation.network("all"), Some(cidr("fd00::/9")));
     for name in ["a", "b"] {
         assert!(!allocation.network(name).unwrap().overlaps(&cidr("fd00::/9")), "{name}");
     }
     let own = allocation.network("a").unwrap().0.network().to_string();
     network(&mut accepted, "inside", Some(&format!("{own}/80")));
-    assert_ne!(allocate("acme", &accepted).network("a"), allocation.network("a"));
+    assert_ne!(allocate(&AccountId::new("acme"), &accepted).network("a"), allocation.network("a"));
     network(&mut accepted, "all", Some("fc00::/7"));
-    assert_eq!(allocate("acme", &accepted).network("a"), None, "nothing is left");
+    assert_eq!(allocate(&AccountId::new("acme"), &accepted).network("a"), None, "nothing is left");
 
     network(&mut accepted, "tiny", Some("10.0.0.0/30"));
     peers(&mut accepted, "tiny", 1);
     for address in ["10.0.0.1", "10.0.0.2"] {
         let mut accepted = accepted.clone();
         virtual_ip(&mut accepted, "tiny/front", Some(address));
-        let allocation = allocate("acme", &accepted);
+        let allocation = allocate(&AccountId::new("acme"), &accepted);
         assert_eq!(allocation.virtual_ip("tiny/front").unwrap().to_string(), address);
         assert_ne!(allocation.peer("tiny/host-0").unwrap().to_string(), address);
     }
@@ -131,14 +135,14 @@ fn a_full_network_gives_nothing_and_a_network_that_is_not_there_neither() {
         peers(&mut accepted, "n", 10);
         virtual_ip(&mut accepted, "n/one", None);
         virtual_ip(&mut accepted, "n/two", None);
-        let found = addresses(&accepted, &allocate("acme", &accepted), "n");
+        let found = addresses(&accepted, &allocate(&AccountId::new("acme"), &accepted), "n");
         assert_eq!(found.len(), room, "{text}");
         let cidr = cidr(text.trim_matches('\''));
         assert!(found.iter().all(|address| cidr.contains(address)), "{text}: {found:?}");
     }
     let mut accepted = Accepted::default();
     peers(&mut accepted, "gone", 1);
-    assert_eq!(allocate("acme", &accepted).peer("gone/host-0"), None);
+    assert_eq!(allocate(&AccountId::new("acme"), &accepted).peer("gone/host-0"), None);
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn a_large_network_that_is_nearly_full_is_filled_to_the_last_address() {
     let mut accepted = Accepted::default();
     network(&mut accepted, "n", Some("10.0.0.0/20"));
     peers(&mut accepted, "n", 4100);
-    assert_eq!(addresses(&accepted, &allocate("acme", &accepted), "n").len(), 4094);
+    assert_eq!(addresses(&accepted, &allocate(&AccountId::new("acme"), &accepted), "n").len(), 4094);
 }
 
 #[test]
@@ -154,9 +158,9 @@ fn virtual_ips_stay_where_they_are_while_peers_come() {
     let mut accepted = Accepted::default();
     network(&mut accepted, "n", Some("10.0.0.0/24"));
     virtual_ip(&mut accepted, "n/front", None);
-    let before = allocate("acme", &accepted).virtual_ip("n/front");
+    let before = allocate(&AccountId::new("acme"), &accepted).virtual_ip("n/front");
     peers(&mut accepted, "n", 100);
-    assert_eq!(allocate("acme", &accepted).virtual_ip("n/front"), before);
+    assert_eq!(allocate(&AccountId::new("acme"), &accepted).virtual_ip("n/front"), before);
 }
 
 type Step<'s> = Box<dyn Fn(&mut Accepted) + 's>;
@@ -180,14 +184,14 @@ proptest! {
         let (mut accepted, mut reversed) = (Accepted::default(), Accepted::default());
         steps.iter().for_each(|step| step(&mut accepted));
         steps.iter().rev().for_each(|step| step(&mut reversed));
-        let allocation = allocate("acme", &accepted);
-        prop_assert_eq!(&allocation, &allocate("acme", &reversed));
+        let allocation = allocate(&AccountId::new("acme"), &accepted);
+        prop_assert_eq!(&allocation, &allocate(&AccountId::new("acme"), &reversed));
 
         let mut crowded = accepted.clone();
         network(&mut crowded, &other, None);
         peers(&mut crowded, &other, 5);
         add(&mut crowded, Kind::Template, "web", "node_platform: debian-12-amd64");
-        let with_others = allocate("acme", &crowded);
+        let with_others = allocate(&AccountId::new("acme"), &crowded);
         let ula = cidr("fd00::/8");
         let mut networks: Vec<Cidr> = Vec::new();
         for (index, name) in names.iter().enumerate() {

@@ -9,6 +9,7 @@ use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::conflict::{AddressClaim, Claimant, HoldingProposal, Holdings, claims_of};
 use windlass_core::desired::Desired;
 use windlass_core::diff::{Cause, compare};
+use windlass_core::id::{ProposalId, RepositoryId};
 use windlass_core::manifest::{ReadCache, ReadContext, SourceFile};
 use windlass_core::plan::{self, MassDestroyConfirmation, PlanStep};
 use windlass_core::resource::ResourceKey;
@@ -86,9 +87,9 @@ impl Account {
         for (kind, name, accepted) in self.accepted.resources.iter() {
             let owner = match &accepted.owner {
                 Owner::Nobody => None,
-                Owner::Repository(id) => Some(id.as_str()),
+                Owner::Repository(name) => Some(RepositoryId::new(name)),
             };
-            holdings.accept(&ResourceKey::new(kind, name), owner, &accepted.spec, None);
+            holdings.accept(&ResourceKey::new(kind, name), owner.as_ref(), &accepted.spec, None);
         }
         self.open.iter().for_each(|(proposal, _)| holdings.propose(proposal.clone()));
         holdings
@@ -96,20 +97,21 @@ impl Account {
 
     /// Proposes everything that differs. Returns what of it is blocked by a conflict.
     fn sync(&mut self, repository: &str, desired: &Desired) -> Vec<ResourceKey> {
-        self.open.retain(|(proposal, _)| proposal.repository_id != repository);
+        self.open.retain(|(proposal, _)| proposal.repository_id.as_str() != repository);
         let comparison = compare(desired, &self.accepted, &owner(repository));
         let plan = plan::build(desired, comparison, MassDestroyConfirmation::MassDestroy);
         let mut blocked = Vec::new();
         for step in plan.steps {
-            let id = format!("{:06}", self.opened);
+            let (id, repository_id) =
+                (ProposalId::new(format!("{:06}", self.opened)), RepositoryId::new(repository));
             self.opened += 1;
-            let claimant = Claimant::Repository { id: repository, proposal: Some(&id) };
+            let claimant = Claimant::Repository { id: &repository_id, proposal: Some(&id) };
             if !self.holdings().conflicts(&step.change, claimant).is_empty() {
                 blocked.push(step.change.key.clone());
             }
             let proposal = HoldingProposal {
                 id,
-                repository_id: repository.to_owned(),
+                repository_id,
                 repository_name: repository.to_owned(),
                 key: step.change.key.clone(),
                 cause: step.change.cause,
@@ -132,7 +134,7 @@ impl Account {
         }
         match (&change.after, change.desired) {
             (Some(spec), Some(digest)) => {
-                let owner = owner(&proposal.repository_id);
+                let owner = owner(proposal.repository_id.as_str());
                 let resource = AcceptedResource { spec: spec.clone(), digest, owner };
                 self.accepted.resources.insert(key.clone(), resource);
             }
@@ -184,7 +186,7 @@ proptest! {
         // A contested proposal changes nothing while someone owns what it wants.
         for (proposal, _) in account.open.iter().filter(|(proposal, _)| proposal.cause == Cause::Contested) {
             let accepted = account.accepted.resources.get(proposal.key.kind, &proposal.key.name);
-            prop_assert!(accepted.is_none_or(|accepted| accepted.owner != owner(&proposal.repository_id)));
+            prop_assert!(accepted.is_none_or(|accepted| accepted.owner != owner(proposal.repository_id.as_str())));
         }
     }
 
@@ -211,7 +213,7 @@ proptest! {
         }
         prop_assert_eq!(account.open.len(), one.resources.len() + other.resources.len());
         // Everything that the first wants can be applied; the second gets exactly what does not clash.
-        while let Some(index) = account.open.iter().position(|(proposal, _)| proposal.repository_id == "edge") {
+        while let Some(index) = account.open.iter().position(|(proposal, _)| proposal.repository_id.as_str() == "edge") {
             account.apply(index);
         }
         let owned = account.accepted.resources.iter().filter(|(_, _, accepted)| accepted.owner == owner("edge")).count();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_core::address_guard::AddressRules;
+use windlass_core::id::RepositoryId;
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{
     ApiAddress, CommentChange, CommitStatus, Forge, ForgeError, ForgeKind, NewRepository, PlainHttp, Project,
@@ -76,7 +77,7 @@ async fn a_commit_status_reaches_each_forge_in_its_own_words() {
 async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses() {
     for flavour in FLAVOURS {
         let pretend = FakeForge::start(flavour);
-        let (forge, marker) = (forge(&pretend), marker("repository-1"));
+        let (forge, marker) = (forge(&pretend), marker(&RepositoryId::new("repository-1")));
         // Others write markers too, and there is more to read than a page.
         pretend.write_comment(7, 66, &marked(&marker, "planted"));
         for number in 0..120 {

@@ -1,6 +1,7 @@
 //! What happened, as alerts look at it, and what is told of it.
 
 use serde::{Deserialize, Serialize};
+use windlass_core::id::RunId;
 use windlass_core::resource::AlertSeverity;
 use windlass_core::time::Timestamp;
 
@@ -20,7 +21,7 @@ pub struct AlertEvent {
     /// The name of the repository it is about.
     pub repository: Option<String>,
     /// The sync run it belongs to.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// Who or what made it happen.
     pub source: String,
     /// One line for people.
@@ -59,7 +60,7 @@ pub struct NotificationMessage {
     /// The repository it is about.
     pub repository: Option<String>,
     /// The sync run it belongs to.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// Who or what made it happen.
     pub source: String,
     /// One line for people.

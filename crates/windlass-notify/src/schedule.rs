@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::RunId;
 use windlass_core::time::Timestamp;
 
 use crate::message::AlertEvent;
@@ -52,7 +53,7 @@ pub fn group_key(alert: &str, provider: &str, happening: &AlertEvent) -> String 
         happening.resource.as_ref().map_or(("", ""), |(kind, name)| (kind.as_str(), name.as_str()));
     let repository = happening.repository.as_deref().unwrap_or_default();
     let is_own = ONE_PER_RUN.contains(&happening.kind.as_str());
-    let run = happening.run_id.as_deref().filter(|_| is_own).unwrap_or_default();
+    let run = happening.run_id.as_ref().filter(|_| is_own).map_or("", RunId::as_str);
     let parts = [alert, provider, &happening.kind, kind, name, repository, run];
     Digest::of(serde_json::json!(parts).to_string().as_bytes()).to_string()
 }
@@ -147,7 +148,7 @@ mod tests {
             severity: AlertSeverity::High,
             resource: None,
             repository: Some("fleet".to_owned()),
-            run_id: Some(run.to_owned()),
+            run_id: Some(RunId::new(run)),
             source: "x".to_owned(),
             message: run.to_owned(),
             at: at(0),

@@ -31,6 +31,7 @@ use tokio::sync::Mutex;
 use url::Url;
 use url::form_urlencoded::Serializer;
 use windlass_core::access::Role;
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
 /// Where browsers come back to.
@@ -53,7 +54,7 @@ pub struct GroupGrant {
     /// What it gives.
     pub role: Role,
     /// In which account.
-    pub account_id: String,
+    pub account_id: AccountId,
 }
 
 /// What came with a browser that comes back from the provider.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use windlass_core::account::Account;
 use windlass_core::gate::Halt;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -15,7 +16,7 @@ const COLUMNS: &str = "id, name, halted_at, halted_by, halt_reason, policy, \
                        policy_repositories, policy_version, created_at";
 
 fn read_account(row: &Row) -> Result<Account, StoreError> {
-    let (id, name) = (row.text("id")?, row.text("name")?);
+    let (id, name) = (row.id("id")?, row.text("name")?);
     let (at, by, reason) = (
         row.optional_timestamp("halted_at")?,
         row.optional_text("halted_by")?,
@@ -36,10 +37,10 @@ fn read_account(row: &Row) -> Result<Account, StoreError> {
 
 impl Reading {
     /// The version of what is compared in an account: the accepted state, proposals, accepted drift, settings.
-    pub async fn state_version(&mut self, account_id: &str) -> Result<i64, StoreError> {
+    pub async fn state_version(&mut self, account_id: &AccountId) -> Result<i64, StoreError> {
         let sql = "SELECT state_version FROM chains WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
-        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.clone() })?;
         row.number("state_version")
     }
 
@@ -60,7 +61,12 @@ impl Reading {
 
 impl Writing {
     /// Adds an account.
-    pub async fn account_add(&mut self, id: &str, name: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn account_add(
+        &mut self,
+        id: &AccountId,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let sql = "INSERT INTO accounts (id, name, policy, policy_repositories, policy_version, created_at) \
                    VALUES ($1, $2, $3, $3, 1, $4)";
         self.connection.execute(sql, values![id, name, "{}", now]).await?;
@@ -89,7 +95,7 @@ impl AccountWriting {
     pub async fn account_set_policy(
         &mut self,
         policy: &str,
-        repositories: &BTreeMap<String, String>,
+        repositories: &BTreeMap<String, RepositoryId>,
         version: i64,
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE accounts SET policy = $2, policy_repositories = $3, policy_version = policy_version + 1 \
@@ -101,7 +107,7 @@ impl AccountWriting {
     /// Notes which repositories the rules of a policy name that was saved before this was noted.
     pub async fn account_bind_policy(
         &mut self,
-        repositories: &BTreeMap<String, String>,
+        repositories: &BTreeMap<String, RepositoryId>,
     ) -> Result<bool, StoreError> {
         let sql =
             "UPDATE accounts SET policy_repositories = $2 WHERE id = $1 AND policy_repositories IS NULL";
@@ -110,6 +116,6 @@ impl AccountWriting {
     }
 }
 
-fn names_text(names: &BTreeMap<String, String>) -> String {
+fn names_text(names: &BTreeMap<String, RepositoryId>) -> String {
     serde_json::to_value(names).unwrap_or_default().to_string()
 }

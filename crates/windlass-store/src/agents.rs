@@ -4,6 +4,7 @@
 //! takes the agent's own row and nothing else, and makes reports of one agent wait for each other, on every replica.
 
 use windlass_core::agent::Agent;
+use windlass_core::id::{AccountId, AgentId};
 use windlass_core::observed::{Enrolment, LastContact};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
@@ -21,8 +22,8 @@ const COLUMNS: &str =
 
 fn read_agent(row: &Row) -> Result<Agent, StoreError> {
     Ok(Agent {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
         target: read_target(row)?,
         enrolment: Enrolment(number_from(row.number("enrolment")?)),
         enrolled_at: row.timestamp("enrolled_at")?,
@@ -35,7 +36,7 @@ impl Reading {
     /// The agent of a target, unless it was revoked.
     pub async fn agent_of(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
     ) -> Result<Option<Agent>, StoreError> {
         let sql = format!(
@@ -47,7 +48,7 @@ impl Reading {
     }
 
     /// The agents of an account that were not revoked, by target.
-    pub async fn agents(&mut self, account_id: &str) -> Result<Vec<Agent>, StoreError> {
+    pub async fn agents(&mut self, account_id: &AccountId) -> Result<Vec<Agent>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM agents WHERE account_id = $1 AND revoked_at IS NULL \
              ORDER BY target_kind, target_name"
@@ -60,7 +61,7 @@ impl Reading {
 impl AccountWriting {
     /// Enrols a target: its agent before is revoked, and its reports count no more.
     pub async fn agent_enrol(&mut self, target: &ResourceKey, now: Timestamp) -> Result<Agent, StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         self.agent_revoke(target, now).await?;
         let sql = "SELECT COALESCE(MAX(enrolment), 0) AS last_enrolment FROM agents \
                    WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
@@ -96,7 +97,7 @@ impl AccountWriting {
 impl Writing {
     /// Notes that a server hears from an agent; none if it was revoked. Whoever stores a report of it begins with this: until
     /// the transaction ends, no other report of the agent is stored.
-    pub async fn agent_contact(&mut self, id: &str, now: Timestamp) -> Result<Option<Agent>, StoreError> {
+    pub async fn agent_contact(&mut self, id: &AgentId, now: Timestamp) -> Result<Option<Agent>, StoreError> {
         let sql = format!(
             "UPDATE agents SET last_contact_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING {COLUMNS}"
         );

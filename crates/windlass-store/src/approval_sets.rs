@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, ApprovalSetId, PlanId, RepositoryId};
 use windlass_core::plan::SetScope;
 use windlass_core::time::Timestamp;
 
@@ -15,13 +16,13 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalSet {
     /// Its id.
-    pub id: String,
+    pub id: ApprovalSetId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The repository whose plan it is about.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// The plan. A newer one takes its place while the set stays the same.
-    pub plan_id: String,
+    pub plan_id: PlanId,
     /// Which changes of the plan.
     pub scope: SetScope,
     /// The digest that was approved.
@@ -45,10 +46,10 @@ const COLUMNS: &str = "id, account_id, repository_id, plan_id, group_digest, dig
 
 fn read_set(row: &Row) -> Result<ApprovalSet, StoreError> {
     Ok(ApprovalSet {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
-        plan_id: row.text("plan_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
+        plan_id: row.id("plan_id")?,
         scope: row.optional_digest("group_digest")?.map_or(SetScope::Plan, SetScope::Group),
         digest: row.digest("digest")?,
         members: row.count("members")?,
@@ -67,7 +68,7 @@ impl Reading {
     /// Approvals of sets of a repository that count, oldest first.
     pub async fn approval_sets_in_force(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
     ) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM approval_sets WHERE repository_id = $1 AND fallen_at IS NULL ORDER BY id"
@@ -79,7 +80,7 @@ impl Reading {
     /// Approvals of sets of an account that someone gave and that count, oldest first.
     pub async fn approval_sets_in_force_by(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         approver: &str,
     ) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!(
@@ -91,7 +92,7 @@ impl Reading {
     }
 
     /// Approvals of sets of a plan, those that fell included, oldest first.
-    pub async fn approval_sets_of(&mut self, plan_id: &str) -> Result<Vec<ApprovalSet>, StoreError> {
+    pub async fn approval_sets_of(&mut self, plan_id: &PlanId) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM approval_sets WHERE plan_id = $1 ORDER BY id");
         let rows = self.connection.rows_built(sql, values![plan_id]).await?;
         rows.iter().map(read_set).collect()
@@ -100,15 +101,15 @@ impl Reading {
     /// For which of these contents a set's approval was given to a proposal already: set and content.
     pub async fn approval_sets_used(
         &mut self,
-        sets: &[&str],
+        sets: &[&ApprovalSetId],
         contents: &[Digest],
-    ) -> Result<BTreeSet<(String, Digest)>, StoreError> {
+    ) -> Result<BTreeSet<(ApprovalSetId, Digest)>, StoreError> {
         let pairs = sets.iter().flat_map(|set| contents.iter().map(move |content| values![*set, *content]));
         let prefix = "WITH given (set_id, digest) AS (VALUES";
         let suffix = ") SELECT approvals.set_id, approvals.digest FROM given CROSS JOIN approvals \
                       WHERE approvals.set_id = given.set_id AND approvals.digest = given.digest";
         let rows = self.connection.rows_many(prefix, pairs.collect(), suffix).await?;
-        rows.iter().map(|row| Ok((row.text("set_id")?, row.digest("digest")?))).collect()
+        rows.iter().map(|row| Ok((row.id("set_id")?, row.digest("digest")?))).collect()
     }
 }
 
@@ -139,7 +140,11 @@ impl Writing {
     }
 
     /// Notes that a newer plan has the same set.
-    pub async fn approval_set_carry(&mut self, id: &str, plan_id: &str) -> Result<(), StoreError> {
+    pub async fn approval_set_carry(
+        &mut self,
+        id: &ApprovalSetId,
+        plan_id: &PlanId,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE approval_sets SET plan_id = $2 WHERE id = $1 AND fallen_at IS NULL";
         self.connection.execute(sql, values![id, plan_id]).await?;
         Ok(())
@@ -148,7 +153,7 @@ impl Writing {
     /// Notes that an approval of a set no longer counts. False if it had fallen.
     pub async fn approval_set_lapse(
         &mut self,
-        id: &str,
+        id: &ApprovalSetId,
         reason: &str,
         now: Timestamp,
     ) -> Result<bool, StoreError> {

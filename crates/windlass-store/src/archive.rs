@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 use windlass_core::digest::Digest;
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
 use crate::audit::{Actor, AuditEntry, AuditRecord, COLUMNS, Outcome, read_audit_record};
@@ -41,7 +42,7 @@ pub struct ArchivedEntries {
 
 impl Reading {
     /// The last archived entry of a log; none if the log is whole.
-    pub async fn audit_anchor(&mut self, account_id: &str) -> Result<Option<AuditHead>, StoreError> {
+    pub async fn audit_anchor(&mut self, account_id: &AccountId) -> Result<Option<AuditHead>, StoreError> {
         let sql = "SELECT seq, hash FROM audit_anchors WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.first().map(|row| Ok(AuditHead { seq: row.number("seq")?, hash: row.text("hash")? })).transpose()
@@ -50,7 +51,7 @@ impl Reading {
     /// Entries of a log after one number up to another, oldest first: the first of them, not more than fit in memory.
     pub async fn audit_between(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         after: i64,
         up_to: i64,
     ) -> Result<Vec<AuditRecord>, StoreError> {
@@ -64,7 +65,7 @@ impl Reading {
     /// The newest checkpoint of a log that is not later than a limit.
     pub async fn checkpoint_within(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         limit: ArchiveLimit,
     ) -> Result<Option<Checkpoint>, StoreError> {
         let newest = match limit {
@@ -88,7 +89,7 @@ impl AccountWriting {
         actor: Actor,
         now: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         let AuditHead { seq, hash } = &archived.up_to;
         let sql = "SELECT 1 FROM audit WHERE account_id = $1 AND seq = $2 AND hash = $3";
         if self.connection.rows(sql, values![&account_id, *seq, hash]).await?.is_empty() {
@@ -108,7 +109,11 @@ impl AccountWriting {
             actor,
             action: ACTION,
             target_kind: "audit".to_owned(),
-            target: if account_id.is_empty() { "installation".to_owned() } else { account_id },
+            target: if account_id.is_installation() {
+                "installation".to_owned()
+            } else {
+                account_id.to_string()
+            },
             outcome: Outcome::Done,
             before: None,
             after: None,

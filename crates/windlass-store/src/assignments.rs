@@ -1,6 +1,7 @@
 //! What each target shall be: a document by digest, and which version it is.
 
 use windlass_core::digest::Digest;
+use windlass_core::id::AccountId;
 use windlass_core::observed::Generation;
 use windlass_core::report::AcceptedTarget;
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -35,7 +36,7 @@ impl Reading {
     /// What a target shall be; none before it was first assigned anything.
     pub async fn assignment(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
     ) -> Result<Option<AcceptedTarget>, StoreError> {
         let sql = "SELECT generation, digest FROM assignments \
@@ -45,7 +46,10 @@ impl Reading {
     }
 
     /// What every target of an account shall be.
-    pub async fn assignments(&mut self, account_id: &str) -> Result<ResourceMap<AcceptedTarget>, StoreError> {
+    pub async fn assignments(
+        &mut self,
+        account_id: &AccountId,
+    ) -> Result<ResourceMap<AcceptedTarget>, StoreError> {
         let sql =
             "SELECT target_kind, target_name, generation, digest FROM assignments WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
@@ -63,7 +67,7 @@ impl Writing {
     /// Assigns targets what they shall be. Each that shall be something else than before gets the next generation.
     pub async fn assignments_put(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         assignments: &[NewAssignment<'_>],
         now: Timestamp,
     ) -> Result<u64, StoreError> {

@@ -4,6 +4,7 @@
 use serde_json::{Value as Json, json};
 pub use windlass_core::audit::Outcome;
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 
@@ -19,9 +20,9 @@ pub struct Actor {
     /// For people: an e-mail address, `token deploy (ada@example.com)`, or `windlass`.
     pub name: String,
     /// The user's id; none for Windlass itself.
-    pub id: Option<String>,
+    pub id: Option<UserId>,
     /// The API token used.
-    pub token_id: Option<String>,
+    pub token_id: Option<TokenId>,
     /// The network address the request came from.
     pub address: Option<String>,
     /// The request.
@@ -37,8 +38,8 @@ impl Actor {
     fn storable(self) -> Actor {
         Actor {
             name: storable(self.name),
-            id: self.id.map(storable),
-            token_id: self.token_id.map(storable),
+            id: self.id,
+            token_id: self.token_id,
             address: self.address.map(storable),
             request_id: self.request_id.map(storable),
         }
@@ -106,8 +107,8 @@ pub(crate) fn read_audit_record(row: &Row) -> Result<AuditRecord, StoreError> {
         at: row.timestamp("at")?,
         actor: Actor {
             name: row.text("actor")?,
-            id: row.optional_text("actor_id")?,
-            token_id: row.optional_text("token_id")?,
+            id: row.optional_id("actor_id")?,
+            token_id: row.optional_id("token_id")?,
             address: row.optional_text("address")?,
             request_id: row.optional_text("request_id")?,
         },
@@ -125,7 +126,7 @@ pub(crate) fn read_audit_record(row: &Row) -> Result<AuditRecord, StoreError> {
 
 impl AuditRecord {
     /// The hash this entry should have: of its content, its number, its account and the hash before it.
-    pub(crate) fn expected_hash(&self, account_id: &str) -> String {
+    pub(crate) fn expected_hash(&self, account_id: &AccountId) -> String {
         let content = json!([
             account_id,
             self.seq,
@@ -151,7 +152,7 @@ impl AuditRecord {
 /// Writes entries behind the last one and returns the number and hash of the new last one.
 pub(crate) async fn append_audit(
     connection: &mut AnyConnection,
-    account_id: &str,
+    account_id: &AccountId,
     last: i64,
     last_hash: &str,
     entries: Vec<AuditEntry>,
@@ -182,8 +183,8 @@ pub(crate) async fn append_audit(
             audited.seq,
             audited.at,
             audited.actor.name,
-            audited.actor.id,
-            audited.actor.token_id,
+            &audited.actor.id,
+            &audited.actor.token_id,
             audited.actor.address,
             audited.actor.request_id,
             audited.action,
@@ -207,7 +208,7 @@ impl Reading {
     /// Who last changed each of these resources, and when, as far as the log tells.
     pub async fn audit_last_changes(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         keys: &[ResourceKey],
     ) -> Result<ResourceMap<(String, Timestamp)>, StoreError> {
         let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
@@ -223,7 +224,7 @@ impl Reading {
     /// Entries of an account before a number, newest first; of one target if given.
     pub async fn audit(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: Option<(&str, &str)>,
         before: i64,
         limit: usize,

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::AccountId;
 use windlass_core::resource::Kind;
 
 use crate::contents::read_spec;
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
-use crate::page::new_id;
+use crate::page::unique_text;
 use crate::verify::Verified;
 
 /// One thing that was checked.
@@ -86,7 +87,7 @@ impl Store {
         if to.exists() {
             return Err(StoreError::Backup(format!("{name} exists already; a backup never overwrites")));
         }
-        let partial = format!("{name}.{}.partial", new_id());
+        let partial = format!("{name}.{}.partial", unique_text());
         let copied = self.copy_into(&partial, to).await;
         if copied.is_err() {
             let _ = tokio::fs::remove_file(&partial).await;
@@ -125,7 +126,7 @@ impl Store {
         }
         checked.push(reading.check_targets().await?);
         let accounts = reading.accounts().await?;
-        checked.push(reading.check_audit("", "the installation").await?);
+        checked.push(reading.check_audit(&AccountId::installation(), "the installation").await?);
         for account in accounts {
             checked.push(reading.check_audit(&account.id, &format!("account {}", account.name)).await?);
         }
@@ -201,7 +202,7 @@ impl Reading {
         Ok(Checked::new("what refers to what is noted as the resources say", fault))
     }
 
-    async fn check_audit(&mut self, account_id: &str, whose: &str) -> Result<Checked, StoreError> {
+    async fn check_audit(&mut self, account_id: &AccountId, whose: &str) -> Result<Checked, StoreError> {
         let fault = match self.audit_verify(account_id).await? {
             Verified::Intact { .. } => None,
             Verified::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),

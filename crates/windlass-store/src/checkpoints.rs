@@ -1,6 +1,7 @@
 //! Checkpoints of the audit log: its heads, signed with a key that is not in the database, and the keys' public halves.
 //! What is signed and whether a signature is good is the server's business; here it is text.
 
+use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_core::time::Timestamp;
 
 use crate::audit_head::AuditHead;
@@ -13,7 +14,7 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The account; empty for the installation itself.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The number of the entry.
     pub seq: i64,
     /// Its hash.
@@ -21,7 +22,7 @@ pub struct Checkpoint {
     /// When it was signed.
     pub at: Timestamp,
     /// With which key.
-    pub key_id: String,
+    pub key_id: AuditKeyId,
     /// The signature.
     pub signature: String,
 }
@@ -30,11 +31,11 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditKey {
     /// Its id.
-    pub id: String,
+    pub id: AuditKeyId,
     /// The key.
     pub public_key: String,
     /// The key before it.
-    pub previous_id: Option<String>,
+    pub previous_id: Option<AuditKeyId>,
     /// What the key before signed: that this one follows it.
     pub endorsement: Option<String>,
     /// What this key signed: that it follows the one before.
@@ -47,11 +48,11 @@ const COLUMNS: &str = "account_id, seq, hash, at, key_id, signature";
 
 fn read_checkpoint(row: &Row) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
-        account_id: row.text("account_id")?,
+        account_id: row.id("account_id")?,
         seq: row.number("seq")?,
         hash: row.text("hash")?,
         at: row.timestamp("at")?,
-        key_id: row.text("key_id")?,
+        key_id: row.id("key_id")?,
         signature: row.text("signature")?,
     })
 }
@@ -60,7 +61,7 @@ impl Reading {
     /// The checkpoints of a chain before an entry's number, newest first.
     pub async fn checkpoints(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         before: i64,
         limit: usize,
     ) -> Result<Vec<Checkpoint>, StoreError> {
@@ -82,13 +83,13 @@ impl Reading {
     }
 
     /// The head of every chain, with its account; the installation's has none.
-    pub async fn audit_heads(&mut self) -> Result<Vec<(String, AuditHead)>, StoreError> {
+    pub async fn audit_heads(&mut self) -> Result<Vec<(AccountId, AuditHead)>, StoreError> {
         let sql = "SELECT account_id, audit_seq, audit_hash FROM chains ORDER BY account_id";
         let rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter()
             .map(|row| {
                 Ok((
-                    row.text("account_id")?,
+                    row.id("account_id")?,
                     AuditHead { seq: row.number("audit_seq")?, hash: row.text("audit_hash")? },
                 ))
             })
@@ -103,9 +104,9 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 Ok(AuditKey {
-                    id: row.text("id")?,
+                    id: row.id("id")?,
                     public_key: row.text("public_key")?,
-                    previous_id: row.optional_text("previous_id")?,
+                    previous_id: row.optional_id("previous_id")?,
                     endorsement: row.optional_text("endorsement")?,
                     acknowledgement: row.optional_text("acknowledgement")?,
                     created_at: row.timestamp("created_at")?,
@@ -154,7 +155,7 @@ impl Writing {
         let values = values![
             &key.id,
             &key.public_key,
-            key.previous_id.as_deref(),
+            &key.previous_id,
             key.endorsement.as_deref(),
             key.acknowledgement.as_deref(),
             key.created_at

@@ -1,6 +1,7 @@
 //! What differs in the files that resources name, kept for as long as proposals are.
 
 use windlass_core::content::{ContentChange, ContentDifference};
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -9,7 +10,7 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Value, values};
 use crate::write::{AccountWriting, Writing};
 
-fn key_row(account_id: &str, change: &ContentChange) -> Vec<Value> {
+fn key_row(account_id: &AccountId, change: &ContentChange) -> Vec<Value> {
     let before = change.before.map(|before| before.to_string()).unwrap_or_default();
     values![account_id, &change.path, before, change.after.to_string()]
 }
@@ -18,7 +19,7 @@ impl Reading {
     /// What differs in these changes, as far as it was kept, in no order.
     pub async fn content_differences(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         changes: &[ContentChange],
     ) -> Result<Vec<ContentDifference>, StoreError> {
         let rows = changes.iter().map(|change| key_row(account_id, change)).collect();
@@ -38,7 +39,7 @@ impl AccountWriting {
         differences: &[ContentDifference],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         let row = |difference: &ContentDifference| {
             let mut row = key_row(&account_id, &difference.change);
             let document =

@@ -1,5 +1,6 @@
 //! Hosts that credentials are bound to: an account's credential path → `host:port`.
 
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -11,7 +12,7 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialBinding {
     /// Whose.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Where the credential is kept.
     pub credential_path: String,
     /// `host:port`.
@@ -24,7 +25,7 @@ pub struct CredentialBinding {
 
 fn read_binding(row: &Row) -> Result<CredentialBinding, StoreError> {
     Ok(CredentialBinding {
-        account_id: row.text("account_id")?,
+        account_id: row.id("account_id")?,
         credential_path: row.text("credential_path")?,
         host: row.text("host")?,
         bound_by: row.text("bound_by")?,
@@ -36,7 +37,7 @@ impl Reading {
     /// Every binding of an account, by path and host.
     pub async fn credential_bindings(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
     ) -> Result<Vec<CredentialBinding>, StoreError> {
         let sql = "SELECT account_id, credential_path, host, bound_by, bound_at FROM credential_bindings \
                    WHERE account_id = $1 ORDER BY credential_path, host";
@@ -47,7 +48,7 @@ impl Reading {
     /// The hosts that a credential of an account is bound to.
     pub async fn credential_hosts(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         path: &str,
     ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT host FROM credential_bindings WHERE account_id = $1 AND credential_path = $2 ORDER BY host";
@@ -58,7 +59,7 @@ impl Reading {
     /// The hosts that the credential of this path is bound to in any other account.
     pub async fn credential_hosts_elsewhere(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         path: &str,
     ) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT host FROM credential_bindings WHERE credential_path = $2 AND account_id <> $1 \
@@ -81,7 +82,7 @@ impl Writing {
     /// Takes the binding of a credential to a host away. False if there is none.
     pub async fn credential_unbind(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         path: &str,
         host: &str,
     ) -> Result<bool, StoreError> {

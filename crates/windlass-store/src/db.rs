@@ -5,6 +5,8 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_core::id::ReplicaId;
+
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -71,7 +73,7 @@ impl Address {
 #[derive(Clone, Debug)]
 pub struct Store {
     pools: Pools,
-    replica_id: Arc<str>,
+    replica_id: Arc<ReplicaId>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +101,7 @@ impl Store {
             Address::Sqlite(path) => open_sqlite(path).await?,
             Address::Postgres(url) => open_postgres(url.expose()).await?,
         };
-        Ok(Store { pools, replica_id: new_id().into() })
+        Ok(Store { pools, replica_id: Arc::new(new_id()) })
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
@@ -142,7 +144,7 @@ impl Store {
     }
 
     /// Who this process is among those that use the same database.
-    pub fn replica_id(&self) -> &str {
+    pub fn replica_id(&self) -> &ReplicaId {
         &self.replica_id
     }
 

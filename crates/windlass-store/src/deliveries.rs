@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 pub use windlass_core::delivery::DeliveryState;
+use windlass_core::id::{AccountId, DeliveryId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -16,9 +17,9 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
     /// Its id, the same over all attempts.
-    pub id: String,
+    pub id: DeliveryId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The alert that tells it; empty for a test or a digest.
     pub alert: String,
     /// The provider it goes through.
@@ -75,7 +76,7 @@ pub struct DeliveryFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventBacklog {
     /// Which.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The number of its last event.
     pub last: i64,
     /// The event up to which they were looked at; none if nobody looks yet.
@@ -87,8 +88,8 @@ const COLUMNS: &str = "id, account_id, alert, provider, event_seq, event_kind, g
 
 fn read_delivery(row: &Row) -> Result<Delivery, StoreError> {
     Ok(Delivery {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
         alert: row.text("alert")?,
         provider: row.text("provider")?,
         event_seq: row.optional_number("event_seq")?,
@@ -136,7 +137,7 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 Ok(EventBacklog {
-                    account_id: row.text("account_id")?,
+                    account_id: row.id("account_id")?,
                     last: row.number("event_seq")?,
                     cursor: row.optional_number("cursor")?,
                 })
@@ -145,7 +146,7 @@ impl Reading {
     }
 
     /// The number of the last event of an account before a moment; 0 if there is none.
-    pub async fn event_before(&mut self, account_id: &str, at: Timestamp) -> Result<i64, StoreError> {
+    pub async fn event_before(&mut self, account_id: &AccountId, at: Timestamp) -> Result<i64, StoreError> {
         let sql = "SELECT seq FROM events WHERE account_id = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
         let rows = self.connection.rows(sql, values![account_id, at]).await?;
         rows.first().map_or(Ok(0), |row| row.number("seq"))
@@ -154,23 +155,23 @@ impl Reading {
     /// The last delivery of each of these groups since a moment: its id, by group.
     pub async fn deliveries_of_groups(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         groups: &[&str],
         since: Timestamp,
-    ) -> Result<BTreeMap<String, String>, StoreError> {
+    ) -> Result<BTreeMap<String, DeliveryId>, StoreError> {
         let rows = groups.iter().map(|group| values![account_id, *group, since]).collect();
         let prefix = "WITH given (account_id, group_key, since) AS (VALUES";
         let suffix = ") SELECT deliveries.group_key, MAX(deliveries.id) AS last_id FROM given CROSS JOIN deliveries \
                       WHERE deliveries.account_id = given.account_id AND deliveries.group_key = given.group_key \
                       AND deliveries.created_at > given.since GROUP BY deliveries.group_key";
         let rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter().map(|row| Ok((row.text("group_key")?, row.text("last_id")?))).collect()
+        rows.iter().map(|row| Ok((row.text("group_key")?, row.id("last_id")?))).collect()
     }
 
     /// How many deliveries each provider of an account was given since a moment, without those that were suppressed.
     pub async fn deliveries_counted(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         since: Timestamp,
     ) -> Result<BTreeMap<String, usize>, StoreError> {
         // By time, for which a plain filter by account would not be used: the others of this minute are few.
@@ -181,13 +182,13 @@ impl Reading {
     }
 
     /// Providers for which deliveries were suppressed that no digest told of: account, provider and how many.
-    pub async fn deliveries_untold(&mut self) -> Result<Vec<(String, String, usize)>, StoreError> {
+    pub async fn deliveries_untold(&mut self) -> Result<Vec<(AccountId, String, usize)>, StoreError> {
         let sql = "SELECT account_id, provider, COUNT(*) AS count FROM deliveries \
                    WHERE state = 'suppressed' AND digest_id IS NULL GROUP BY account_id, provider \
                    ORDER BY account_id, provider";
         let rows = self.connection.rows(sql, Vec::new()).await?;
         rows.iter()
-            .map(|row| Ok((row.text("account_id")?, row.text("provider")?, row.count("count")?)))
+            .map(|row| Ok((row.id("account_id")?, row.text("provider")?, row.count("count")?)))
             .collect()
     }
 
@@ -210,9 +211,9 @@ impl Reading {
     /// Deliveries of an account, newest first, before an id.
     pub async fn deliveries(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &DeliveryFilter,
-        before: Option<&str>,
+        before: Option<&DeliveryId>,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
         let mut values = values![account_id];
@@ -236,7 +237,11 @@ impl Reading {
     }
 
     /// A delivery.
-    pub async fn delivery(&mut self, account_id: &str, id: &str) -> Result<Option<Delivery>, StoreError> {
+    pub async fn delivery(
+        &mut self,
+        account_id: &AccountId,
+        id: &DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM deliveries WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
         rows.first().map(read_delivery).transpose()
@@ -245,7 +250,7 @@ impl Reading {
 
 impl Writing {
     /// Notes up to which event an account's alerts were looked at.
-    pub async fn cursor_set(&mut self, account_id: &str, seq: i64) -> Result<(), StoreError> {
+    pub async fn cursor_set(&mut self, account_id: &AccountId, seq: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO notification_cursors (account_id, seq) VALUES ($1, $2) \
                    ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq";
         self.connection.execute(sql, values![account_id, seq]).await?;
@@ -253,7 +258,7 @@ impl Writing {
     }
 
     /// Forgets how far an account was looked at: nobody looks any more.
-    pub async fn cursor_remove(&mut self, account_id: &str) -> Result<(), StoreError> {
+    pub async fn cursor_remove(&mut self, account_id: &AccountId) -> Result<(), StoreError> {
         let sql = "DELETE FROM notification_cursors WHERE account_id = $1";
         self.connection.execute(sql, values![account_id]).await?;
         Ok(())
@@ -269,7 +274,7 @@ impl Writing {
     }
 
     /// Counts what happened again and was not told.
-    pub async fn delivery_repeated(&mut self, id: &str, times: i64) -> Result<(), StoreError> {
+    pub async fn delivery_repeated(&mut self, id: &DeliveryId, times: i64) -> Result<(), StoreError> {
         let sql = "UPDATE deliveries SET repeats = repeats + $2 WHERE id = $1";
         self.connection.execute(sql, values![id, times]).await?;
         Ok(())
@@ -278,9 +283,9 @@ impl Writing {
     /// Notes that a digest tells of everything that was suppressed for a provider.
     pub async fn deliveries_digested(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         provider: &str,
-        digest_id: &str,
+        digest_id: &DeliveryId,
     ) -> Result<u64, StoreError> {
         let sql = "UPDATE deliveries SET digest_id = $3 WHERE account_id = $1 AND provider = $2 \
                    AND state = 'suppressed' AND digest_id IS NULL";
@@ -290,7 +295,7 @@ impl Writing {
     /// Notes what an attempt came to. False if the delivery is no longer to be sent.
     pub async fn delivery_attempted(
         &mut self,
-        id: &str,
+        id: &DeliveryId,
         tried: &DeliveryAttempt,
     ) -> Result<bool, StoreError> {
         let finished = (tried.state != DeliveryState::Pending).then_some(tried.at);
@@ -303,8 +308,8 @@ impl Writing {
     /// Makes a delivery due now, whatever became of it, unless it arrived. False if it did, or is not there.
     pub async fn delivery_retry(
         &mut self,
-        account_id: &str,
-        id: &str,
+        account_id: &AccountId,
+        id: &DeliveryId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE deliveries SET state = 'pending', next_at = $3, since = $3, attempts = 0, \

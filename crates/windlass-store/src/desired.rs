@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 
 use crate::contents::SpecReader;
@@ -50,14 +51,14 @@ pub struct DifferingResource {
     /// What git wants, and what it wanted when both last agreed; none if it wants nothing.
     pub wanted: Option<(Digest, Option<Digest>)>,
     /// The accepted state, and the repository that owns it; none if nothing is.
-    pub accepted: Option<(Digest, Option<String>)>,
+    pub accepted: Option<(Digest, Option<RepositoryId>)>,
 }
 
 fn read_differing_resource(row: &Row) -> Result<DifferingResource, StoreError> {
     let kind = row.word("kind", Kind::from_word)?;
     let key = ResourceKey::new(kind, row.text("name")?);
     let (wanted, last_agreed) = (row.optional_digest("desired_digest")?, row.optional_digest("last_agreed")?);
-    let (accepted, owner) = (row.optional_digest("accepted_digest")?, row.optional_text("owner_id")?);
+    let (accepted, owner) = (row.optional_digest("accepted_digest")?, row.optional_id("owner_id")?);
     Ok(DifferingResource {
         key,
         wanted: wanted.map(|digest| (digest, last_agreed)),
@@ -93,8 +94,8 @@ impl Reading {
     /// Where what a repository wants is not accepted as its own, and what it owns and does not want.
     pub async fn differing(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<Vec<DifferingResource>, StoreError> {
         let mut rows = self.connection.rows(DESIRED_DIFFERS, values![account_id, repository_id]).await?;
         rows.extend(self.connection.rows(ACCEPTED_NOT_DESIRED, values![account_id, repository_id]).await?);
@@ -104,8 +105,8 @@ impl Reading {
     /// The same of one resource.
     pub async fn differing_resource(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
         key: &ResourceKey,
     ) -> Result<Option<DifferingResource>, StoreError> {
         let values = || values![account_id, repository_id, key.kind.slug(), &key.name];
@@ -117,7 +118,10 @@ impl Reading {
     }
 
     /// What a repository wants, without specs.
-    pub async fn desired(&mut self, repository_id: &str) -> Result<Vec<DesiredResource>, StoreError> {
+    pub async fn desired(
+        &mut self,
+        repository_id: &RepositoryId,
+    ) -> Result<Vec<DesiredResource>, StoreError> {
         let sql = "SELECT kind, name, digest, file, previous_file, last_agreed FROM desired WHERE repository_id = $1";
         let rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter().map(read_desired).collect()
@@ -126,7 +130,7 @@ impl Reading {
     /// What a repository wants of these resources, with specs.
     pub async fn desired_of(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         keys: &[ResourceKey],
     ) -> Result<ResourceMap<(DesiredResource, Arc<Spec>)>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
@@ -149,7 +153,7 @@ impl Reading {
     /// The file in which a repository declares a resource.
     pub async fn desired_file(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         key: &ResourceKey,
     ) -> Result<Option<String>, StoreError> {
         let sql = "SELECT file FROM desired WHERE repository_id = $1 AND kind = $2 AND name = $3";
@@ -160,7 +164,7 @@ impl Reading {
     /// The files that declared these resources of a repository so far: the first since the last change was applied.
     pub async fn desired_files(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         keys: &[ResourceKey],
     ) -> Result<ResourceMap<String>, StoreError> {
         let given = keys.iter().map(|key| values![repository_id, key.kind.slug(), &key.name]).collect();
@@ -182,8 +186,8 @@ impl Reading {
     /// Which of these repositories declare which of these: repository and resource.
     pub async fn desired_among(
         &mut self,
-        pairs: &[(&str, &ResourceKey)],
-    ) -> Result<Vec<(String, ResourceKey)>, StoreError> {
+        pairs: &[(&RepositoryId, &ResourceKey)],
+    ) -> Result<Vec<(RepositoryId, ResourceKey)>, StoreError> {
         let given = pairs.iter().map(|(id, key)| values![*id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
         let suffix = ") SELECT desired.repository_id, desired.kind, desired.name FROM given CROSS JOIN desired \
@@ -192,7 +196,7 @@ impl Reading {
         let rows = self.connection.rows_many(prefix, given, suffix).await?;
         rows.iter()
             .map(|row| {
-                let repository = row.text("repository_id")?;
+                let repository = row.id("repository_id")?;
                 Ok((repository, ResourceKey::new(row.word("kind", Kind::from_word)?, row.text("name")?)))
             })
             .collect()
@@ -201,7 +205,7 @@ impl Reading {
     /// Specs of what a repository wants: of these, or of all.
     pub async fn desired_specs(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         keys: Option<&[ResourceKey]>,
     ) -> Result<ResourceMap<Arc<Spec>>, StoreError> {
         let rows = match keys {
@@ -237,7 +241,7 @@ impl Writing {
     /// Replaces what a repository wants. Only what changed is written; of what moves to another file, the first is kept.
     pub async fn desired_replace(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         wanted: &[NewDesiredResource<'_>],
     ) -> Result<(), StoreError> {
         let stored = self.desired(repository_id).await?;
@@ -270,7 +274,7 @@ impl Writing {
     }
 
     /// Notes where the accepted state is what git wants now. Returns how many that is news for.
-    pub async fn desired_mark_agreed(&mut self, repository_id: &str) -> Result<u64, StoreError> {
+    pub async fn desired_mark_agreed(&mut self, repository_id: &RepositoryId) -> Result<u64, StoreError> {
         let sql = "UPDATE desired SET last_agreed = digest, previous_file = NULL WHERE repository_id = $1 \
                    AND (last_agreed IS NULL OR last_agreed <> digest) AND EXISTS (SELECT 1 FROM resources, repositories \
                    WHERE repositories.id = desired.repository_id AND resources.account_id = repositories.account_id \
@@ -282,7 +286,7 @@ impl Writing {
     /// Notes what is accepted, with everyone's consent, for resources of repositories: repository, resource, accepted.
     pub async fn desired_mark_agreed_among(
         &mut self,
-        agreed: &[(&str, &ResourceKey, Option<Digest>)],
+        agreed: &[(&RepositoryId, &ResourceKey, Option<Digest>)],
     ) -> Result<(), StoreError> {
         let rows = agreed
             .iter()

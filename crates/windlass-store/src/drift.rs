@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use windlass_core::digest::Digest;
 use windlass_core::drift::Acceptance;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
@@ -49,7 +50,7 @@ fn read_acceptance(row: &Row) -> Result<Acceptance, StoreError> {
 
 impl Reading {
     /// Accepted differences of a repository.
-    pub async fn acceptances(&mut self, repository_id: &str) -> Result<Vec<Acceptance>, StoreError> {
+    pub async fn acceptances(&mut self, repository_id: &RepositoryId) -> Result<Vec<Acceptance>, StoreError> {
         let sql =
             format!("SELECT {ACCEPTANCE} FROM acceptances WHERE repository_id = $1 ORDER BY kind, name");
         let rows = self.connection.rows_built(sql, values![repository_id]).await?;
@@ -59,7 +60,7 @@ impl Reading {
     /// Accepted differences among these resources of repositories, each with what its repository wants of it now.
     pub async fn acceptances_among(
         &mut self,
-        of: &[(&str, &ResourceKey)],
+        of: &[(&RepositoryId, &ResourceKey)],
     ) -> Result<Vec<(Acceptance, Option<Digest>)>, StoreError> {
         let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
@@ -74,7 +75,7 @@ impl Reading {
     }
 
     /// Drift of a repository that was told and is not resolved.
-    pub async fn drifts(&mut self, repository_id: &str) -> Result<Vec<Drift>, StoreError> {
+    pub async fn drifts(&mut self, repository_id: &RepositoryId) -> Result<Vec<Drift>, StoreError> {
         let sql = "SELECT kind, name, desired_digest, accepted_digest, fields, changed_by, changed_at, detected_at \
                    FROM drifts WHERE repository_id = $1 ORDER BY kind, name";
         let rows = self.connection.rows(sql, values![repository_id]).await?;
@@ -96,7 +97,7 @@ impl Reading {
     /// Which of these have drifted from what their repository says: repository and resource.
     pub async fn drifted_among(
         &mut self,
-        of: &[(&str, &ResourceKey)],
+        of: &[(&RepositoryId, &ResourceKey)],
     ) -> Result<Vec<ResourceKey>, StoreError> {
         let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
         let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
@@ -108,7 +109,7 @@ impl Reading {
     }
 
     /// How many resources of an account have drifted.
-    pub async fn drifts_count(&mut self, account_id: &str) -> Result<usize, StoreError> {
+    pub async fn drifts_count(&mut self, account_id: &AccountId) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) AS count FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \
                    WHERE repositories.account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
@@ -120,7 +121,7 @@ impl Writing {
     /// Accepts a difference.
     pub async fn acceptance_put(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         acceptance: &Acceptance,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO acceptances (repository_id, kind, name, desired_digest, accepted_digest, until, reason, \
@@ -146,7 +147,7 @@ impl Writing {
     /// Takes an acceptance back. False if there was none.
     pub async fn acceptance_remove(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         key: &ResourceKey,
     ) -> Result<bool, StoreError> {
         let sql = "DELETE FROM acceptances WHERE repository_id = $1 AND kind = $2 AND name = $3";
@@ -154,7 +155,10 @@ impl Writing {
     }
 
     /// Takes acceptances back, where there are any: repository and resource.
-    pub async fn acceptances_remove(&mut self, of: &[(&str, &ResourceKey)]) -> Result<(), StoreError> {
+    pub async fn acceptances_remove(
+        &mut self,
+        of: &[(&RepositoryId, &ResourceKey)],
+    ) -> Result<(), StoreError> {
         let rows = of
             .iter()
             .map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name])
@@ -176,7 +180,11 @@ impl Writing {
     }
 
     /// Notes manual changes of a repository's resources.
-    pub async fn drifts_put(&mut self, repository_id: &str, drifts: &[Drift]) -> Result<(), StoreError> {
+    pub async fn drifts_put(
+        &mut self,
+        repository_id: &RepositoryId,
+        drifts: &[Drift],
+    ) -> Result<(), StoreError> {
         let row = |drift: &Drift| {
             let mut row = resource_row(repository_id, &drift.key);
             row.extend(values![
@@ -202,7 +210,7 @@ impl Writing {
     /// Forgets manual changes that are no more, and says how many were known.
     pub async fn drifts_remove(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         keys: &[ResourceKey],
     ) -> Result<u64, StoreError> {
         let rows = keys.iter().map(|key| resource_row(repository_id, key)).collect();

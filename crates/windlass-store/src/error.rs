@@ -1,5 +1,7 @@
 //! What can go wrong with a database, told by what to do about it.
 
+use windlass_core::id::AccountId;
+
 use crate::migration_error::MigrationError;
 
 /// Why the database could not do what it was asked.
@@ -32,7 +34,7 @@ pub enum StoreError {
     #[error("there is no account {id}")]
     NoAccount {
         /// The id that was asked for.
-        id: String,
+        id: AccountId,
     },
     /// The lease under which this was done has passed to someone else.
     #[error("the lease {name} has passed to another replica; its work is theirs now")]
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(writing.setting("early").await.unwrap(), None);
         writing.connection.execute("PRAGMA max_page_count = 1000000", Vec::new()).await.unwrap();
         writing.setting_put("large", &"x".repeat(1 << 20)).await.unwrap();
-        writing.account_add("id", "acme", now).await.unwrap();
+        writing.account_add(&windlass_core::id::AccountId::new("id"), "acme", now).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = store.read().await.unwrap();
         assert!(reading.setting("large").await.unwrap().is_some());

@@ -1,6 +1,7 @@
 //! Events: what happened in an account, numbered without gaps in the order in which it became true.
 
 use windlass_core::event::{Event, Severity};
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
@@ -17,9 +18,9 @@ pub struct EventFilter {
     /// A kind, or the beginning of kinds ending in `.`, as in `gitops.`.
     pub kind: Option<String>,
     /// Of one sync run.
-    pub correlation_id: Option<String>,
+    pub correlation_id: Option<RunId>,
     /// Of one repository.
-    pub repository_id: Option<String>,
+    pub repository_id: Option<RepositoryId>,
     /// About one resource.
     pub resource: Option<ResourceKey>,
     /// A severity.
@@ -47,8 +48,8 @@ fn read_event(row: &Row) -> Result<Event, StoreError> {
         severity: row.word("severity", Severity::from_slug)?,
         resource_kind: row.optional_text("resource_kind")?,
         resource_name: row.optional_text("resource_name")?,
-        repository_id: row.optional_text("repository_id")?,
-        correlation_id: row.optional_text("correlation_id")?,
+        repository_id: row.optional_id("repository_id")?,
+        correlation_id: row.optional_id("correlation_id")?,
         source: row.text("source")?,
         message: row.text("message")?,
         payload: row.json("payload")?,
@@ -60,7 +61,7 @@ impl Reading {
     /// Events of an account.
     pub async fn events(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &EventFilter,
         order: EventOrder,
         limit: usize,
@@ -111,7 +112,7 @@ impl Reading {
     }
 
     /// The number of the last event of an account.
-    pub async fn last_event(&mut self, account_id: &str) -> Result<i64, StoreError> {
+    pub async fn last_event(&mut self, account_id: &AccountId) -> Result<i64, StoreError> {
         let sql = "SELECT event_seq FROM chains WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.first().map_or(Ok(0), |row| row.number("event_seq"))

@@ -2,6 +2,7 @@
 
 use windlass_core::digest::Digest;
 pub use windlass_core::forge::{ReportKind, ReportState};
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -14,9 +15,9 @@ use crate::write::Writing;
 #[derive(Clone, Copy, Debug)]
 pub struct NewForgeReport<'r> {
     /// The repository's account.
-    pub account_id: &'r str,
+    pub account_id: &'r AccountId,
     /// The repository.
-    pub repository_id: &'r str,
+    pub repository_id: &'r RepositoryId,
     /// As what it is shown.
     pub kind: ReportKind,
     /// The commit, or the number of the pull request.
@@ -24,16 +25,16 @@ pub struct NewForgeReport<'r> {
     /// What is shown.
     pub content: &'r str,
     /// The run that it tells of.
-    pub run_id: Option<&'r str>,
+    pub run_id: Option<&'r RunId>,
 }
 
 /// What a forge shall show, and whether it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgeReport {
     /// The repository's account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The repository.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// As what it is shown.
     pub kind: ReportKind,
     /// The commit, or the number of the pull request.
@@ -43,7 +44,7 @@ pub struct ForgeReport {
     /// The digest of that.
     pub digest: Digest,
     /// The run that it tells of.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// Where it is.
     pub state: ReportState,
     /// How often sending this content failed.
@@ -61,13 +62,13 @@ const COLUMNS: &str = "account_id, repository_id, kind, subject, content, digest
 
 fn read_report(row: &Row) -> Result<ForgeReport, StoreError> {
     Ok(ForgeReport {
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
         kind: row.word("kind", ReportKind::from_slug)?,
         subject: row.text("subject")?,
         content: row.text("content")?,
         digest: row.digest("digest")?,
-        run_id: row.optional_text("run_id")?,
+        run_id: row.optional_id("run_id")?,
         state: row.word("state", ReportState::from_slug)?,
         attempts: row.number("attempts")?,
         next_at: row.timestamp("next_at")?,
@@ -108,8 +109,8 @@ impl Reading {
     /// The reports of a kind of a repository of an account, the last changed first.
     pub async fn forge_reports(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
         kind: ReportKind,
         limit: usize,
     ) -> Result<Vec<ForgeReport>, StoreError> {
@@ -190,7 +191,7 @@ impl Writing {
     /// Tries everything of a repository that could not be sent anew, because its settings changed.
     pub async fn forge_reports_retry(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let sql = "UPDATE forge_reports SET state = 'waiting', attempts = 0, next_at = $2, updated_at = $2 \
@@ -199,7 +200,7 @@ impl Writing {
     }
 
     /// Forgets what a repository's forge was to show, because it shall be told nothing any more.
-    pub async fn forge_reports_remove(&mut self, repository_id: &str) -> Result<(), StoreError> {
+    pub async fn forge_reports_remove(&mut self, repository_id: &RepositoryId) -> Result<(), StoreError> {
         let sql = "DELETE FROM forge_reports WHERE repository_id = $1";
         self.connection.execute(sql, values![repository_id]).await?;
         Ok(())

@@ -2,6 +2,7 @@
 
 pub use windlass_core::access::MembershipOrigin as Origin;
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, UserId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -13,7 +14,7 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Their role there.
     pub role: Role,
     /// Where it comes from.
@@ -22,42 +23,42 @@ pub struct Membership {
 
 impl Reading {
     /// The id of the person who is this subject at this issuer.
-    pub async fn identity_user(&mut self, issuer: &str, subject: &str) -> Result<Option<String>, StoreError> {
+    pub async fn identity_user(&mut self, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {
         let sql = "SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2";
         let rows = self.connection.rows(sql, values![issuer, subject]).await?;
-        rows.first().map(|row| row.text("user_id")).transpose()
+        rows.first().map(|row| row.id("user_id")).transpose()
     }
 
     /// The issuers at which a person is known.
-    pub async fn identity_issuers(&mut self, user_id: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn identity_issuers(&mut self, user_id: &UserId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT issuer FROM identities WHERE user_id = $1 ORDER BY issuer";
         let rows = self.connection.rows(sql, values![user_id]).await?;
         rows.iter().map(|row| row.text("issuer")).collect()
     }
 
     /// The ids of the people of an account who sign in through a provider.
-    pub async fn identity_members(&mut self, account_id: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn identity_members(&mut self, account_id: &AccountId) -> Result<Vec<UserId>, StoreError> {
         let sql = "SELECT DISTINCT identities.user_id FROM identities \
                    JOIN memberships ON memberships.user_id = identities.user_id \
                    WHERE memberships.account_id = $1 ORDER BY identities.user_id";
         let rows = self.connection.rows(sql, values![account_id]).await?;
-        rows.iter().map(|row| row.text("user_id")).collect()
+        rows.iter().map(|row| row.id("user_id")).collect()
     }
 
     /// Whether a person who signs in through a provider has an e-mail address there that is not known to be theirs.
-    pub async fn identity_unverified(&mut self, user_id: &str) -> Result<bool, StoreError> {
+    pub async fn identity_unverified(&mut self, user_id: &UserId) -> Result<bool, StoreError> {
         let sql = "SELECT COUNT(*) AS count FROM identities WHERE user_id = $1 AND email_verified = 0";
         let rows = self.connection.rows(sql, values![user_id]).await?;
         Ok(rows.first().map_or(Ok(0), |row| row.count("count"))? > 0)
     }
 
     /// Every membership of a person with where it comes from, by account.
-    pub async fn membership_origins(&mut self, user_id: &str) -> Result<Vec<Membership>, StoreError> {
+    pub async fn membership_origins(&mut self, user_id: &UserId) -> Result<Vec<Membership>, StoreError> {
         let sql = "SELECT account_id, role, origin FROM memberships WHERE user_id = $1 ORDER BY account_id";
         let rows = self.connection.rows(sql, values![user_id]).await?;
         rows.iter()
             .map(|row| {
-                let (account_id, role) = (row.text("account_id")?, row.word("role", Role::from_slug)?);
+                let (account_id, role) = (row.id("account_id")?, row.word("role", Role::from_slug)?);
                 Ok(Membership { account_id, role, origin: row.word("origin", Origin::from_slug)? })
             })
             .collect()
@@ -70,7 +71,7 @@ impl Writing {
         &mut self,
         issuer: &str,
         subject: &str,
-        user_id: &str,
+        user_id: &UserId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO identities (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4)";

@@ -1,6 +1,7 @@
 //! Which resources may be on a target. A resource is noted before an agent touches it, and taken out only when the agent
 //! confirmed that nothing of it is left.
 
+use windlass_core::id::{AccountId, ResourceId};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 
@@ -14,7 +15,7 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryItem {
     /// The id of the resource, which tells it from a later one of the same name.
-    pub resource_id: String,
+    pub resource_id: ResourceId,
     /// Which.
     pub key: ResourceKey,
 }
@@ -23,7 +24,7 @@ impl Reading {
     /// What may be on a target, by kind and name.
     pub async fn inventory(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
     ) -> Result<Vec<InventoryItem>, StoreError> {
         let sql = "SELECT kind, name, resource_id FROM inventory \
@@ -33,7 +34,7 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 let key = read_key(row)?;
-                Ok(InventoryItem { resource_id: row.text("resource_id")?, key })
+                Ok(InventoryItem { resource_id: row.id("resource_id")?, key })
             })
             .collect()
     }
@@ -43,7 +44,7 @@ impl Writing {
     /// Notes that these may be on a target from now on, beside what may be there already.
     pub async fn inventory_add(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
         items: &[InventoryItem],
         now: Timestamp,
@@ -64,11 +65,11 @@ impl Writing {
     /// Takes out what an agent confirmed to be gone from its target: the ids of the resources.
     pub async fn inventory_remove(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
-        resource_ids: &[&str],
+        resource_ids: &[&ResourceId],
     ) -> Result<u64, StoreError> {
-        let row = |id: &&str| {
+        let row = |id: &&ResourceId| {
             let mut row = resource_row(account_id, target);
             row.push((*id).into());
             row

@@ -1,6 +1,7 @@
 //! Invitations: people who are asked to join an account and have not answered.
 
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, InvitationId, UserId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -13,15 +14,15 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
     /// Its id.
-    pub id: String,
+    pub id: InvitationId,
     /// The account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Who is asked, by e-mail address, lower case.
     pub email: String,
     /// The role they would have.
     pub role: Role,
     /// Who asks, by id.
-    pub invited_by: String,
+    pub invited_by: UserId,
     /// Since when.
     pub created_at: Timestamp,
     /// Until when it can be accepted.
@@ -34,11 +35,11 @@ const COLUMNS: &str = "id, account_id, email, role, invited_by, created_at, expi
 
 fn read_invitation(row: &Row) -> Result<Invitation, StoreError> {
     Ok(Invitation {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
         email: row.text("email")?,
         role: row.word("role", Role::from_slug)?,
-        invited_by: row.text("invited_by")?,
+        invited_by: row.id("invited_by")?,
         created_at: row.timestamp("created_at")?,
         expires_at: row.timestamp("expires_at")?,
         declined_at: row.optional_timestamp("declined_at")?,
@@ -49,7 +50,7 @@ impl Reading {
     /// The invitations of an account that have not expired, by e-mail address. Declined ones are among them.
     pub async fn invitations(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         now: Timestamp,
     ) -> Result<Vec<Invitation>, StoreError> {
         let sql = format!(
@@ -96,14 +97,18 @@ impl Writing {
     }
 
     /// Notes that someone declined.
-    pub async fn invitation_decline(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn invitation_decline(&mut self, id: &InvitationId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE invitations SET declined_at = $2 WHERE id = $1 AND declined_at IS NULL";
         self.connection.execute(sql, values![id, now]).await?;
         Ok(())
     }
 
     /// Ends an invitation of an account. False if there is none.
-    pub async fn invitation_remove(&mut self, account_id: &str, id: &str) -> Result<bool, StoreError> {
+    pub async fn invitation_remove(
+        &mut self,
+        account_id: &AccountId,
+        id: &InvitationId,
+    ) -> Result<bool, StoreError> {
         let sql = "DELETE FROM invitations WHERE account_id = $1 AND id = $2";
         Ok(self.connection.execute(sql, values![account_id, id]).await? == 1)
     }

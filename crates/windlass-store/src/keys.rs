@@ -1,13 +1,14 @@
 //! Keys of resources and targets, on their way into rows and out of them.
 
+use windlass_core::id::Id;
 use windlass_core::resource::{Kind, ResourceKey};
 
 use crate::error::StoreError;
 use crate::sql::{Row, Value, values};
 
 /// The account, kind and name of a resource. Where resources belong to a repository, its id stands for the account's.
-pub(crate) fn resource_row(account_id: &str, key: &ResourceKey) -> Vec<Value> {
-    values![account_id, key.kind.slug(), &key.name]
+pub(crate) fn resource_row(account_id: &impl Id, key: &ResourceKey) -> Vec<Value> {
+    values![account_id.text(), key.kind.slug(), &key.name]
 }
 
 pub(crate) fn read_key(row: &Row) -> Result<ResourceKey, StoreError> {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::HolderId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Store;
@@ -19,7 +20,7 @@ pub struct Lease {
     /// What work it is for.
     pub name: String,
     /// Who holds it.
-    pub holder: String,
+    pub holder: HolderId,
     /// How often it changed hands.
     pub epoch: i64,
 }
@@ -30,7 +31,7 @@ impl Store {
     pub async fn lease_take(
         &self,
         name: &str,
-        holder: &str,
+        holder: &HolderId,
         now: Timestamp,
         length: Duration,
     ) -> Result<Option<Lease>, StoreError> {
@@ -43,7 +44,7 @@ impl Store {
         let rows = writing.connection.rows(sql, values).await?;
         let epoch = rows.first().map(|row| row.number("epoch")).transpose()?;
         writing.commit().await?;
-        Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.to_owned(), epoch }))
+        Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.clone(), epoch }))
     }
 
     /// Keeps a lease for longer. False if it has passed to someone else or was given back.

@@ -1,6 +1,7 @@
 //! Events that are about to happen, and writing them behind those that did.
 
 use windlass_core::event::NewEvent;
+use windlass_core::id::AccountId;
 
 use crate::connection::AnyConnection;
 use crate::error::StoreError;
@@ -9,7 +10,7 @@ use crate::sql::{Value, values};
 /// Writes events behind the last one and returns the number of the new last one.
 pub(crate) async fn append_events(
     connection: &mut AnyConnection,
-    account_id: &str,
+    account_id: &AccountId,
     last: i64,
     events: Vec<NewEvent>,
 ) -> Result<i64, StoreError> {
@@ -26,8 +27,8 @@ pub(crate) async fn append_events(
                 event.severity.slug(),
                 kind,
                 name,
-                event.repository_id,
-                event.correlation_id,
+                &event.repository_id,
+                &event.correlation_id,
                 event.source,
                 event.message,
                 event.payload.to_string(),

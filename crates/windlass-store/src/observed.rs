@@ -4,11 +4,12 @@
 //! `ObservedTarget::merge` decided what becomes of it, [`Writing::observed_save`]. No step takes the account's row.
 
 use windlass_core::digest::Digest;
+use windlass_core::id::AccountId;
 use windlass_core::observed::{
     AgentMessage, ApplyFailure, Enrolment, Generation, Observation, Observed, ObservedTarget, ReportOrder,
     Sighting, StoredObservation, UnknownCause,
 };
-use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -139,7 +140,7 @@ impl Reading {
     /// What is stored of what a target's agent reported.
     pub async fn observed(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
     ) -> Result<ObservedTarget, StoreError> {
         let sql = format!(
@@ -167,7 +168,7 @@ impl Reading {
     /// What is stored of every target of an account as a whole, without the resources on them.
     pub async fn observed_targets(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
     ) -> Result<ResourceMap<ObservedTarget>, StoreError> {
         let sql = format!(
             "SELECT target_kind, target_name, complete_enrolment, complete_generation, complete_sequence, \
@@ -189,7 +190,7 @@ impl Writing {
     /// Stores what became of `before` through a report. Only what changed is written.
     pub async fn observed_save(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
         before: &ObservedTarget,
         after: &ObservedTarget,
@@ -197,9 +198,9 @@ impl Writing {
         if (&before.whole, before.complete_as_of) != (&after.whole, after.complete_as_of) {
             self.observed_target_put(account_id, target, after).await?;
         }
-        let key_row = |kind, name: &str| {
+        let key_row = |kind: Kind, name: &str| {
             let mut row = resource_row(account_id, target);
-            row.extend(resource_row("", &ResourceKey::new(kind, name)).split_off(1));
+            row.extend(values![kind.slug(), name]);
             row
         };
         let gone = before.resources.iter().filter(|(kind, name, _)| !after.resources.contains(*kind, name));
@@ -229,7 +230,7 @@ impl Writing {
 
     async fn observed_target_put(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
         after: &ObservedTarget,
     ) -> Result<(), StoreError> {

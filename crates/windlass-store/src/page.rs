@@ -1,5 +1,7 @@
 //! Small things all lists share.
 
+use windlass_core::id::Id;
+
 /// Text for a `LIKE … ESCAPE '\'` pattern that matches itself, with something behind it.
 pub(crate) fn like_pattern(text: &str, behind: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + behind.len());
@@ -25,6 +27,11 @@ pub fn looks_like_id(text: &str) -> bool {
 }
 
 /// A new id: unique, and later ones sort behind earlier ones.
-pub fn new_id() -> String {
+pub fn new_id<T: Id>() -> T {
+    T::from_text(unique_text())
+}
+
+/// A text that nothing else has, for names of files.
+pub fn unique_text() -> String {
     uuid::Uuid::now_v7().to_string()
 }

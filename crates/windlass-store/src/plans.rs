@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, PlanId, RepositoryId, RunId};
 use windlass_core::plan::{ChangeSet, StoredPlan, StoredStep};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
@@ -23,15 +24,15 @@ const STEPS_PER_ROW: usize = 250;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanRecord {
     /// Its id.
-    pub id: String,
+    pub id: PlanId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Its repository.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// The run that made it first.
-    pub run_id: String,
+    pub run_id: RunId,
     /// The repository's plan before it.
-    pub parent_id: Option<String>,
+    pub parent_id: Option<PlanId>,
     /// The plan's digest.
     pub digest: Digest,
     /// How many changes it has.
@@ -48,11 +49,11 @@ pub struct PlanRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnopenedPlan {
     /// The run.
-    pub run_id: String,
+    pub run_id: RunId,
     /// Its repository.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// Its plan.
-    pub plan_id: String,
+    pub plan_id: PlanId,
     /// From which position on.
     pub next_position: usize,
 }
@@ -62,11 +63,11 @@ const COLUMNS: &str = "plans.id, plans.account_id, plans.repository_id, plans.ru
 
 fn read_plan(row: &Row) -> Result<PlanRecord, StoreError> {
     Ok(PlanRecord {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
-        run_id: row.text("run_id")?,
-        parent_id: row.optional_text("parent_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
+        run_id: row.id("run_id")?,
+        parent_id: row.optional_id("parent_id")?,
         digest: row.digest("digest")?,
         steps: row.count("steps")?,
         sets: row.json("sets")?,
@@ -77,7 +78,10 @@ fn read_plan(row: &Row) -> Result<PlanRecord, StoreError> {
 
 impl Reading {
     /// The newest plan of a repository.
-    pub async fn plan_newest(&mut self, repository_id: &str) -> Result<Option<PlanRecord>, StoreError> {
+    pub async fn plan_newest(
+        &mut self,
+        repository_id: &RepositoryId,
+    ) -> Result<Option<PlanRecord>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM plans WHERE repository_id = $1 ORDER BY id DESC LIMIT 1");
         let rows = self.connection.rows_built(sql, values![repository_id]).await?;
         rows.first().map(read_plan).transpose()
@@ -86,8 +90,8 @@ impl Reading {
     /// The plan of a run of an account; none if it found nothing to do, or is older than plans are kept.
     pub async fn plan_of_run(
         &mut self,
-        account_id: &str,
-        run_id: &str,
+        account_id: &AccountId,
+        run_id: &RunId,
     ) -> Result<Option<PlanRecord>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM sync_runs JOIN plans ON plans.id = sync_runs.plan_id \
@@ -98,7 +102,7 @@ impl Reading {
     }
 
     /// The changes of a plan, in order. None are kept of a plan that is not its repository's newest.
-    pub async fn plan_steps(&mut self, plan_id: &str) -> Result<Vec<StoredStep>, StoreError> {
+    pub async fn plan_steps(&mut self, plan_id: &PlanId) -> Result<Vec<StoredStep>, StoreError> {
         let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 ORDER BY position";
         let mut steps = Vec::new();
         for row in &self.connection.rows(sql, values![plan_id]).await? {
@@ -110,7 +114,7 @@ impl Reading {
     /// Some changes of a plan from a position on, each with its position: a part of it, never the rest of a long one.
     pub async fn plan_steps_from(
         &mut self,
-        plan_id: &str,
+        plan_id: &PlanId,
         position: usize,
     ) -> Result<Vec<(usize, StoredStep)>, StoreError> {
         let first = position / STEPS_PER_ROW * STEPS_PER_ROW;
@@ -127,7 +131,7 @@ impl Reading {
     }
 
     /// Runs of an account whose plan has changes that are yet to be opened: the last good one of each repository.
-    pub async fn plans_unopened(&mut self, account_id: &str) -> Result<Vec<UnopenedPlan>, StoreError> {
+    pub async fn plans_unopened(&mut self, account_id: &AccountId) -> Result<Vec<UnopenedPlan>, StoreError> {
         let sql = "SELECT sync_runs.id, sync_runs.repository_id, sync_runs.plan_id, sync_runs.next_position \
                    FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
                    WHERE sync_runs.account_id = $1 AND sync_runs.next_position IS NOT NULL \
@@ -136,9 +140,9 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 Ok(UnopenedPlan {
-                    run_id: row.text("id")?,
-                    repository_id: row.text("repository_id")?,
-                    plan_id: row.text("plan_id")?,
+                    run_id: row.id("id")?,
+                    repository_id: row.id("repository_id")?,
+                    plan_id: row.id("plan_id")?,
                     next_position: row.count("next_position")?,
                 })
             })
@@ -148,7 +152,7 @@ impl Reading {
     /// Of these changes of a repository, those that were applied as they were planned, by what an approval binds to.
     pub async fn steps_applied(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         steps: &[StoredStep],
     ) -> Result<BTreeSet<Digest>, StoreError> {
         let given = steps.iter().map(|step| values![repository_id, step.kind.slug(), &step.name]).collect();
@@ -203,7 +207,7 @@ impl Writing {
     }
 
     /// Notes for which commit someone confirmed that a plan destroys most of what its repository owns.
-    pub async fn plan_confirm(&mut self, id: &str, commit: &str) -> Result<(), StoreError> {
+    pub async fn plan_confirm(&mut self, id: &PlanId, commit: &str) -> Result<(), StoreError> {
         let sql = "UPDATE plans SET confirmed_commit = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, commit]).await?;
         Ok(())
@@ -212,8 +216,8 @@ impl Writing {
     /// Notes the plan of a run, and from which position on its changes are yet to be opened.
     pub async fn run_planned(
         &mut self,
-        run_id: &str,
-        plan_id: Option<&str>,
+        run_id: &RunId,
+        plan_id: Option<&PlanId>,
         next_position: Option<usize>,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET plan_id = $2, next_position = $3 WHERE id = $1";
@@ -256,7 +260,7 @@ impl Writing {
             if budget.is_spent() {
                 break;
             }
-            ids.push(values![row.text("id")?]);
+            ids.push(values![&row.id::<PlanId>("id")?]);
             budget.spend(1 + row.count("parts")? as u64);
         }
         for prefix in

@@ -1,5 +1,6 @@
 //! Previews: what a commit or files would change. Only the last of each reference is kept, under the same id.
 
+use windlass_core::id::{AccountId, PreviewId, RepositoryId};
 pub use windlass_core::preview::{PreviewOutcome, PreviewSource};
 use windlass_core::time::Timestamp;
 
@@ -16,11 +17,11 @@ const KEPT_EACH: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// Its id, which stays when the reference moves.
-    pub id: String,
+    pub id: PreviewId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Its repository.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// The branch, reference or commit; for files, what they were called.
     pub reference: String,
     /// Where the files came from.
@@ -51,9 +52,9 @@ macro_rules! columns {
 
 fn read(row: &Row) -> Result<Preview, StoreError> {
     Ok(Preview {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
         reference: row.text("reference")?,
         source: row.word("source", PreviewSource::from_slug)?,
         commit_sha: row.optional_text("commit_sha")?,
@@ -68,7 +69,11 @@ fn read(row: &Row) -> Result<Preview, StoreError> {
 
 impl Reading {
     /// A preview of an account.
-    pub async fn preview(&mut self, account_id: &str, id: &str) -> Result<Option<Preview>, StoreError> {
+    pub async fn preview(
+        &mut self,
+        account_id: &AccountId,
+        id: &PreviewId,
+    ) -> Result<Option<Preview>, StoreError> {
         let sql =
             concat!("SELECT ", columns!(), ", document FROM previews WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows(sql, values![id, account_id]).await?;
@@ -80,8 +85,8 @@ impl Reading {
     /// The previews of a repository, newest first, without their documents.
     pub async fn previews(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
         limit: usize,
     ) -> Result<Vec<Preview>, StoreError> {
         let sql = concat!(
@@ -98,7 +103,7 @@ impl Reading {
 impl Writing {
     /// Keeps a preview in place of the last one of the same reference, whose id it takes, and forgets the oldest of a
     /// repository that has too many. Returns its id.
-    pub async fn preview_put(&mut self, preview: &Preview) -> Result<String, StoreError> {
+    pub async fn preview_put(&mut self, preview: &Preview) -> Result<PreviewId, StoreError> {
         let sql = "INSERT INTO previews (id, account_id, repository_id, reference, source, commit_sha, base_commit, \
                    requested_by, outcome, changes, document, created_at) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
@@ -121,7 +126,7 @@ impl Writing {
             preview.created_at,
         ];
         let rows = self.connection.rows(sql, values).await?;
-        let id = rows.first().map_or_else(|| Ok(preview.id.clone()), |row| row.text("id"))?;
+        let id = rows.first().map_or_else(|| Ok(preview.id.clone()), |row| row.id("id"))?;
         let sql = "DELETE FROM previews WHERE repository_id = $1 AND id IN (SELECT id FROM previews \
                    WHERE repository_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)";
         self.connection.execute(sql, values![&preview.repository_id, KEPT_EACH]).await?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use windlass_core::conflict::HoldingProposal;
 use windlass_core::diff::{Action, Cause};
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, ProposalId, RepositoryId, RunId};
 use windlass_core::proposal::{ApplyOrder, Approval, ExistingProposal, Proposal, RejectedChange, Status};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::run::ProposalOutcomes;
@@ -17,17 +18,26 @@ use crate::page::{like_pattern, search_pattern};
 use crate::proposals::{COLUMNS, read_proposal, read_proposals};
 use crate::sql::{Row, Value, values};
 
+/// Where proposals come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProposalSource {
+    /// Someone changes something directly.
+    Direct,
+    /// This repository.
+    Repository(RepositoryId),
+}
+
 /// Which proposals to list.
 #[derive(Clone, Debug, Default)]
 pub struct ProposalFilter {
     /// In one of these states; in all if there are none.
     pub statuses: Vec<Status>,
     /// Of one run.
-    pub run_id: Option<String>,
-    /// Of one repository.
-    pub repository_id: Option<String>,
+    pub run_id: Option<RunId>,
+    /// Of one repository, or of none.
+    pub source: Option<ProposalSource>,
     /// Direct changes of what one repository owned when they were proposed.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
     /// Of one kind.
     pub kind: Option<Kind>,
     /// Only creates, updates or destroys.
@@ -41,17 +51,17 @@ pub struct ProposalFilter {
 }
 
 /// Approvals by the id of their proposal.
-pub type Approvals = BTreeMap<String, Vec<Approval>>;
+pub type Approvals = BTreeMap<ProposalId, Vec<Approval>>;
 
 /// Where a list by run and position stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanCursor {
-    /// The last proposal's run.
-    pub run_id: String,
+    /// The last proposal's run; none if it is a direct change.
+    pub run_id: Option<RunId>,
     /// Its place in the order.
     pub position: usize,
     /// Its id.
-    pub id: String,
+    pub id: ProposalId,
 }
 
 /// How many open proposals there are of one sort.
@@ -69,7 +79,11 @@ pub struct Tally {
 
 impl Reading {
     /// A proposal of an account.
-    pub async fn proposal(&mut self, account_id: &str, id: &str) -> Result<Option<Proposal>, StoreError> {
+    pub async fn proposal(
+        &mut self,
+        account_id: &AccountId,
+        id: &ProposalId,
+    ) -> Result<Option<Proposal>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
         Ok(read_proposals(rows)?.pop())
@@ -78,9 +92,9 @@ impl Reading {
     /// Proposals of an account, newest first, before an id.
     pub async fn proposals(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &ProposalFilter,
-        before: Option<&str>,
+        before: Option<&ProposalId>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
         let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
@@ -96,7 +110,7 @@ impl Reading {
     /// Proposals of an account by run, the newest first, and in it in the order in which they are applied.
     pub async fn proposals_in_order(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &ProposalFilter,
         after: Option<&PlanCursor>,
         limit: usize,
@@ -104,7 +118,11 @@ impl Reading {
         let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
         if let Some(after) = after {
             let (run, position, id) = (values.len() + 1, values.len() + 2, values.len() + 3);
-            values.extend(values![&after.run_id, after.position, &after.id]);
+            values.extend(values![
+                after.run_id.as_ref().map_or("", RunId::as_str),
+                after.position,
+                &after.id
+            ]);
             sql.push_str(&format!(
                 " AND (proposals.run_id < ${run} OR (proposals.run_id = ${run} AND (proposals.position > ${position} \
                  OR (proposals.position = ${position} AND proposals.id > ${id}))))"
@@ -120,7 +138,7 @@ impl Reading {
     /// How many proposals of an account there are.
     pub async fn proposals_matching(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &ProposalFilter,
     ) -> Result<usize, StoreError> {
         let (sql, values) = chosen("COUNT(*) AS count", account_id, filter);
@@ -129,7 +147,7 @@ impl Reading {
     }
 
     /// How many open proposals of an account there are of each repository, kind and change.
-    pub async fn proposals_tally(&mut self, account_id: &str) -> Result<Vec<Tally>, StoreError> {
+    pub async fn proposals_tally(&mut self, account_id: &AccountId) -> Result<Vec<Tally>, StoreError> {
         let sql = "SELECT repository_name, kind, CASE WHEN base_digest IS NULL THEN 'create' \
                    WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) AS count FROM proposals \
                    WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
@@ -148,7 +166,7 @@ impl Reading {
     }
 
     /// The proposals of a run in the order of its plan.
-    pub async fn run_proposals(&mut self, run_id: &str) -> Result<Vec<Proposal>, StoreError> {
+    pub async fn run_proposals(&mut self, run_id: &RunId) -> Result<Vec<Proposal>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM run_proposals JOIN proposals ON proposals.id = run_proposals.proposal_id \
              WHERE run_proposals.run_id = $1 ORDER BY run_proposals.position, proposals.id"
@@ -161,9 +179,9 @@ impl Reading {
     /// Each with its place in the run.
     pub async fn run_proposals_page(
         &mut self,
-        run_id: &str,
+        run_id: &RunId,
         statuses: &[Status],
-        after: Option<(usize, &str)>,
+        after: Option<(usize, &ProposalId)>,
         limit: usize,
     ) -> Result<Vec<(usize, Proposal)>, StoreError> {
         let mut sql = format!(
@@ -195,7 +213,7 @@ impl Reading {
     /// How many proposals of a run are in each state, and when the last of them was decided about.
     pub async fn run_tally(
         &mut self,
-        run_id: &str,
+        run_id: &RunId,
     ) -> Result<Vec<(Status, usize, Option<Timestamp>)>, StoreError> {
         let sql = "SELECT proposals.status, COUNT(*) AS count, MAX(proposals.decided_at) AS last_decided_at FROM run_proposals JOIN proposals \
                    ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = $1 \
@@ -215,8 +233,8 @@ impl Reading {
     /// Proposals of an account by their ids, in that order; those that are not there are left out.
     pub async fn proposals_by_id(
         &mut self,
-        account_id: &str,
-        ids: &[&str],
+        account_id: &AccountId,
+        ids: &[&ProposalId],
     ) -> Result<Vec<Proposal>, StoreError> {
         let rows = ids.iter().enumerate().map(|(turn, id)| values![turn, *id, account_id]).collect();
         let prefix = "WITH given (turn, id, account_id) AS (VALUES";
@@ -231,9 +249,9 @@ impl Reading {
     /// Open proposals about resources of an account: which resource, and the proposal's id.
     pub async fn proposals_about(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         keys: &[ResourceKey],
-    ) -> Result<Vec<(ResourceKey, String)>, StoreError> {
+    ) -> Result<Vec<(ResourceKey, ProposalId)>, StoreError> {
         let rows = keys.iter().map(|key| values![account_id, key.kind.slug(), &key.name]).collect();
         let prefix = "WITH given (account_id, kind, name) AS (VALUES";
         let suffix = ") SELECT proposals.kind, proposals.name, proposals.id FROM given CROSS JOIN proposals \
@@ -243,7 +261,7 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 let kind = row.word("kind", Kind::from_word)?;
-                Ok((ResourceKey::new(kind, row.text("name")?), row.text("id")?))
+                Ok((ResourceKey::new(kind, row.text("name")?), row.id("id")?))
             })
             .collect()
     }
@@ -251,8 +269,8 @@ impl Reading {
     /// What became of the proposals of a run, as far as it decides what the run is.
     pub async fn run_outcomes(
         &mut self,
-        account_id: &str,
-        run_id: &str,
+        account_id: &AccountId,
+        run_id: &RunId,
     ) -> Result<ProposalOutcomes, StoreError> {
         // Begins with what is open, of which there is little: a run may have any number of closed ones.
         let sql = "SELECT proposals.id FROM proposals CROSS JOIN run_proposals WHERE proposals.account_id = $1 \
@@ -273,19 +291,19 @@ impl Reading {
     }
 
     /// The runs that proposals belong to.
-    pub async fn runs_of_proposals(&mut self, ids: &[&str]) -> Result<BTreeSet<String>, StoreError> {
+    pub async fn runs_of_proposals(&mut self, ids: &[&ProposalId]) -> Result<BTreeSet<RunId>, StoreError> {
         let rows = ids.iter().map(|id| values![*id]).collect();
         let prefix = "WITH given (id) AS (VALUES";
         let suffix = ") SELECT DISTINCT run_proposals.run_id FROM given CROSS JOIN run_proposals \
                       WHERE run_proposals.proposal_id = given.id";
         let rows = self.connection.rows_many(prefix, rows, suffix).await?;
-        rows.iter().map(|row| row.text("run_id")).collect()
+        rows.iter().map(|row| row.id("run_id")).collect()
     }
 
     /// The open proposals of a repository that were opened for a commit.
     pub async fn proposals_of_commit(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         commit_sha: &str,
     ) -> Result<Vec<Proposal>, StoreError> {
         let sql = format!(
@@ -299,14 +317,14 @@ impl Reading {
     /// The open proposals of a repository, as the core compares them with a new plan.
     pub async fn proposals_open_of(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
     ) -> Result<Vec<ExistingProposal>, StoreError> {
         let sql = "SELECT id, kind, name, base_digest, desired_digest, status FROM proposals \
                    WHERE repository_id = $1 AND status IN ('pending_approval', 'approved') ORDER BY id";
         let rows = self.connection.rows(sql, values![repository_id]).await?;
         rows.iter()
             .map(|row| {
-                let id = row.text("id")?;
+                let id = row.id("id")?;
                 let (key, base, desired) = read_identity(row)?;
                 Ok(ExistingProposal {
                     id,
@@ -322,8 +340,8 @@ impl Reading {
     /// Open proposals of an account's repositories but one, oldest first, each with its spec if that may claim addresses.
     pub async fn proposals_open_beside(
         &mut self,
-        account_id: &str,
-        repository_id: Option<&str>,
+        account_id: &AccountId,
+        repository_id: Option<&RepositoryId>,
     ) -> Result<Vec<HoldingProposal>, StoreError> {
         let sql = "SELECT id, repository_id, repository_name, kind, name, cause, \
                    CASE WHEN kind IN ('network', 'peer', 'virtual_ip') THEN (SELECT body FROM contents \
@@ -331,11 +349,14 @@ impl Reading {
                    FROM proposals WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
                    AND repository_id IN (SELECT repositories.id FROM repositories WHERE repositories.account_id = $1 \
                    AND repositories.id <> $2) ORDER BY id";
-        let rows = self.connection.rows(sql, values![account_id, repository_id.unwrap_or_default()]).await?;
+        let rows = self
+            .connection
+            .rows(sql, values![account_id, repository_id.map_or("", RepositoryId::as_str)])
+            .await?;
         rows.iter()
             .map(|row| {
                 let (id, repository_id, repository_name) =
-                    (row.text("id")?, row.text("repository_id")?, row.text("repository_name")?);
+                    (row.id("id")?, row.id("repository_id")?, row.text("repository_name")?);
                 let key = ResourceKey::new(row.word("kind", Kind::from_word)?, row.text("name")?);
                 let cause = row.word("cause", Cause::from_slug)?;
                 let spec = row.optional_text("spec")?.map(|text| read_spec(key.kind, &text)).transpose()?;
@@ -347,7 +368,7 @@ impl Reading {
     /// The last rejection of each resource of a repository, unless something else became of it since.
     pub async fn proposals_rejected(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
     ) -> Result<Vec<RejectedChange>, StoreError> {
         let sql = "SELECT kind, name, base_digest, desired_digest, until_change FROM proposals AS last \
                    WHERE repository_id = $1 AND status = 'rejected' AND NOT EXISTS (SELECT 1 FROM proposals AS later \
@@ -365,7 +386,7 @@ impl Reading {
     /// Approved proposals of an account in the order in which they are applied, after a place in it.
     pub async fn proposals_to_apply(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         after: Option<&ApplyOrder>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
@@ -382,7 +403,7 @@ impl Reading {
     }
 
     /// Undecided proposals of an account that wait for something beside approval.
-    pub async fn proposals_blocked(&mut self, account_id: &str) -> Result<Vec<Proposal>, StoreError> {
+    pub async fn proposals_blocked(&mut self, account_id: &AccountId) -> Result<Vec<Proposal>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status = 'pending_approval' \
              AND blocked_by <> '[]' ORDER BY id"
@@ -393,7 +414,7 @@ impl Reading {
 
     /// Accounts that have proposals which are approved, or wait for something beside approval, or plans with changes that
     /// are yet to be opened.
-    pub async fn accounts_to_apply(&mut self) -> Result<Vec<String>, StoreError> {
+    pub async fn accounts_to_apply(&mut self) -> Result<Vec<AccountId>, StoreError> {
         let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
                    WHERE proposals.account_id = accounts.id AND proposals.status = 'approved') \
                    OR EXISTS (SELECT 1 FROM proposals WHERE proposals.account_id = accounts.id \
@@ -401,17 +422,20 @@ impl Reading {
                    OR EXISTS (SELECT 1 FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
                    WHERE sync_runs.account_id = accounts.id AND sync_runs.next_position IS NOT NULL) ORDER BY id";
         let rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter().map(|row| row.text("id")).collect()
+        rows.iter().map(|row| row.id("id")).collect()
     }
 
     /// Undecided proposals of every account that nobody decided in time: account and id.
-    pub async fn proposals_expired(&mut self, now: Timestamp) -> Result<Vec<(String, String)>, StoreError> {
+    pub async fn proposals_expired(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<Vec<(AccountId, ProposalId)>, StoreError> {
         let sql = "SELECT account_id, id FROM proposals WHERE status IN ('pending_approval', 'approved') \
                    AND expires_at <= $1";
         let rows = self.connection.rows(sql, values![now]).await?;
-        let mut expired: Vec<(String, String)> = rows
+        let mut expired: Vec<(AccountId, ProposalId)> = rows
             .iter()
-            .map(|row| Ok((row.text("account_id")?, row.text("id")?)))
+            .map(|row| Ok((row.id("account_id")?, row.id("id")?)))
             .collect::<Result<_, StoreError>>()?;
         // Sorted here: asked to sort, SQLite prefers to read every proposal in that order.
         expired.sort();
@@ -419,7 +443,10 @@ impl Reading {
     }
 
     /// How many proposals of an account are in each state that is open.
-    pub async fn proposals_count(&mut self, account_id: &str) -> Result<Vec<(Status, usize)>, StoreError> {
+    pub async fn proposals_count(
+        &mut self,
+        account_id: &AccountId,
+    ) -> Result<Vec<(Status, usize)>, StoreError> {
         let sql = "SELECT status, COUNT(*) AS count FROM proposals WHERE account_id = $1 \
                    AND status IN ('pending_approval', 'approved') GROUP BY status";
         let rows = self.connection.rows(sql, values![account_id]).await?;
@@ -427,13 +454,13 @@ impl Reading {
     }
 
     /// The approvals given to a proposal, oldest first.
-    pub async fn approvals(&mut self, proposal_id: &str) -> Result<Vec<Approval>, StoreError> {
+    pub async fn approvals(&mut self, proposal_id: &ProposalId) -> Result<Vec<Approval>, StoreError> {
         Ok(self.approvals_of(&[proposal_id]).await?.remove(proposal_id).unwrap_or_default())
     }
 
     /// The approvals given to proposals, by their ids, oldest first. Those given through a set that fell do not count and
     /// are left out.
-    pub async fn approvals_of(&mut self, ids: &[&str]) -> Result<Approvals, StoreError> {
+    pub async fn approvals_of(&mut self, ids: &[&ProposalId]) -> Result<Approvals, StoreError> {
         let rows = ids.iter().map(|id| values![*id]).collect();
         let prefix = "WITH given (id) AS (VALUES";
         let suffix = ") SELECT proposal_id, approver, digest, reason, at, set_id, fallen_reason FROM given \
@@ -443,7 +470,7 @@ impl Reading {
                       ORDER BY at, approver";
         let mut given = Approvals::new();
         for row in &self.connection.rows_many(prefix, rows, suffix).await? {
-            let proposal_id = row.text("proposal_id")?;
+            let proposal_id = row.id("proposal_id")?;
             given.entry(proposal_id).or_default().push(read_approval(row)?);
         }
         Ok(given)
@@ -456,13 +483,13 @@ fn read_approval(row: &Row) -> Result<Approval, StoreError> {
         digest: row.digest("digest")?,
         reason: row.optional_text("reason")?,
         at: row.timestamp("at")?,
-        set_id: row.optional_text("set_id")?,
+        set_id: row.optional_id("set_id")?,
         fallen: row.optional_text("fallen_reason")?,
     })
 }
 
 /// The beginning of a statement about the proposals that a filter chooses.
-fn chosen(columns: &str, account_id: &str, filter: &ProposalFilter) -> (String, Vec<Value>) {
+fn chosen(columns: &str, account_id: &AccountId, filter: &ProposalFilter) -> (String, Vec<Value>) {
     let mut values = values![account_id];
     let mut sql = format!("SELECT {columns} FROM proposals");
     if filter.run_id.is_some() {
@@ -477,8 +504,10 @@ fn chosen(columns: &str, account_id: &str, filter: &ProposalFilter) -> (String, 
     if let Some(run) = &filter.run_id {
         add("run_proposals.run_id = ?", run.into());
     }
-    if let Some(repository) = &filter.repository_id {
-        add("proposals.repository_id = ?", repository.into());
+    match &filter.source {
+        Some(ProposalSource::Repository(id)) => add("proposals.repository_id = ?", id.into()),
+        Some(ProposalSource::Direct) => add("proposals.repository_id = ?", "".into()),
+        None => {}
     }
     if let Some(owner) = &filter.owner_id {
         add("proposals.owner_id = ?", owner.into());

@@ -2,6 +2,7 @@
 
 use windlass_core::diff::{Cause, Change};
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
+use windlass_core::id::{AccountId, ProposalId, RepositoryId, RunId};
 use windlass_core::proposal::{Approval, Edit, Proposal, Status};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
@@ -31,8 +32,8 @@ pub(crate) fn read_proposals(rows: Vec<Row>) -> Result<Vec<Proposal>, StoreError
 
 pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposal, StoreError> {
     let (id, account_id, repository_id) =
-        (row.text("id")?, row.text("account_id")?, row.text("repository_id")?);
-    let (repository_name, run_id) = (row.text("repository_name")?, row.text("run_id")?);
+        (row.id("id")?, row.id("account_id")?, row.id_unless_empty("repository_id")?);
+    let (repository_name, run_id) = (row.text("repository_name")?, row.id_unless_empty("run_id")?);
     let change = read_change(row, specs)?;
     let position = row.count("position")?;
     let edit = read_edit(row, change.key.kind, specs)?;
@@ -64,7 +65,7 @@ pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposa
         closed_at: row.optional_timestamp("closed_at")?,
         version: row.number("version")?,
         contributors: Contributors::kept(read_people(row)?, None),
-        owner_id: row.optional_text("owner_id")?,
+        owner_id: row.optional_id("owner_id")?,
         direct_reason: row.optional_text("direct_reason")?,
         previous_file: row.optional_text("previous_file")?,
     };
@@ -140,9 +141,9 @@ impl Writing {
                 values![
                     &proposal.id,
                     &proposal.account_id,
-                    &proposal.repository_id,
+                    proposal.repository_id.as_ref().map_or("", RepositoryId::as_str),
                     &proposal.repository_name,
-                    &proposal.run_id,
+                    proposal.run_id.as_ref().map_or("", RunId::as_str),
                     change.key.kind.slug(),
                     &change.key.name,
                     change.cause.slug(),
@@ -175,16 +176,19 @@ impl Writing {
                       status, blocked_by, waits_for, decided_by, opened_at, expires_at, decided_at, until_change, \
                       version, contributors, owner_id, direct_reason, previous_file, contributors_gap) VALUES";
         self.connection.execute_many(prefix, rows, "").await?;
-        let members: Vec<(&str, &str, usize)> = proposals
+        let members: Vec<(&RunId, &ProposalId, usize)> = proposals
             .iter()
-            .filter(|proposal| !proposal.is_direct())
-            .map(|proposal| (proposal.run_id.as_str(), proposal.id.as_str(), proposal.position))
+            .filter_map(|proposal| Some((proposal.run_id.as_ref()?, &proposal.id, proposal.position)))
             .collect();
         self.run_proposals_add(&members).await
     }
 
     /// Notes that what is still open of a run's proposals is also a later run's.
-    pub async fn run_proposals_repeat(&mut self, run_id: &str, earlier_id: &str) -> Result<u64, StoreError> {
+    pub async fn run_proposals_repeat(
+        &mut self,
+        run_id: &RunId,
+        earlier_id: &RunId,
+    ) -> Result<u64, StoreError> {
         let sql = "INSERT INTO run_proposals (run_id, proposal_id, position) \
                    SELECT $1, run_proposals.proposal_id, run_proposals.position FROM run_proposals \
                    JOIN proposals ON proposals.id = run_proposals.proposal_id \
@@ -193,7 +197,10 @@ impl Writing {
     }
 
     /// Makes proposals part of runs: run, proposal, position.
-    pub async fn run_proposals_add(&mut self, members: &[(&str, &str, usize)]) -> Result<(), StoreError> {
+    pub async fn run_proposals_add(
+        &mut self,
+        members: &[(&RunId, &ProposalId, usize)],
+    ) -> Result<(), StoreError> {
         let rows =
             members.iter().map(|(run, proposal, position)| values![*run, *proposal, *position]).collect();
         let prefix = "INSERT INTO run_proposals (run_id, proposal_id, position) VALUES";
@@ -224,7 +231,7 @@ impl Writing {
     }
 
     /// Notes what proposals wait for: id and reasons.
-    pub async fn proposals_block(&mut self, blocked: &[(String, Vec<String>)]) -> Result<(), StoreError> {
+    pub async fn proposals_block(&mut self, blocked: &[(ProposalId, Vec<String>)]) -> Result<(), StoreError> {
         let rows = blocked.iter().map(|(id, reasons)| values![id, json_list(reasons)]).collect();
         let prefix = "WITH given (id, blocked_by) AS (VALUES";
         let suffix = ") UPDATE proposals SET blocked_by = given.blocked_by FROM given \
@@ -234,12 +241,19 @@ impl Writing {
     }
 
     /// Moves a proposal from one state to the next. False if it is no longer in the first.
-    pub async fn proposal_move(&mut self, id: &str, moved: &ProposalMove<'_>) -> Result<bool, StoreError> {
+    pub async fn proposal_move(
+        &mut self,
+        id: &ProposalId,
+        moved: &ProposalMove<'_>,
+    ) -> Result<bool, StoreError> {
         Ok(self.proposals_move(&[(id, *moved)]).await? == 1)
     }
 
     /// Moves proposals from one state to the next, and says how many were in the first.
-    pub async fn proposals_move(&mut self, moves: &[(&str, ProposalMove<'_>)]) -> Result<u64, StoreError> {
+    pub async fn proposals_move(
+        &mut self,
+        moves: &[(&ProposalId, ProposalMove<'_>)],
+    ) -> Result<u64, StoreError> {
         let rows = moves.iter().map(|(id, moved)| moved.row(id)).collect();
         let prefix = "WITH given (id, old, new, reason, decided_by, until_change, at, closes) AS (VALUES";
         let suffix = ") UPDATE proposals SET status = given.new, reason = given.reason, \
@@ -256,7 +270,7 @@ impl Writing {
     /// Stores what someone made of a pending proposal, and everyone who had a hand in it by now. False if it is not pending in this version any more.
     pub async fn proposal_edit(
         &mut self,
-        id: &str,
+        id: &ProposalId,
         version: i64,
         edit: Option<&Edit>,
         contributors: &Contributors,
@@ -278,7 +292,7 @@ impl Writing {
     /// Notes who had a hand in open proposals: id and everyone.
     pub async fn proposals_add_contributors(
         &mut self,
-        credited: &[(&str, &Contributors)],
+        credited: &[(&ProposalId, &Contributors)],
     ) -> Result<(), StoreError> {
         let rows = credited
             .iter()
@@ -294,7 +308,7 @@ impl Writing {
 
     /// Stores someone's consent to proposals. Giving it twice is giving it once; what was given through a set can be
     /// given again, by itself or through another set, and does not fall with the first any more; so can what fell.
-    pub async fn approvals_add(&mut self, approvals: &[(&str, Approval)]) -> Result<(), StoreError> {
+    pub async fn approvals_add(&mut self, approvals: &[(&ProposalId, Approval)]) -> Result<(), StoreError> {
         let rows = approvals
             .iter()
             .map(|(id, approval)| {
@@ -314,7 +328,7 @@ impl Writing {
     /// Notes that what someone approved of an account's open proposals no longer counts, whatever they may do later.
     pub async fn approvals_lapse(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         approver: &str,
         reason: &str,
     ) -> Result<u64, StoreError> {
@@ -325,7 +339,10 @@ impl Writing {
     }
 
     /// Lets proposals expire at other moments: id and moment.
-    pub async fn proposals_keep_until(&mut self, kept: &[(&str, Timestamp)]) -> Result<(), StoreError> {
+    pub async fn proposals_keep_until(
+        &mut self,
+        kept: &[(&ProposalId, Timestamp)],
+    ) -> Result<(), StoreError> {
         let rows = kept.iter().map(|(id, until)| values![*id, *until]).collect();
         let prefix = "WITH given (id, expires_at) AS (VALUES";
         let suffix =
@@ -372,7 +389,7 @@ pub struct ProposalMove<'m> {
 
 impl ProposalMove<'_> {
     /// The values of a move, in the order in which [`Writing::proposals_move`] gives them.
-    fn row(&self, id: &str) -> Vec<Value> {
+    fn row(&self, id: &ProposalId) -> Vec<Value> {
         debug_assert!(self.to.may_follow(self.from), "{} may not follow {}", self.to, self.from);
         values![
             id,
@@ -391,7 +408,7 @@ impl ProposalMove<'_> {
 #[derive(Clone, Debug)]
 pub struct ProposalPosition<'p> {
     /// Which.
-    pub id: &'p str,
+    pub id: &'p ProposalId,
     /// Its place in the order.
     pub position: usize,
     /// Why the resource changes by now: what was contested may be nobody's since.

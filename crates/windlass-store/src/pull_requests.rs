@@ -1,5 +1,6 @@
 //! Pull requests that are to be previewed: a row from when a forge tells of one until it was looked at.
 
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::quarantine::WorkSubject;
 use windlass_core::time::Timestamp;
 
@@ -12,9 +13,9 @@ use crate::write::Writing;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingPullRequest {
     /// The repository's account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The repository it is of.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// Its number there.
     pub number: i64,
     /// Where its head can be fetched.
@@ -34,8 +35,8 @@ impl PendingPullRequest {
 
 fn read_pending(row: &Row) -> Result<PendingPullRequest, StoreError> {
     Ok(PendingPullRequest {
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
         number: row.number("number")?,
         reference: row.text("reference")?,
         commit_sha: row.text("commit_sha")?,
@@ -96,7 +97,11 @@ impl Writing {
 
     /// Forgets the wish for a pull request that was closed, unless a server died of it: closing it and opening it again
     /// must not make it due at once.
-    pub async fn pull_request_forget(&mut self, repository_id: &str, number: i64) -> Result<(), StoreError> {
+    pub async fn pull_request_forget(
+        &mut self,
+        repository_id: &RepositoryId,
+        number: i64,
+    ) -> Result<(), StoreError> {
         let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 \
                    AND NOT EXISTS (SELECT 1 FROM suspicions WHERE subject = $3)";
         let subject = WorkSubject::PullRequest(repository_id, number).key();

@@ -1,6 +1,7 @@
 //! Who pushed which commit, as forges' webhooks say.
 
 use windlass_core::gate::{Contributor, ContributorRole, MAX_PUSHERS};
+use windlass_core::id::RepositoryId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -14,7 +15,7 @@ impl Reading {
     /// of contributors keeps, so that it can say that someone may be missing.
     pub async fn pushers(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         commit_sha: &str,
         since: Timestamp,
     ) -> Result<Vec<Contributor>, StoreError> {
@@ -34,7 +35,7 @@ impl Writing {
     /// Notes who pushed a commit.
     pub async fn push_note(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         commit_sha: &str,
         person: &str,
         now: Timestamp,

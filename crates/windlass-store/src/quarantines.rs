@@ -1,5 +1,6 @@
 //! Counting beginnings before the work, and what is not done any more because servers died of it.
 
+use windlass_core::id::RepositoryId;
 use windlass_core::quarantine::{CrashHistory, Quarantines, WorkSubject};
 use windlass_core::time::Timestamp;
 
@@ -73,7 +74,7 @@ impl Writing {
     /// Sets what of a repository is not done any more.
     pub async fn repository_quarantine(
         &mut self,
-        id: &str,
+        id: &RepositoryId,
         quarantines: &Quarantines,
     ) -> Result<(), StoreError> {
         let text = (!quarantines.is_empty())

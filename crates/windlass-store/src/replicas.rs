@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use windlass_core::id::ReplicaId;
+
 use sqlx::postgres::PgListener;
 
 use crate::connection::AnyConnection;
@@ -22,7 +24,7 @@ const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug)]
 pub struct Listener {
     inner: PgListener,
-    own_id: String,
+    own_id: ReplicaId,
 }
 
 impl Listener {
@@ -30,7 +32,7 @@ impl Listener {
     pub async fn heard(&mut self) -> Result<(), StoreError> {
         loop {
             match self.inner.try_recv().await? {
-                Some(said) if said.payload() == self.own_id => {}
+                Some(said) if said.payload() == self.own_id.as_str() => {}
                 // None: the connection was lost, and is there again.
                 Some(_) | None => return Ok(()),
             }
@@ -39,7 +41,10 @@ impl Listener {
 }
 
 /// Tells the other replicas of a transaction, once it is committed.
-pub(crate) async fn tell_replicas(connection: &mut AnyConnection, own_id: &str) -> Result<(), StoreError> {
+pub(crate) async fn tell_replicas(
+    connection: &mut AnyConnection,
+    own_id: &ReplicaId,
+) -> Result<(), StoreError> {
     if connection.is_shared() {
         let sql = "SELECT pg_notify('windlass', $1)";
         connection.rows(sql, values![own_id]).await?;
@@ -58,7 +63,7 @@ impl Store {
         let Some(pool) = self.shared() else { return Ok(None) };
         let mut inner = PgListener::connect_with(pool).await?;
         inner.listen(CHANNEL).await?;
-        Ok(Some(Listener { inner, own_id: self.replica_id().to_owned() }))
+        Ok(Some(Listener { inner, own_id: self.replica_id().clone() }))
     }
 
     /// Says that this replica lives, and gives back what those held that have not said so for a while. Returns how many

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::repository::{LastStatus, Repository};
 use windlass_core::run::RunStatus;
 use windlass_core::time::Timestamp;
@@ -18,8 +19,8 @@ const COLUMNS: &str = "id, account_id, name, repo_url, branch, path_prefix, cred
 
 fn read_repository(row: &Row) -> Result<Repository, StoreError> {
     Ok(Repository {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
         name: row.text("name")?,
         repo_url: row.text("repo_url")?,
         branch: row.text("branch")?,
@@ -32,11 +33,11 @@ fn read_repository(row: &Row) -> Result<Repository, StoreError> {
         auto_apply: row.yes("auto_apply")?,
         interval: Duration::from_millis(u64::try_from(row.number("interval_ms")?).unwrap_or(0)),
         next_sync_at: row.timestamp("next_sync_at")?,
-        last_run_id: row.optional_text("last_run_id")?,
+        last_run_id: row.optional_id("last_run_id")?,
         last_run_at: row.optional_timestamp("last_run_at")?,
         last_status: row.word("last_status", LastStatus::from_slug)?,
         last_error: row.optional_text("last_error")?,
-        good_run_id: row.optional_text("good_run_id")?,
+        good_run_id: row.optional_id("good_run_id")?,
         good_commit: row.optional_text("good_commit")?,
         good_at: row.optional_timestamp("good_at")?,
         version: row.number("version")?,
@@ -44,9 +45,9 @@ fn read_repository(row: &Row) -> Result<Repository, StoreError> {
         updated_at: row.timestamp("updated_at")?,
         forge: row.optional_json("forge")?,
         forge_error: row.optional_text("forge_error")?,
-        left_by: row.optional_text("left_by")?,
+        left_by: row.optional_id("left_by")?,
         quarantines: row.optional_json("quarantines")?.unwrap_or_default(),
-        confirmed_failure: row.optional_text("confirmed_failure")?,
+        confirmed_failure: row.optional_id("confirmed_failure")?,
     })
 }
 
@@ -63,7 +64,7 @@ impl Reading {
     /// A repository of an account, by id or name.
     pub async fn repository(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         id_or_name: &str,
     ) -> Result<Option<Repository>, StoreError> {
         let sql = format!(
@@ -86,7 +87,7 @@ impl Reading {
     }
 
     /// The repositories of an account, by name.
-    pub async fn repositories(&mut self, account_id: &str) -> Result<Vec<Repository>, StoreError> {
+    pub async fn repositories(&mut self, account_id: &AccountId) -> Result<Vec<Repository>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM repositories WHERE account_id = $1 ORDER BY name");
         let rows = self.connection.rows_built(sql, values![account_id]).await?;
         rows.iter().map(read_repository).collect()
@@ -111,8 +112,8 @@ impl Reading {
     /// What a repository left behind in an account when it moved away from there.
     pub async fn repository_left_by(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<Option<Repository>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM repositories WHERE left_by = $2 AND account_id = $1 ORDER BY id");
@@ -121,12 +122,12 @@ impl Reading {
     }
 
     /// Repositories with an unfinished run whose last one failed, or that had none.
-    pub async fn repositories_last_failed(&mut self) -> Result<Vec<String>, StoreError> {
+    pub async fn repositories_last_failed(&mut self) -> Result<Vec<RepositoryId>, StoreError> {
         let sql = "SELECT DISTINCT repositories.id FROM sync_runs JOIN repositories \
                    ON repositories.id = sync_runs.repository_id WHERE sync_runs.status = 'in_progress' \
                    AND repositories.last_status IN ('failed', 'pending')";
         let rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter().map(|row| row.text("id")).collect()
+        rows.iter().map(|row| row.id("id")).collect()
     }
 
     /// Repositories of every account whose forge is told something.
@@ -138,11 +139,11 @@ impl Reading {
     }
 
     /// Account and id of every repository that was ever compared with the accepted state.
-    pub async fn repositories_compared(&mut self) -> Result<Vec<(String, String)>, StoreError> {
+    pub async fn repositories_compared(&mut self) -> Result<Vec<(AccountId, RepositoryId)>, StoreError> {
         let sql =
             "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
         let rows = self.connection.rows(sql, Vec::new()).await?;
-        rows.iter().map(|row| Ok((row.text("account_id")?, row.text("id")?))).collect()
+        rows.iter().map(|row| Ok((row.id("account_id")?, row.id("id")?))).collect()
     }
 }
 
@@ -207,21 +208,29 @@ impl Writing {
     }
 
     /// Sets when a repository is synced next.
-    pub async fn repository_schedule(&mut self, id: &str, next_sync_at: Timestamp) -> Result<(), StoreError> {
+    pub async fn repository_schedule(
+        &mut self,
+        id: &RepositoryId,
+        next_sync_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, next_sync_at]).await?;
         Ok(())
     }
 
     /// Notes whether the forge of a repository could be told.
-    pub async fn repository_forge_result(&mut self, id: &str, error: Option<&str>) -> Result<(), StoreError> {
+    pub async fn repository_forge_result(
+        &mut self,
+        id: &RepositoryId,
+        error: Option<&str>,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET forge_error = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, error]).await?;
         Ok(())
     }
 
     /// Remembers the SSH host keys that were seen first.
-    pub async fn repository_pin(&mut self, id: &str, host_keys: &str) -> Result<(), StoreError> {
+    pub async fn repository_pin(&mut self, id: &RepositoryId, host_keys: &str) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET host_keys = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, host_keys]).await?;
         Ok(())
@@ -230,8 +239,8 @@ impl Writing {
     /// Notes how a run ended. A failed run never moves what is known of the last good one.
     pub async fn repository_run_ended(
         &mut self,
-        id: &str,
-        run_id: &str,
+        id: &RepositoryId,
+        run_id: &RunId,
         status: RunStatus,
         error: Option<&str>,
         now: Timestamp,
@@ -244,7 +253,11 @@ impl Writing {
 
     /// Notes that someone said of a failed run that it is no reason to hold the repository's proposals. False if it is
     /// not the repository's newest.
-    pub async fn repository_confirm_failure(&mut self, id: &str, run_id: &str) -> Result<bool, StoreError> {
+    pub async fn repository_confirm_failure(
+        &mut self,
+        id: &RepositoryId,
+        run_id: &RunId,
+    ) -> Result<bool, StoreError> {
         let sql = "UPDATE repositories SET confirmed_failure = $2 WHERE id = $1 AND last_run_id = $2 \
                    AND last_status = 'failed' AND last_error IS NOT NULL";
         Ok(self.connection.execute(sql, values![id, run_id]).await? == 1)
@@ -253,8 +266,8 @@ impl Writing {
     /// Notes the last run that could compare.
     pub async fn repository_last_good(
         &mut self,
-        id: &str,
-        run_id: &str,
+        id: &RepositoryId,
+        run_id: &RunId,
         commit: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -265,7 +278,7 @@ impl Writing {
 
     /// Notes the newest run that compared what the last good one stored: what is left of its plan is opened from here. When
     /// git was last read, and which commit that was, stays as it is.
-    pub async fn repository_compared(&mut self, id: &str, run_id: &str) -> Result<(), StoreError> {
+    pub async fn repository_compared(&mut self, id: &RepositoryId, run_id: &RunId) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET good_run_id = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, run_id]).await?;
         Ok(())
@@ -273,7 +286,7 @@ impl Writing {
 
     /// Forgets a repository, what it wanted, and what stood between it and the accepted state. What it owned is owned by nobody,
     /// and stays exactly as it is.
-    pub async fn repository_remove(&mut self, id: &str) -> Result<(), StoreError> {
+    pub async fn repository_remove(&mut self, id: &RepositoryId) -> Result<(), StoreError> {
         for sql in [
             "DELETE FROM desired WHERE repository_id = $1",
             "DELETE FROM acceptances WHERE repository_id = $1",
@@ -301,7 +314,7 @@ impl Writing {
 
 impl Writing {
     /// Notes that what was read of a repository is not what it would read now: its address or directory changed.
-    pub async fn repository_unread(&mut self, id: &str) -> Result<(), StoreError> {
+    pub async fn repository_unread(&mut self, id: &RepositoryId) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET good_commit = NULL WHERE id = $1";
         self.connection.execute(sql, values![id]).await?;
         Ok(())
@@ -312,7 +325,7 @@ impl Writing {
     pub async fn repository_move(
         &mut self,
         repository: &Repository,
-        account_id: &str,
+        account_id: &AccountId,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         for sql in [
@@ -345,9 +358,9 @@ impl Writing {
     /// Gives everything that one repository owns in an account to another.
     pub async fn resources_hand_over(
         &mut self,
-        account_id: &str,
-        from: &str,
-        to: &str,
+        account_id: &AccountId,
+        from: &RepositoryId,
+        to: &RepositoryId,
     ) -> Result<u64, StoreError> {
         let sql = "UPDATE resources SET owner_id = $3 WHERE owner_id = $2 AND account_id = $1";
         self.connection.execute(sql, values![account_id, from, to]).await

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, RepositoryId, ResourceId};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 
@@ -20,13 +21,13 @@ pub struct Resource {
     /// Which.
     pub key: ResourceKey,
     /// Its id.
-    pub id: String,
+    pub id: ResourceId,
     /// What it is.
     pub spec: Arc<Spec>,
     /// The digest of the spec.
     pub digest: Digest,
     /// The repository that owns it.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
     /// The file that declared it when its last change from git was applied.
     pub declared_in: Option<String>,
     /// How often it was changed.
@@ -47,7 +48,7 @@ pub struct ResourceHead {
     /// The digest of its spec.
     pub digest: Digest,
     /// The repository that owns it.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
 }
 
 /// What a resource shall be.
@@ -60,7 +61,7 @@ pub struct NewResource<'r> {
     /// The digest of that.
     pub digest: Digest,
     /// The repository that shall own it.
-    pub owner_id: Option<&'r str>,
+    pub owner_id: Option<&'r RepositoryId>,
     /// The file that declares it so; none for a direct change, which leaves it where it was declared.
     pub declared_in: Option<&'r str>,
     /// Who makes it so.
@@ -69,10 +70,10 @@ pub struct NewResource<'r> {
 
 impl NewResource<'_> {
     /// The row of a resource that has this generation if it is new.
-    fn row(&self, account_id: &str, generation: i64, now: Timestamp) -> Vec<Value> {
+    fn row(&self, account_id: &AccountId, generation: i64, now: Timestamp) -> Vec<Value> {
         let mut row = resource_row(account_id, self.key);
         row.extend(values![
-            new_id(),
+            &new_id::<ResourceId>(),
             self.digest,
             self.owner_id,
             generation,
@@ -84,7 +85,7 @@ impl NewResource<'_> {
         row
     }
 
-    fn reference_rows(&self, account_id: &str) -> Vec<Vec<Value>> {
+    fn reference_rows(&self, account_id: &AccountId) -> Vec<Vec<Value>> {
         let row = |target: &ResourceKey| {
             let mut row = resource_row(account_id, self.key);
             row.extend(values![target.kind.slug(), &target.name]);
@@ -103,13 +104,22 @@ pub struct EndedResource<'r> {
     pub by: &'r str,
 }
 
+/// Whose resources to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnerFilter {
+    /// Those that no repository owns.
+    Nobody,
+    /// Those of this repository.
+    Repository(RepositoryId),
+}
+
 /// Which resources to list.
 #[derive(Clone, Debug, Default)]
 pub struct ResourceFilter {
     /// Of one kind; otherwise of all.
     pub kind: Option<Kind>,
-    /// Owned by this repository; `""` for those nobody owns.
-    pub owner_id: Option<String>,
+    /// Of this owner; otherwise of all.
+    pub owner: Option<OwnerFilter>,
     /// Text in the name, in upper or lower case.
     pub search: Option<String>,
 }
@@ -121,7 +131,7 @@ fn read_head(row: &Row) -> Result<ResourceHead, StoreError> {
     Ok(ResourceHead {
         key: read_key(row)?,
         digest: row.digest("digest")?,
-        owner_id: row.optional_text("owner_id")?,
+        owner_id: row.optional_id("owner_id")?,
     })
 }
 
@@ -131,9 +141,9 @@ fn read_resource(row: &Row, specs: &mut SpecReader) -> Result<Resource, StoreErr
     Ok(Resource {
         spec: specs.spec(key.kind, digest, row, "spec")?,
         key,
-        id: row.text("id")?,
+        id: row.id("id")?,
         digest,
-        owner_id: row.optional_text("owner_id")?,
+        owner_id: row.optional_id("owner_id")?,
         generation: row.number("generation")?,
         created_at: row.timestamp("created_at")?,
         updated_at: row.timestamp("updated_at")?,
@@ -154,12 +164,12 @@ struct ResourceQuery {
 }
 
 impl ResourceQuery {
-    fn of(columns: &str, account_id: &str, filter: &ResourceFilter) -> ResourceQuery {
+    fn of(columns: &str, account_id: &AccountId, filter: &ResourceFilter) -> ResourceQuery {
         let sql = format!("SELECT {columns} FROM resources WHERE account_id = $1");
         let mut chosen = ResourceQuery { sql, values: values![account_id] };
-        match filter.owner_id.as_deref() {
-            Some("") => chosen.add("owner_id IS NULL", Vec::new()),
-            Some(owner) => chosen.add("owner_id = ?", values![owner]),
+        match &filter.owner {
+            Some(OwnerFilter::Nobody) => chosen.add("owner_id IS NULL", Vec::new()),
+            Some(OwnerFilter::Repository(owner)) => chosen.add("owner_id = ?", values![owner]),
             None => {}
         }
         if let Some(text) = &filter.search {
@@ -183,7 +193,7 @@ impl Reading {
     /// A resource by key.
     pub async fn resource(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         key: &ResourceKey,
     ) -> Result<Option<Resource>, StoreError> {
         let sql =
@@ -195,9 +205,9 @@ impl Reading {
     /// A resource of a kind by id.
     pub async fn resource_by_id(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         kind: Kind,
-        id: &str,
+        id: &ResourceId,
     ) -> Result<Option<Resource>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM resources WHERE id = $1 AND account_id = $2 AND kind = $3");
         let rows = self.connection.rows_built(sql, values![id, account_id, kind.slug()]).await?;
@@ -207,7 +217,7 @@ impl Reading {
     /// A page of resources, by kind and name, after a key.
     pub async fn resources_page(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &ResourceFilter,
         after: Option<&ResourceKey>,
         limit: usize,
@@ -228,7 +238,7 @@ impl Reading {
     /// How many resources of each kind a filter chooses, whatever kind it names.
     pub async fn resources_tally(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         filter: &ResourceFilter,
     ) -> Result<Vec<(Kind, usize)>, StoreError> {
         let mut chosen = ResourceQuery::of("kind, COUNT(*) AS count", account_id, filter);
@@ -240,7 +250,7 @@ impl Reading {
     /// The peers or virtual IPs of a network, by name.
     pub async fn resources_in(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         kind: Kind,
         network: &str,
     ) -> Result<Vec<Resource>, StoreError> {
@@ -259,7 +269,7 @@ impl Reading {
     /// How many resources of each kind refer to each of these.
     pub async fn referrers_count(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         targets: &[ResourceKey],
     ) -> Result<Vec<(ResourceKey, Kind, usize)>, StoreError> {
         let rows = targets.iter().map(|key| resource_row(account_id, key)).collect();
@@ -280,7 +290,10 @@ impl Reading {
     }
 
     /// How many resources of each kind an account has.
-    pub async fn resources_count(&mut self, account_id: &str) -> Result<Vec<(Kind, usize)>, StoreError> {
+    pub async fn resources_count(
+        &mut self,
+        account_id: &AccountId,
+    ) -> Result<Vec<(Kind, usize)>, StoreError> {
         let sql = "SELECT kind, COUNT(*) AS count FROM resources WHERE account_id = $1 GROUP BY kind";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter().map(|row| Ok((row.word("kind", Kind::from_word)?, row.count("count")?))).collect()
@@ -289,8 +302,8 @@ impl Reading {
     /// How many resources a repository owns.
     pub async fn resources_owned(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) AS count FROM resources WHERE account_id = $1 AND owner_id = $2";
         let rows = self.connection.rows(sql, values![account_id, repository_id]).await?;
@@ -298,7 +311,7 @@ impl Reading {
     }
 
     /// Every resource of an account without its spec.
-    pub async fn resource_heads(&mut self, account_id: &str) -> Result<Vec<ResourceHead>, StoreError> {
+    pub async fn resource_heads(&mut self, account_id: &AccountId) -> Result<Vec<ResourceHead>, StoreError> {
         let sql = "SELECT kind, name, digest, owner_id FROM resources WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter().map(read_head).collect()
@@ -307,7 +320,7 @@ impl Reading {
     /// The files that declared these resources when their last changes from git were applied, as far as they are known.
     pub async fn resource_files(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         keys: &[ResourceKey],
     ) -> Result<ResourceMap<String>, StoreError> {
         let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
@@ -322,7 +335,7 @@ impl Reading {
     /// Resources of an account, by their keys, without their specs.
     pub async fn resource_heads_of(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         keys: &[ResourceKey],
     ) -> Result<Vec<ResourceHead>, StoreError> {
         let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
@@ -337,7 +350,7 @@ impl Reading {
     /// Resources of an account by their keys.
     pub async fn resources_of(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         keys: &[ResourceKey],
     ) -> Result<Vec<Resource>, StoreError> {
         let rows = keys.iter().map(|key| resource_row(account_id, key)).collect();
@@ -352,7 +365,7 @@ impl Reading {
     /// What refers to resources of an account: each pair as who refers, and to what.
     pub async fn referrers(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         targets: &[ResourceKey],
     ) -> Result<Vec<(ResourceKey, ResourceKey)>, StoreError> {
         let rows = targets.iter().map(|key| resource_row(account_id, key)).collect();
@@ -368,7 +381,7 @@ impl Reading {
     /// What refers to a resource of an account, so many at most.
     pub async fn referrers_of(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         target: &ResourceKey,
         limit: usize,
     ) -> Result<Vec<ResourceKey>, StoreError> {
@@ -383,10 +396,13 @@ impl Reading {
     /// Every resource of an account, or those of one owner.
     pub async fn resources_all(
         &mut self,
-        account_id: &str,
-        owner_id: Option<&str>,
+        account_id: &AccountId,
+        owner_id: Option<&RepositoryId>,
     ) -> Result<Vec<Resource>, StoreError> {
-        let filter = ResourceFilter { owner_id: owner_id.map(str::to_owned), ..ResourceFilter::default() };
+        let filter = ResourceFilter {
+            owner: owner_id.cloned().map(OwnerFilter::Repository),
+            ..ResourceFilter::default()
+        };
         self.resources_page(account_id, &filter, None, i32::MAX as usize).await
     }
 }
@@ -397,7 +413,7 @@ impl AccountWriting {
         &mut self,
         key: &ResourceKey,
         spec: &Spec,
-        owner_id: Option<&str>,
+        owner_id: Option<&RepositoryId>,
         by: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -411,7 +427,7 @@ impl AccountWriting {
         resources: &[NewResource<'_>],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         self.specs_put(resources.iter().map(|resource| (resource.digest, resource.spec)).collect()).await?;
         let keys: Vec<&ResourceKey> = resources.iter().map(|resource| resource.key).collect();
         let ended = self.last_generations(&keys).await?;
@@ -452,7 +468,7 @@ impl AccountWriting {
         ended: &[EndedResource<'_>],
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         self.tombstones_add(ended, now).await?;
         let rows = ended.iter().map(|ended| resource_row(&account_id, ended.key)).collect();
         let prefix = "DELETE FROM resources WHERE (account_id, kind, name) IN (VALUES";
@@ -460,7 +476,7 @@ impl AccountWriting {
     }
 
     /// Gives a repository's resources to nobody.
-    pub async fn resources_disown(&mut self, repository_id: &str) -> Result<u64, StoreError> {
+    pub async fn resources_disown(&mut self, repository_id: &RepositoryId) -> Result<u64, StoreError> {
         let sql = "UPDATE resources SET owner_id = NULL WHERE account_id = $1 AND owner_id = $2";
         let values = values![self.account_id(), repository_id];
         self.connection.execute(sql, values).await

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use windlass_core::code::Code;
 use windlass_core::gate::Contributors;
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::run::{Movement, Run, RunError, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
 
@@ -28,9 +29,9 @@ const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind
 
 fn read_run(row: &Row) -> Result<Run, StoreError> {
     Ok(Run {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
-        repository_id: row.text("repository_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
+        repository_id: row.id("repository_id")?,
         repository_name: row.text("repository_name")?,
         trigger: row.word("trigger_kind", Trigger::from_slug)?,
         requested_by: row.optional_text("requested_by")?,
@@ -58,7 +59,7 @@ fn read_run(row: &Row) -> Result<Run, StoreError> {
         completed_at: row.optional_timestamp("completed_at")?,
         applied_at: row.optional_timestamp("applied_at")?,
         contributors: Contributors::kept(read_people(row)?, read_gap(row)?),
-        plan_id: row.optional_text("plan_id")?,
+        plan_id: row.optional_id("plan_id")?,
         next_position: row
             .optional_number("next_position")?
             .and_then(|position| usize::try_from(position).ok()),
@@ -81,14 +82,14 @@ fn read_error(row: &Row) -> Result<Option<RunError>, StoreError> {
 
 impl Reading {
     /// A run of an account.
-    pub async fn run(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
+    pub async fn run(&mut self, account_id: &AccountId, id: &RunId) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
         rows.first().map(read_run).transpose()
     }
 
     /// A run of an account without its diff, its problems and its drift.
-    pub async fn run_head(&mut self, account_id: &str, id: &str) -> Result<Option<Run>, StoreError> {
+    pub async fn run_head(&mut self, account_id: &AccountId, id: &RunId) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {HEAD} FROM sync_runs WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
         rows.first().map(read_run).transpose()
@@ -97,9 +98,9 @@ impl Reading {
     /// Runs of an account, newest first, before an id; of one repository if given. Without diffs, problems and drift.
     pub async fn runs(
         &mut self,
-        account_id: &str,
-        repository_id: Option<&str>,
-        before: Option<&str>,
+        account_id: &AccountId,
+        repository_id: Option<&RepositoryId>,
+        before: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<Run>, StoreError> {
         let mut sql = format!("SELECT {HEAD} FROM sync_runs WHERE account_id = $1");
@@ -120,8 +121,8 @@ impl Reading {
     /// The newest run of a repository that read a commit, without its diff, its problems and its drift.
     pub async fn run_of_last_commit(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<Option<Run>, StoreError> {
         let sql = format!(
             "SELECT {HEAD} FROM sync_runs WHERE repository_id = $1 AND account_id = $2 AND commit_sha IS NOT NULL \
@@ -135,8 +136,8 @@ impl Reading {
     /// its drift.
     pub async fn run_stopped(
         &mut self,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<Option<Run>, StoreError> {
         let sql = format!(
             "SELECT {HEAD} FROM sync_runs WHERE repository_id = $1 AND account_id = $2 AND error_code = $3 \
@@ -155,7 +156,7 @@ impl Reading {
     }
 
     /// The run that waits to be begun on a repository.
-    pub async fn run_queued(&mut self, repository_id: &str) -> Result<Option<Run>, StoreError> {
+    pub async fn run_queued(&mut self, repository_id: &RepositoryId) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'");
         let rows = self.connection.rows_built(sql, values![repository_id]).await?;
         rows.first().map(read_run).transpose()
@@ -188,7 +189,7 @@ impl Writing {
 
     /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had, for the commit it had
     /// it for.
-    pub async fn run_request(&mut self, id: &str, by: &str) -> Result<(), StoreError> {
+    pub async fn run_request(&mut self, id: &RunId, by: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, by]).await?;
         Ok(())
@@ -196,28 +197,28 @@ impl Writing {
 
     /// Someone says of a run that waits already that destroying most of what its repository owns is meant: for this commit, or
     /// for the one that it finds.
-    pub async fn run_confirm(&mut self, id: &str, commit: Option<&str>) -> Result<(), StoreError> {
+    pub async fn run_confirm(&mut self, id: &RunId, commit: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET confirm_mass_destroy = 1, confirmed_commit = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, commit]).await?;
         Ok(())
     }
 
     /// A run that waits already and would not have asked git does so for this reason.
-    pub async fn run_fetch(&mut self, id: &str, trigger: Trigger) -> Result<(), StoreError> {
+    pub async fn run_fetch(&mut self, id: &RunId, trigger: Trigger) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = $2 WHERE id = $1 AND stage = 'queued'";
         self.connection.execute(sql, values![id, trigger.slug()]).await?;
         Ok(())
     }
 
     /// Begins a run, or begins it again after a server died in the middle.
-    pub async fn run_begin(&mut self, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn run_begin(&mut self, id: &RunId, now: Timestamp) -> Result<bool, StoreError> {
         let sql = "UPDATE sync_runs SET stage = 'fetching', started_at = $2, attempt = attempt + 1 \
                    WHERE id = $1 AND status = 'in_progress'";
         Ok(self.connection.execute(sql, values![id, now]).await? == 1)
     }
 
     /// Notes the stage of a run.
-    pub async fn run_stage(&mut self, id: &str, stage: Stage) -> Result<(), StoreError> {
+    pub async fn run_stage(&mut self, id: &RunId, stage: Stage) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET stage = $2 WHERE id = $1 AND status = 'in_progress'";
         self.connection.execute(sql, values![id, stage.slug()]).await?;
         Ok(())
@@ -258,7 +259,7 @@ impl Writing {
     /// Changes the status of a run whose proposals moved.
     pub async fn run_set_status(
         &mut self,
-        id: &str,
+        id: &RunId,
         status: RunStatus,
         drift_after_apply: Option<&Json>,
         applied_at: Option<Timestamp>,

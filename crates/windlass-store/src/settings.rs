@@ -1,5 +1,6 @@
 //! Small things the installation remembers: settings, answers to repeated requests.
 
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -37,7 +38,11 @@ impl Reading {
     }
 
     /// The request that came with this key before.
-    pub async fn request(&mut self, account_id: &str, key: &str) -> Result<Option<KeyedRequest>, StoreError> {
+    pub async fn request(
+        &mut self,
+        account_id: &AccountId,
+        key: &str,
+    ) -> Result<Option<KeyedRequest>, StoreError> {
         let sql =
             "SELECT request_digest, status, body FROM answers WHERE account_id = $1 AND idempotency_key = $2";
         let rows = self.connection.rows(sql, values![account_id, key]).await?;
@@ -67,7 +72,7 @@ impl Writing {
     /// Notes with the rest of the transaction that a request changes something. False if one with its key did before.
     pub async fn request_begin(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         key: &str,
         digest: &str,
         now: Timestamp,
@@ -81,7 +86,7 @@ impl Writing {
     /// Remembers what was answered to a request, unless an answer is known already.
     pub async fn request_answer(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         key: &str,
         digest: &str,
         answer: &Answer,
@@ -96,7 +101,7 @@ impl Writing {
     }
 
     /// Forgets a request that was refused, so that it can be tried again.
-    pub async fn request_forget(&mut self, account_id: &str, key: &str) -> Result<(), StoreError> {
+    pub async fn request_forget(&mut self, account_id: &AccountId, key: &str) -> Result<(), StoreError> {
         let sql = "DELETE FROM answers WHERE account_id = $1 AND idempotency_key = $2 AND status = $3";
         self.connection.execute(sql, values![account_id, key, UNANSWERED]).await?;
         Ok(())

@@ -4,6 +4,10 @@
 
 use sqlx::Row as _;
 use windlass_core::digest::Digest;
+use windlass_core::id::{
+    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, HolderId, Id, InvitationId, PlanId, PreviewId,
+    ProposalId, ReplicaId, RepositoryId, ResourceId, RunId, SessionId, TokenId, UserId,
+};
 use windlass_core::time::Timestamp;
 
 use crate::error::StoreError;
@@ -66,6 +70,34 @@ impl From<Option<&str>> for Value {
     fn from(text: Option<&str>) -> Value {
         text.map(str::to_owned).into()
     }
+}
+
+/// Ids are stored as their texts.
+macro_rules! id_values {
+    ($($id:ident),* $(,)?) => {$(
+        impl From<&$id> for Value {
+            fn from(id: &$id) -> Value {
+                id.as_str().into()
+            }
+        }
+
+        impl From<Option<&$id>> for Value {
+            fn from(id: Option<&$id>) -> Value {
+                id.map($id::as_str).into()
+            }
+        }
+
+        impl From<&Option<$id>> for Value {
+            fn from(id: &Option<$id>) -> Value {
+                id.as_ref().into()
+            }
+        }
+    )*};
+}
+
+id_values! {
+    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, HolderId, InvitationId, PlanId, PreviewId, ProposalId,
+    ReplicaId, RepositoryId, ResourceId, RunId, SessionId, TokenId, UserId,
 }
 
 impl From<Option<Digest>> for Value {
@@ -152,6 +184,21 @@ impl Row {
     /// Text.
     pub(crate) fn text(&self, column: &str) -> Result<String, StoreError> {
         column!(self, column)
+    }
+
+    /// An id.
+    pub(crate) fn id<T: Id>(&self, column: &str) -> Result<T, StoreError> {
+        self.text(column).map(T::from_text)
+    }
+
+    /// An id, or nothing.
+    pub(crate) fn optional_id<T: Id>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        Ok(self.optional_text(column)?.map(T::from_text))
+    }
+
+    /// An id, or nothing where the column is empty.
+    pub(crate) fn id_unless_empty<T: Id>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        Ok(Some(self.text(column)?).filter(|text| !text.is_empty()).map(T::from_text))
     }
 
     /// A number, or nothing.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::UserId;
 use windlass_core::inbound::throttle::FailureCount;
 use windlass_core::time::Timestamp;
 
@@ -33,7 +34,11 @@ impl Reading {
     }
 
     /// Whether a person signed in from an address block.
-    pub async fn sign_in_place_is_known(&mut self, user_id: &str, block: &str) -> Result<bool, StoreError> {
+    pub async fn sign_in_place_is_known(
+        &mut self,
+        user_id: &UserId,
+        block: &str,
+    ) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM sign_in_places WHERE user_id = $1 AND block = $2";
         Ok(!self.connection.rows(sql, values![user_id, block]).await?.is_empty())
     }
@@ -101,7 +106,7 @@ impl Writing {
     /// Notes that a person signed in from an address block, and forgets where they were long ago.
     pub async fn sign_in_place_note(
         &mut self,
-        user_id: &str,
+        user_id: &UserId,
         block: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {

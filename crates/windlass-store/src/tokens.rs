@@ -1,5 +1,6 @@
 //! API tokens: for machines; named, hashed, scoped, expiring.
 
+use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -11,15 +12,15 @@ use crate::write::Writing;
 #[derive(Clone, Debug)]
 pub struct Token {
     /// Its id.
-    pub id: String,
+    pub id: TokenId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// What it is for.
     pub name: String,
     /// What it may do.
     pub permissions: Vec<String>,
     /// Who made it. It never may more than they.
-    pub created_by: String,
+    pub created_by: UserId,
     /// When.
     pub created_at: Timestamp,
     /// When it ends.
@@ -35,11 +36,11 @@ const COLUMNS: &str =
 
 fn read_token(row: &Row) -> Result<Token, StoreError> {
     Ok(Token {
-        id: row.text("id")?,
-        account_id: row.text("account_id")?,
+        id: row.id("id")?,
+        account_id: row.id("account_id")?,
         name: row.text("name")?,
         permissions: row.json("permissions")?,
-        created_by: row.text("created_by")?,
+        created_by: row.id("created_by")?,
         created_at: row.timestamp("created_at")?,
         expires_at: row.optional_timestamp("expires_at")?,
         last_used_at: row.optional_timestamp("last_used_at")?,
@@ -56,7 +57,7 @@ impl Reading {
     }
 
     /// The tokens of an account, newest first.
-    pub async fn tokens(&mut self, account_id: &str) -> Result<Vec<Token>, StoreError> {
+    pub async fn tokens(&mut self, account_id: &AccountId) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens WHERE account_id = $1 ORDER BY id DESC");
         let rows = self.connection.rows_built(sql, values![account_id]).await?;
         rows.iter().map(read_token).collect()
@@ -86,8 +87,8 @@ impl Writing {
     /// Takes a token back. False if there is none.
     pub async fn token_revoke(
         &mut self,
-        account_id: &str,
-        id: &str,
+        account_id: &AccountId,
+        id: &TokenId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let sql =
@@ -96,13 +97,13 @@ impl Writing {
     }
 
     /// Takes back every token of a person, in all accounts. Returns how many there were.
-    pub async fn tokens_revoke_all(&mut self, user_id: &str, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn tokens_revoke_all(&mut self, user_id: &UserId, now: Timestamp) -> Result<u64, StoreError> {
         let sql = "UPDATE tokens SET revoked_at = $2 WHERE created_by = $1 AND revoked_at IS NULL";
         self.connection.execute(sql, values![user_id, now]).await
     }
 
     /// Notes that a token was used.
-    pub async fn token_used(&mut self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn token_used(&mut self, id: &TokenId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE tokens SET last_used_at = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, now]).await?;
         Ok(())

@@ -1,6 +1,7 @@
 //! Resources that ended: what they were, for as long as something of them may be on a target.
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, RepositoryId, ResourceId};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 
@@ -18,11 +19,11 @@ pub struct Tombstone {
     /// Which resource it was.
     pub key: ResourceKey,
     /// The id it had: a later resource of the same name has another.
-    pub resource_id: String,
+    pub resource_id: ResourceId,
     /// The digest of what it was last.
     pub digest: Digest,
     /// The repository that owned it.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
     /// How often it was changed.
     pub generation: i64,
     /// When it ended.
@@ -36,9 +37,9 @@ const COLUMNS: &str = "kind, name, resource_id, digest, owner_id, generation, en
 fn read_tombstone(row: &Row) -> Result<Tombstone, StoreError> {
     Ok(Tombstone {
         key: read_key(row)?,
-        resource_id: row.text("resource_id")?,
+        resource_id: row.id("resource_id")?,
         digest: row.digest("digest")?,
-        owner_id: row.optional_text("owner_id")?,
+        owner_id: row.optional_id("owner_id")?,
         generation: row.number("generation")?,
         ended_at: row.timestamp("ended_at")?,
         ended_by: row.text("ended_by")?,
@@ -49,7 +50,7 @@ impl Reading {
     /// What is left of resources that had this kind and name, the last first.
     pub async fn tombstones(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         key: &ResourceKey,
     ) -> Result<Vec<Tombstone>, StoreError> {
         let sql = format!(
@@ -68,7 +69,7 @@ impl AccountWriting {
         ended: &[EndedResource<'_>],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         let row = |ended: &EndedResource<'_>| {
             let mut row = resource_row(&account_id, ended.key);
             row.extend(values![ended.by, now]);
@@ -90,7 +91,7 @@ impl AccountWriting {
         &mut self,
         keys: &[&ResourceKey],
     ) -> Result<ResourceMap<i64>, StoreError> {
-        let account_id = self.account_id().to_owned();
+        let account_id = self.account_id().clone();
         let rows = keys.iter().map(|key| resource_row(&account_id, key)).collect();
         let prefix = "WITH given (account_id, kind, name) AS (VALUES";
         let suffix = ") SELECT tombstones.kind, tombstones.name, MAX(generation) AS last_generation FROM given CROSS JOIN tombstones \

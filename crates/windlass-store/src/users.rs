@@ -1,6 +1,7 @@
 //! People, what they may do in which account, and their sessions.
 
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, SessionId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 
@@ -15,7 +16,7 @@ use crate::write::Writing;
 #[derive(Clone, Debug)]
 pub struct User {
     /// Their id.
-    pub id: String,
+    pub id: UserId,
     /// Their e-mail address, lower case, unique.
     pub email: String,
     /// Their name.
@@ -49,11 +50,11 @@ pub struct Member {
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Its id.
-    pub id: String,
+    pub id: SessionId,
     /// Who.
-    pub user_id: String,
+    pub user_id: UserId,
     /// In which account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// From which network address.
     pub address: String,
     /// When it began.
@@ -69,7 +70,7 @@ const MEMBERSHIP: &str = "memberships.role, memberships.origin, memberships.prov
 
 fn read_user(row: &Row) -> Result<User, StoreError> {
     Ok(User {
-        id: row.text("id")?,
+        id: row.id("id")?,
         email: row.text("email")?,
         name: row.text("name")?,
         password_hash: Redacted::new(row.text("password_hash")?),
@@ -114,7 +115,7 @@ impl Reading {
     }
 
     /// The people of an account, by e-mail address.
-    pub async fn members(&mut self, account_id: &str) -> Result<Vec<Member>, StoreError> {
+    pub async fn members(&mut self, account_id: &AccountId) -> Result<Vec<Member>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, {MEMBERSHIP} FROM users JOIN memberships ON memberships.user_id = users.id \
              WHERE memberships.account_id = $1 ORDER BY users.email"
@@ -126,7 +127,7 @@ impl Reading {
     /// A person in an account, by id or e-mail address.
     pub async fn member(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         id_or_email: &str,
     ) -> Result<Option<Member>, StoreError> {
         let sql = format!(
@@ -139,27 +140,30 @@ impl Reading {
     }
 
     /// The accounts a person is in, with their role: id, name, role; by name.
-    pub async fn memberships(&mut self, user_id: &str) -> Result<Vec<(String, String, Role)>, StoreError> {
+    pub async fn memberships(
+        &mut self,
+        user_id: &UserId,
+    ) -> Result<Vec<(AccountId, String, Role)>, StoreError> {
         let sql = "SELECT accounts.id, accounts.name, memberships.role FROM memberships \
                    JOIN accounts ON accounts.id = memberships.account_id \
                    WHERE memberships.user_id = $1 ORDER BY memberships.created_at, accounts.name";
         let rows = self.connection.rows(sql, values![user_id]).await?;
         rows.iter()
-            .map(|row| Ok((row.text("id")?, row.text("name")?, row.word("role", Role::from_slug)?)))
+            .map(|row| Ok((row.id("id")?, row.text("name")?, row.word("role", Role::from_slug)?)))
             .collect()
     }
 
     /// A session by id, if it has not ended.
-    pub async fn session(&mut self, id: &str, now: Timestamp) -> Result<Option<Session>, StoreError> {
+    pub async fn session(&mut self, id: &SessionId, now: Timestamp) -> Result<Option<Session>, StoreError> {
         let sql = "SELECT id, user_id, account_id, address, created_at, expires_at FROM sessions \
                    WHERE id = $1 AND expires_at > $2";
         let rows = self.connection.rows(sql, values![id, now]).await?;
         rows.first()
             .map(|row| {
                 Ok(Session {
-                    id: row.text("id")?,
-                    user_id: row.text("user_id")?,
-                    account_id: row.text("account_id")?,
+                    id: row.id("id")?,
+                    user_id: row.id("user_id")?,
+                    account_id: row.id("account_id")?,
                     address: row.text("address")?,
                     created_at: row.timestamp("created_at")?,
                     expires_at: row.timestamp("expires_at")?,
@@ -191,7 +195,7 @@ impl Writing {
     /// Changes a person's password and ends their sessions.
     pub async fn user_set_password(
         &mut self,
-        user_id: &str,
+        user_id: &UserId,
         hash: &Redacted<String>,
         must_change: bool,
     ) -> Result<(), StoreError> {
@@ -201,7 +205,7 @@ impl Writing {
     }
 
     /// Makes a person an administrator of the installation.
-    pub async fn user_make_root(&mut self, user_id: &str) -> Result<(), StoreError> {
+    pub async fn user_make_root(&mut self, user_id: &UserId) -> Result<(), StoreError> {
         self.connection.execute("UPDATE users SET is_root = 1 WHERE id = $1", values![user_id]).await?;
         Ok(())
     }
@@ -209,7 +213,7 @@ impl Writing {
     /// Lets a person sign in, or no longer; then also ends their sessions.
     pub async fn user_set_disabled(
         &mut self,
-        user_id: &str,
+        user_id: &UserId,
         at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE users SET disabled_at = $2 WHERE id = $1";
@@ -220,8 +224,8 @@ impl Writing {
     /// Gives a person a role in an account, by hand: from then on their groups do not change it.
     pub async fn member_set(
         &mut self,
-        account_id: &str,
-        user_id: &str,
+        account_id: &AccountId,
+        user_id: &UserId,
         role: Role,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -231,8 +235,8 @@ impl Writing {
     /// Gives a person the role in an account that their groups give.
     pub async fn member_grant(
         &mut self,
-        account_id: &str,
-        user_id: &str,
+        account_id: &AccountId,
+        user_id: &UserId,
         role: Role,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -241,8 +245,8 @@ impl Writing {
 
     async fn member_put(
         &mut self,
-        account_id: &str,
-        user_id: &str,
+        account_id: &AccountId,
+        user_id: &UserId,
         role: Role,
         origin: Origin,
         now: Timestamp,
@@ -255,7 +259,7 @@ impl Writing {
     }
 
     /// Notes that a person's groups give all they gave before.
-    pub async fn memberships_prove(&mut self, user_id: &str, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn memberships_prove(&mut self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE memberships SET proved_at = $2 WHERE user_id = $1 AND origin = $3";
         self.connection.execute(sql, values![user_id, now, Origin::Groups.slug()]).await?;
         Ok(())
@@ -265,8 +269,8 @@ impl Writing {
     /// find the old tokens working.
     pub async fn member_remove(
         &mut self,
-        account_id: &str,
-        user_id: &str,
+        account_id: &AccountId,
+        user_id: &UserId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let values = || values![account_id, user_id];
@@ -296,12 +300,12 @@ impl Writing {
     }
 
     /// Ends a session.
-    pub async fn session_end(&mut self, id: &str) -> Result<(), StoreError> {
+    pub async fn session_end(&mut self, id: &SessionId) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM sessions WHERE id = $1", values![id]).await?;
         Ok(())
     }
 
-    async fn sessions_end_all(&mut self, user_id: &str) -> Result<(), StoreError> {
+    async fn sessions_end_all(&mut self, user_id: &UserId) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM sessions WHERE user_id = $1", values![user_id]).await?;
         Ok(())
     }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use windlass_core::id::AccountId;
+
 use crate::archive::tells_of;
 use crate::audit::AuditRecord;
 use crate::audit_head::AuditHead;
@@ -41,14 +43,14 @@ pub struct Expected {
 /// Checks that entries follow one another, wherever they are from.
 #[derive(Clone, Debug)]
 pub struct ChainCheck {
-    account_id: String,
+    account_id: AccountId,
     last: AuditHead,
 }
 
 impl ChainCheck {
     /// Of the log of an account, after an entry that is known to be good.
-    pub fn after(account_id: &str, good: AuditHead) -> ChainCheck {
-        ChainCheck { account_id: account_id.to_owned(), last: good }
+    pub fn after(account_id: &AccountId, good: AuditHead) -> ChainCheck {
+        ChainCheck { account_id: account_id.clone(), last: good }
     }
 
     /// What is wrong with the next entry, if anything is.
@@ -106,14 +108,14 @@ impl Known {
 
 impl Reading {
     /// Checks every entry of an account against its hash, the one before it and the account's checkpoints.
-    pub async fn audit_verify(&mut self, account_id: &str) -> Result<Verified, StoreError> {
+    pub async fn audit_verify(&mut self, account_id: &AccountId) -> Result<Verified, StoreError> {
         self.audit_verify_expecting(account_id, &Expected::default()).await
     }
 
     /// The same, and that the log holds what is expected.
     pub async fn audit_verify_expecting(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         expected: &Expected,
     ) -> Result<Verified, StoreError> {
         loop {
@@ -128,7 +130,7 @@ impl Reading {
     /// Whether a log looks broken only because its first entries were archived while it was read.
     async fn is_archived_since(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         found: &Verified,
         anchor: Option<&AuditHead>,
     ) -> Result<bool, StoreError> {
@@ -138,7 +140,7 @@ impl Reading {
 
     async fn verify_whole(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         expected: &Expected,
         anchor: Option<&AuditHead>,
     ) -> Result<Verified, StoreError> {
@@ -172,7 +174,7 @@ impl Reading {
     /// Those that are archived count as far as the anchor does, whose signature is for the caller to check.
     pub async fn audit_verify_through(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         good: impl IntoIterator<Item = AuditHead>,
     ) -> Result<Verified, StoreError> {
         let good: BTreeMap<i64, String> = good.into_iter().map(|head| (head.seq, head.hash)).collect();
@@ -187,7 +189,7 @@ impl Reading {
 
     async fn verify_from(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         mut at: BTreeMap<i64, String>,
         anchor: Option<&AuditHead>,
     ) -> Result<Verified, StoreError> {
@@ -206,7 +208,7 @@ impl Reading {
     /// Checks the entries after a number, the first of which follows the entry it is walked from.
     async fn walk(
         &mut self,
-        account_id: &str,
+        account_id: &AccountId,
         from: AuditHead,
         mut after: i64,
         mut known: Known,
@@ -245,7 +247,7 @@ impl Reading {
         }
     }
 
-    async fn audit_head(&mut self, account_id: &str) -> Result<Option<AuditHead>, StoreError> {
+    async fn audit_head(&mut self, account_id: &AccountId) -> Result<Option<AuditHead>, StoreError> {
         let sql = "SELECT audit_seq, audit_hash FROM chains WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.first()
@@ -254,7 +256,7 @@ impl Reading {
     }
 }
 
-fn fault_of(entry: &AuditRecord, account_id: &str, last: &AuditHead) -> Option<String> {
+fn fault_of(entry: &AuditRecord, account_id: &AccountId, last: &AuditHead) -> Option<String> {
     if entry.seq <= last.seq {
         return Some("it was put in before the first".to_owned());
     }

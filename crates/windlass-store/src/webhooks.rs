@@ -2,6 +2,7 @@
 
 use windlass_core::digest::Digest;
 use windlass_core::forge::WebhookSender;
+use windlass_core::id::RepositoryId;
 use windlass_core::time::Timestamp;
 
 use crate::db::Reading;
@@ -70,7 +71,7 @@ fn read_webhook(row: &Row) -> Result<Webhook, StoreError> {
 
 impl Reading {
     /// The webhook of a repository.
-    pub async fn webhook(&mut self, repository_id: &str) -> Result<Webhook, StoreError> {
+    pub async fn webhook(&mut self, repository_id: &RepositoryId) -> Result<Webhook, StoreError> {
         let sql = "SELECT generation, received_at, received_from, received_event, received_outcome, refused_at, \
                    refused_from, refused_reason FROM webhooks WHERE repository_id = $1";
         let rows = self.connection.rows(sql, values![repository_id]).await?;
@@ -81,7 +82,7 @@ impl Reading {
 
 impl Writing {
     /// Makes the secret of a webhook another one. Returns its generation.
-    pub async fn webhook_rotate(&mut self, repository_id: &str) -> Result<i64, StoreError> {
+    pub async fn webhook_rotate(&mut self, repository_id: &RepositoryId) -> Result<i64, StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation) VALUES ($1, $2) ON CONFLICT (repository_id) \
                    DO UPDATE SET generation = webhooks.generation + 1 RETURNING generation";
         let rows = self.connection.rows(sql, values![repository_id, FIRST + 1]).await?;
@@ -91,7 +92,7 @@ impl Writing {
     /// Notes the last delivery that was signed rightly.
     pub async fn webhook_received(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         received: &Received,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation, received_at, received_from, received_event, \
@@ -113,7 +114,7 @@ impl Writing {
     /// Notes the last delivery that was refused.
     pub async fn webhook_refused(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         refused: &Refused,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation, refused_at, refused_from, refused_reason) \
@@ -128,7 +129,7 @@ impl Writing {
     /// Notes a delivery with the rest of the transaction. False if it came before.
     pub async fn webhook_delivery_record(
         &mut self,
-        repository_id: &str,
+        repository_id: &RepositoryId,
         identity: Digest,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
@@ -149,7 +150,7 @@ impl Writing {
     }
 
     /// Syncs a repository no later than at a moment.
-    pub async fn repository_sync_by(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn repository_sync_by(&mut self, id: &RepositoryId, at: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1 AND next_sync_at > $2";
         self.connection.execute(sql, values![id, at]).await?;
         Ok(())

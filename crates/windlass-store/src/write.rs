@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use windlass_core::event::NewEvent;
+use windlass_core::id::{AccountId, ReplicaId};
 
 use crate::audit::{AuditEntry, append_audit};
 use crate::db::{Reading, Store};
@@ -44,12 +45,12 @@ pub struct AccountWriting {
     /// The other account of a transaction about two.
     beside: Option<Chain>,
     /// Who writes, among replicas.
-    replica_id: String,
+    replica_id: ReplicaId,
 }
 
 /// Where the events and audit entries of an account continue, and what is to be added to them.
 struct Chain {
-    account_id: String,
+    account_id: AccountId,
     event_seq: i64,
     audit_seq: i64,
     audit_hash: String,
@@ -61,13 +62,13 @@ struct Chain {
 
 impl Chain {
     /// Waits for the transactions of the account that are under way, and keeps later ones waiting.
-    async fn lock(writing: &mut Writing, account_id: &str) -> Result<Chain, StoreError> {
+    async fn lock(writing: &mut Writing, account_id: &AccountId) -> Result<Chain, StoreError> {
         let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
                    RETURNING event_seq, audit_seq, audit_hash, state_version";
         let rows = writing.connection.rows(sql, values![account_id]).await?;
-        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.to_owned() })?;
+        let row = rows.first().ok_or_else(|| StoreError::NoAccount { id: account_id.clone() })?;
         Ok(Chain {
-            account_id: account_id.to_owned(),
+            account_id: account_id.clone(),
             event_seq: row.number("event_seq")?,
             audit_seq: row.number("audit_seq")?,
             audit_hash: row.text("audit_hash")?,
@@ -121,28 +122,28 @@ impl Store {
         Ok(Writing { reading: Reading { connection: self.begin().await? } })
     }
 
-    /// Begins a transaction of an account, after those of it that are under way. The account `""` is the
-    /// installation itself.
-    pub async fn write_account(&self, account_id: &str) -> Result<AccountWriting, StoreError> {
+    /// Begins a transaction of an account, after those of it that are under way. The
+    /// installation itself counts as one.
+    pub async fn write_account(&self, account_id: &AccountId) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
         let chain = Chain::lock(&mut writing, account_id).await?;
-        Ok(AccountWriting { writing, chain, beside: None, replica_id: self.replica_id().to_owned() })
+        Ok(AccountWriting { writing, chain, beside: None, replica_id: self.replica_id().clone() })
     }
 
     /// Begins a transaction of two accounts: what is written for both becomes true together. It is about the first until
     /// [`AccountWriting::switch_account`] says otherwise.
-    pub async fn write_accounts(&self, first: &str, other: &str) -> Result<AccountWriting, StoreError> {
+    pub async fn write_accounts(
+        &self,
+        first: &AccountId,
+        other: &AccountId,
+    ) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
         // Always in the same order, so that two such transactions never wait for each other.
         let (low, high) = if first < other { (first, other) } else { (other, first) };
         let low = Chain::lock(&mut writing, low).await?;
         let high = Chain::lock(&mut writing, high).await?;
-        let mut writing = AccountWriting {
-            writing,
-            chain: low,
-            beside: Some(high),
-            replica_id: self.replica_id().to_owned(),
-        };
+        let mut writing =
+            AccountWriting { writing, chain: low, beside: Some(high), replica_id: self.replica_id().clone() };
         writing.switch_account(first);
         Ok(writing)
     }
@@ -150,18 +151,18 @@ impl Store {
 
 impl AccountWriting {
     /// The account.
-    pub fn account_id(&self) -> &str {
+    pub fn account_id(&self) -> &AccountId {
         &self.chain.account_id
     }
 
     /// In a transaction of two accounts: what follows is about this one of them.
-    pub fn switch_account(&mut self, account_id: &str) {
+    pub fn switch_account(&mut self, account_id: &AccountId) {
         if let Some(beside) = &mut self.beside
-            && beside.account_id == account_id
+            && beside.account_id == *account_id
         {
             std::mem::swap(&mut self.chain, beside);
         }
-        debug_assert_eq!(self.chain.account_id, account_id, "a transaction of other accounts");
+        debug_assert_eq!(&self.chain.account_id, account_id, "a transaction of other accounts");
     }
 
     /// The version of what is compared in the account: it changes with every transaction that does not say otherwise.

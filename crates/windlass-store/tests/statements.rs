@@ -16,6 +16,7 @@ use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
 use windlass_core::event::Severity;
 use windlass_core::gate::Contributors;
+use windlass_core::id;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
@@ -24,8 +25,8 @@ use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
     Address, DeliveryAttempt, DeliveryFilter, DeliveryState, EndedResource, EventFilter, EventOrder,
-    PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition, ReportKind,
-    ResourceFilter, RowBudget, Store,
+    OwnerFilter, PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition,
+    ProposalSource, ReportKind, ResourceFilter, RowBudget, Store,
 };
 
 /// Tables that grow with the fleet or with time, and what statements call them.
@@ -172,6 +173,11 @@ fn step() -> StoredStep {
     }
 }
 
+/// An id of whatever is asked for.
+fn id<T: id::Id>(text: &str) -> T {
+    T::from_text(text.to_owned())
+}
+
 async fn list(store: &Store) {
     let mut reading = store.read().await.unwrap();
     let text = |text: &str| Some(text.to_owned());
@@ -179,45 +185,45 @@ async fn list(store: &Store) {
     for filter in [
         all(),
         ResourceFilter { kind: Some(Kind::Node), ..all() },
-        ResourceFilter { owner_id: text("r"), ..all() },
+        ResourceFilter { owner: Some(OwnerFilter::Repository(id("r"))), ..all() },
         ResourceFilter { search: text("x"), ..all() },
     ] {
         for after in [None, Some(&key())] {
-            reading.resources_page("a", &filter, after, 50).await.unwrap();
+            reading.resources_page(&id("a"), &filter, after, 50).await.unwrap();
         }
     }
     let all = ProposalFilter::default;
     for filter in [
         all(),
         ProposalFilter { statuses: vec![Status::PendingApproval], ..all() },
-        ProposalFilter { run_id: text("r"), ..all() },
-        ProposalFilter { repository_id: text("r"), ..all() },
+        ProposalFilter { run_id: Some(id("r")), ..all() },
+        ProposalFilter { source: Some(ProposalSource::Repository(id("r"))), ..all() },
         ProposalFilter { kind: Some(Kind::Node), name: text("edge"), ..all() },
     ] {
-        for before in [None, Some("x")] {
-            reading.proposals("a", &filter, before, 50).await.unwrap();
+        for before in [None, Some(&id("x"))] {
+            reading.proposals(&id("a"), &filter, before, 50).await.unwrap();
         }
-        let turn = PlanCursor { run_id: "r".to_owned(), position: 1, id: "x".to_owned() };
+        let turn = PlanCursor { run_id: Some(id("r")), position: 1, id: id("x") };
         for after in [None, Some(&turn)] {
-            reading.proposals_in_order("a", &filter, after, 50).await.unwrap();
+            reading.proposals_in_order(&id("a"), &filter, after, 50).await.unwrap();
         }
-        reading.proposals_matching("a", &filter).await.unwrap();
+        reading.proposals_matching(&id("a"), &filter).await.unwrap();
     }
     let all = EventFilter::default;
     for filter in [
         all(),
         EventFilter { kind: text("gitops."), ..all() },
-        EventFilter { correlation_id: text("r"), ..all() },
-        EventFilter { repository_id: text("r"), ..all() },
+        EventFilter { correlation_id: Some(id("r")), ..all() },
+        EventFilter { repository_id: Some(id("r")), ..all() },
         EventFilter { resource: Some(key()), ..all() },
         EventFilter { severity: Some(Severity::High), ..all() },
     ] {
         for order in [EventOrder::NewestBefore(9), EventOrder::OldestAfter(9)] {
-            reading.events("a", &filter, order, 50).await.unwrap();
+            reading.events(&id("a"), &filter, order, 50).await.unwrap();
         }
     }
-    for repository in [None, Some("r")] {
-        reading.runs("a", repository, Some("x"), 50).await.unwrap();
+    for repository in [None, Some(&id("r"))] {
+        reading.runs(&id("a"), repository, Some(&id("x")), 50).await.unwrap();
     }
     let all = DeliveryFilter::default;
     for filter in [
@@ -225,106 +231,107 @@ async fn list(store: &Store) {
         DeliveryFilter { provider: text("p"), ..all() },
         DeliveryFilter { state: Some(DeliveryState::Failed), ..all() },
     ] {
-        for before in [None, Some("x")] {
-            reading.deliveries("a", &filter, before, 50).await.unwrap();
+        for before in [None, Some(&id("x"))] {
+            reading.deliveries(&id("a"), &filter, before, 50).await.unwrap();
         }
     }
     for target in [None, Some(("node", "edge"))] {
-        reading.audit("a", target, 9, 50).await.unwrap();
+        reading.audit(&id("a"), target, 9, 50).await.unwrap();
     }
 }
 
 async fn look_up(store: &Store) {
     let mut reading = store.read().await.unwrap();
-    reading.resource("a", &key()).await.unwrap();
-    reading.resource_by_id("a", Kind::Node, "x").await.unwrap();
-    reading.resources_count("a").await.unwrap();
-    reading.resource_heads("a").await.unwrap();
-    reading.desired("r").await.unwrap();
-    reading.desired_specs("r", Some(&[key()])).await.unwrap();
-    reading.run("a", "x").await.unwrap();
+    reading.resource(&id("a"), &key()).await.unwrap();
+    reading.resource_by_id(&id("a"), Kind::Node, &id("x")).await.unwrap();
+    reading.resources_count(&id("a")).await.unwrap();
+    reading.resource_heads(&id("a")).await.unwrap();
+    reading.desired(&id("r")).await.unwrap();
+    reading.desired_specs(&id("r"), Some(&[key()])).await.unwrap();
+    reading.run(&id("a"), &id("x")).await.unwrap();
     reading.runs_unfinished().await.unwrap();
-    reading.run_queued("r").await.unwrap();
-    reading.proposal("a", "x").await.unwrap();
-    reading.run_proposals("x").await.unwrap();
-    reading.run_outcomes("a", "x").await.unwrap();
-    reading.run_of_last_commit("a", "r").await.unwrap();
-    reading.forge_reports("a", "r", ReportKind::Status, 9).await.unwrap();
+    reading.run_queued(&id("r")).await.unwrap();
+    reading.proposal(&id("a"), &id("x")).await.unwrap();
+    reading.run_proposals(&id("x")).await.unwrap();
+    reading.run_outcomes(&id("a"), &id("x")).await.unwrap();
+    reading.run_of_last_commit(&id("a"), &id("r")).await.unwrap();
+    reading.forge_reports(&id("a"), &id("r"), ReportKind::Status, 9).await.unwrap();
     reading.forge_reports_due(now(), now(), 9).await.unwrap();
-    reading.runs_of_proposals(&["x", "y"]).await.unwrap();
-    reading.proposals_by_id("a", &["x", "y"]).await.unwrap();
-    reading.proposals_open_of("r").await.unwrap();
-    reading.proposals_rejected("r").await.unwrap();
-    let turn = reading.proposals_to_apply("a", None, 50).await.unwrap().first().map(Proposal::apply_order);
-    reading.proposals_to_apply("a", turn.as_ref(), 50).await.unwrap();
-    reading.proposals_blocked("a").await.unwrap();
-    reading.differing("a", "r").await.unwrap();
-    reading.resources_of("a", &[key(), key()]).await.unwrap();
-    reading.resource_heads_of("a", &[key(), key()]).await.unwrap();
-    reading.referrers("a", &[key(), key()]).await.unwrap();
+    reading.runs_of_proposals(&[&id("x"), &id("y")]).await.unwrap();
+    reading.proposals_by_id(&id("a"), &[&id("x"), &id("y")]).await.unwrap();
+    reading.proposals_open_of(&id("r")).await.unwrap();
+    reading.proposals_rejected(&id("r")).await.unwrap();
+    let turn =
+        reading.proposals_to_apply(&id("a"), None, 50).await.unwrap().first().map(Proposal::apply_order);
+    reading.proposals_to_apply(&id("a"), turn.as_ref(), 50).await.unwrap();
+    reading.proposals_blocked(&id("a")).await.unwrap();
+    reading.differing(&id("a"), &id("r")).await.unwrap();
+    reading.resources_of(&id("a"), &[key(), key()]).await.unwrap();
+    reading.resource_heads_of(&id("a"), &[key(), key()]).await.unwrap();
+    reading.referrers(&id("a"), &[key(), key()]).await.unwrap();
     reading.accounts_to_apply().await.unwrap();
     reading.proposals_expired(now()).await.unwrap();
-    reading.proposals_count("a").await.unwrap();
-    reading.approvals("x").await.unwrap();
-    reading.approvals_of(&["x", "y"]).await.unwrap();
-    reading.proposals_tally("a").await.unwrap();
-    reading.referrers_of("a", &key(), 9).await.unwrap();
-    reading.drifts_count("a").await.unwrap();
-    reading.resources_tally("a", &ResourceFilter::default()).await.unwrap();
-    reading.resources_in("a", Kind::Peer, "fabric").await.unwrap();
-    reading.referrers_count("a", &[key(), key()]).await.unwrap();
-    reading.drifted_among(&[("r", &key())]).await.unwrap();
-    reading.acceptances_among(&[("r", &key())]).await.unwrap();
-    reading.differing_resource("a", "r", &key()).await.unwrap();
-    reading.desired_file("r", &key()).await.unwrap();
-    reading.desired_files("r", &[key(), key()]).await.unwrap();
-    reading.resource_files("a", &[key()]).await.unwrap();
-    reading.run_stopped("a", "r").await.unwrap();
-    reading.proposals_about("a", &[key(), key()]).await.unwrap();
-    reading.preview("a", "x").await.unwrap();
-    reading.previews("a", "r", 50).await.unwrap();
-    reading.audit_verify("a").await.unwrap();
-    reading.checkpoints("a", 9, 1).await.unwrap();
+    reading.proposals_count(&id("a")).await.unwrap();
+    reading.approvals(&id("x")).await.unwrap();
+    reading.approvals_of(&[&id("x"), &id("y")]).await.unwrap();
+    reading.proposals_tally(&id("a")).await.unwrap();
+    reading.referrers_of(&id("a"), &key(), 9).await.unwrap();
+    reading.drifts_count(&id("a")).await.unwrap();
+    reading.resources_tally(&id("a"), &ResourceFilter::default()).await.unwrap();
+    reading.resources_in(&id("a"), Kind::Peer, "fabric").await.unwrap();
+    reading.referrers_count(&id("a"), &[key(), key()]).await.unwrap();
+    reading.drifted_among(&[(&id("r"), &key())]).await.unwrap();
+    reading.acceptances_among(&[(&id("r"), &key())]).await.unwrap();
+    reading.differing_resource(&id("a"), &id("r"), &key()).await.unwrap();
+    reading.desired_file(&id("r"), &key()).await.unwrap();
+    reading.desired_files(&id("r"), &[key(), key()]).await.unwrap();
+    reading.resource_files(&id("a"), &[key()]).await.unwrap();
+    reading.run_stopped(&id("a"), &id("r")).await.unwrap();
+    reading.proposals_about(&id("a"), &[key(), key()]).await.unwrap();
+    reading.preview(&id("a"), &id("x")).await.unwrap();
+    reading.previews(&id("a"), &id("r"), 50).await.unwrap();
+    reading.audit_verify(&id("a")).await.unwrap();
+    reading.checkpoints(&id("a"), 9, 1).await.unwrap();
     reading.checkpoints_unsent(9).await.unwrap();
-    reading.invitations("a", now()).await.unwrap();
+    reading.invitations(&id("a"), now()).await.unwrap();
     reading.invitations_to("a@b", now()).await.unwrap();
     reading.repository_of_webhook("acme:fleet").await.unwrap();
-    reading.webhook("r").await.unwrap();
+    reading.webhook(&id("r")).await.unwrap();
     reading.accounts_with_backlog().await.unwrap();
-    reading.event_before("a", now()).await.unwrap();
-    reading.deliveries_of_groups("a", &["x", "y"], now()).await.unwrap();
-    reading.deliveries_counted("a", now()).await.unwrap();
+    reading.event_before(&id("a"), now()).await.unwrap();
+    reading.deliveries_of_groups(&id("a"), &["x", "y"], now()).await.unwrap();
+    reading.deliveries_counted(&id("a"), now()).await.unwrap();
     reading.deliveries_untold().await.unwrap();
     reading.deliveries_due(now(), 50).await.unwrap();
-    reading.delivery("a", "x").await.unwrap();
+    reading.delivery(&id("a"), &id("x")).await.unwrap();
     reading.pull_requests_due(now(), now(), 50).await.unwrap();
-    reading.plan_newest("r").await.unwrap();
-    reading.plan_of_run("a", "x").await.unwrap();
-    reading.plan_steps("x").await.unwrap();
-    reading.plan_steps_from("x", 9).await.unwrap();
-    reading.plans_unopened("a").await.unwrap();
-    reading.steps_applied("r", &[step()]).await.unwrap();
-    reading.desired_of("r", &[key(), key()]).await.unwrap();
-    reading.audit_last_changes("a", &[key(), key()]).await.unwrap();
-    reading.tombstones("a", &key()).await.unwrap();
-    reading.agent_of("a", &key()).await.unwrap();
-    reading.agents("a").await.unwrap();
-    reading.assignment("a", &key()).await.unwrap();
-    reading.assignments("a").await.unwrap();
-    reading.inventory("a", &key()).await.unwrap();
-    reading.observed("a", &key()).await.unwrap();
-    reading.observed_targets("a").await.unwrap();
-    reading.approval_sets_in_force("r").await.unwrap();
-    reading.approval_sets_in_force_by("a", "ada@example.com").await.unwrap();
-    reading.approval_sets_of("x").await.unwrap();
-    reading.approval_sets_used(&["x", "y"], &[Digest::of(b"x")]).await.unwrap();
+    reading.plan_newest(&id("r")).await.unwrap();
+    reading.plan_of_run(&id("a"), &id("x")).await.unwrap();
+    reading.plan_steps(&id("x")).await.unwrap();
+    reading.plan_steps_from(&id("x"), 9).await.unwrap();
+    reading.plans_unopened(&id("a")).await.unwrap();
+    reading.steps_applied(&id("r"), &[step()]).await.unwrap();
+    reading.desired_of(&id("r"), &[key(), key()]).await.unwrap();
+    reading.audit_last_changes(&id("a"), &[key(), key()]).await.unwrap();
+    reading.tombstones(&id("a"), &key()).await.unwrap();
+    reading.agent_of(&id("a"), &key()).await.unwrap();
+    reading.agents(&id("a")).await.unwrap();
+    reading.assignment(&id("a"), &key()).await.unwrap();
+    reading.assignments(&id("a")).await.unwrap();
+    reading.inventory(&id("a"), &key()).await.unwrap();
+    reading.observed(&id("a"), &key()).await.unwrap();
+    reading.observed_targets(&id("a")).await.unwrap();
+    reading.approval_sets_in_force(&id("r")).await.unwrap();
+    reading.approval_sets_in_force_by(&id("a"), "ada@example.com").await.unwrap();
+    reading.approval_sets_of(&id("x")).await.unwrap();
+    reading.approval_sets_used(&[&id("x"), &id("y")], &[Digest::of(b"x")]).await.unwrap();
 }
 
 async fn write(store: &Store) {
     let mut writing = store.write().await.unwrap();
-    writing.account_add("a", "acme", now()).await.unwrap();
+    writing.account_add(&id("a"), "acme", now()).await.unwrap();
     writing.commit().await.unwrap();
-    let mut writing = store.write_account("a").await.unwrap();
+    let mut writing = store.write_account(&id("a")).await.unwrap();
     let spec = Spec::read(Kind::Node, r#"{"template": "edge"}"#).spec.unwrap();
     writing.resource_put(&key(), &spec, None, "ada", now()).await.unwrap();
     let ended = EndedResource { key: &key(), by: "ada" };
@@ -332,10 +339,10 @@ async fn write(store: &Store) {
     writing.tombstones_forget(now(), &mut plenty()).await.unwrap();
     let agent = writing.agent_enrol(&key(), now()).await.unwrap();
     writing.agent_contact(&agent.id, now()).await.unwrap();
-    writing.inventory_remove("a", &key(), &["x"]).await.unwrap();
-    writing.resources_disown("r").await.unwrap();
-    writing.desired_mark_agreed("r").await.unwrap();
-    writing.desired_mark_agreed_among(&[("r", &key(), None)]).await.unwrap();
+    writing.inventory_remove(&id("a"), &key(), &[&id("x")]).await.unwrap();
+    writing.resources_disown(&id("r")).await.unwrap();
+    writing.desired_mark_agreed(&id("r")).await.unwrap();
+    writing.desired_mark_agreed_among(&[(&id("r"), &key(), None)]).await.unwrap();
     let moved = ProposalMove {
         from: Status::PendingApproval,
         to: Status::Approved,
@@ -344,35 +351,36 @@ async fn write(store: &Store) {
         until_change: false,
         at: now(),
     };
-    writing.proposal_move("x", &moved).await.unwrap();
-    writing.proposal_edit("x", 1, None, &Contributors::default()).await.unwrap();
-    writing.approvals_lapse("a", "ada@example.com", "they left").await.unwrap();
+    writing.proposal_move(&id("x"), &moved).await.unwrap();
+    writing.proposal_edit(&id("x"), 1, None, &Contributors::default()).await.unwrap();
+    writing.approvals_lapse(&id("a"), "ada@example.com", "they left").await.unwrap();
+    let x = id("x");
     let placed = ProposalPosition {
-        id: "x",
+        id: &x,
         position: 1,
         cause: Cause::Edited,
         waits_for: Vec::new(),
         blocked_by: Vec::new(),
     };
     writing.proposals_place(&[placed]).await.unwrap();
-    writing.proposals_block(&[("x".to_owned(), Vec::new())]).await.unwrap();
-    writing.acceptances_remove(&[("r", &key())]).await.unwrap();
-    writing.run_begin("x", now()).await.unwrap();
-    let fleet = Repository::new("r".to_owned(), "a", ("fleet", "https://git.example.com/fleet"), now());
-    writing.run_finish(&Run::queued("x".to_owned(), &fleet, now())).await.unwrap();
+    writing.proposals_block(&[(id("x"), Vec::new())]).await.unwrap();
+    writing.acceptances_remove(&[(&id("r"), &key())]).await.unwrap();
+    writing.run_begin(&id("x"), now()).await.unwrap();
+    let fleet = Repository::new(id("r"), &id("a"), ("fleet", "https://git.example.com/fleet"), now());
+    writing.run_finish(&Run::queued(id("x"), &fleet, now())).await.unwrap();
     writing.events_forget(now(), now(), &mut plenty()).await.unwrap();
     writing.webhook_deliveries_forget(now(), &mut plenty()).await.unwrap();
-    writing.repository_sync_by("r", now()).await.unwrap();
+    writing.repository_sync_by(&id("r"), now()).await.unwrap();
     writing.previews_forget(now(), &mut plenty()).await.unwrap();
     let tried = DeliveryAttempt { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
-    writing.delivery_attempted("x", &tried).await.unwrap();
-    writing.delivery_repeated("x", 1).await.unwrap();
-    writing.delivery_retry("a", "x", now()).await.unwrap();
-    writing.deliveries_digested("a", "p", "x").await.unwrap();
+    writing.delivery_attempted(&id("x"), &tried).await.unwrap();
+    writing.delivery_repeated(&id("x"), 1).await.unwrap();
+    writing.delivery_retry(&id("a"), &id("x"), now()).await.unwrap();
+    writing.deliveries_digested(&id("a"), "p", &id("x")).await.unwrap();
     writing.deliveries_forget(now(), &mut plenty()).await.unwrap();
     let wish = PendingPullRequest {
-        account_id: "a".to_owned(),
-        repository_id: "r".to_owned(),
+        account_id: id("a"),
+        repository_id: id("r"),
         number: 7,
         reference: "refs/pull/7/head".to_owned(),
         commit_sha: "c".to_owned(),
@@ -380,16 +388,16 @@ async fn write(store: &Store) {
     };
     writing.pull_request_reschedule(&wish, now()).await.unwrap();
     writing.pull_request_done(&wish).await.unwrap();
-    writing.pull_request_forget("r", 7).await.unwrap();
-    writing.forge_reports_retry("r", now()).await.unwrap();
+    writing.pull_request_forget(&id("r"), 7).await.unwrap();
+    writing.forge_reports_retry(&id("r"), now()).await.unwrap();
     writing.forge_reports_forget(now(), &mut plenty()).await.unwrap();
-    writing.plan_confirm("x", "c").await.unwrap();
-    writing.run_planned("x", None, None).await.unwrap();
+    writing.plan_confirm(&id("x"), "c").await.unwrap();
+    writing.run_planned(&id("x"), None, None).await.unwrap();
     writing.plans_forget(now(), &mut plenty()).await.unwrap();
-    writing.approval_set_carry("x", "y").await.unwrap();
-    writing.approval_set_lapse("x", "moved", now()).await.unwrap();
-    writing.proposals_keep_until(&[("x", now())]).await.unwrap();
-    writing.repository_remove("r").await.unwrap();
+    writing.approval_set_carry(&id("x"), &id("y")).await.unwrap();
+    writing.approval_set_lapse(&id("x"), "moved", now()).await.unwrap();
+    writing.proposals_keep_until(&[(&id("x"), now())]).await.unwrap();
+    writing.repository_remove(&id("r")).await.unwrap();
     writing.commit().await.unwrap();
-    store.lease_take("sync", "me", now(), Duration::from_secs(1)).await.unwrap();
+    store.lease_take("sync", &id("me"), now(), Duration::from_secs(1)).await.unwrap();
 }

@@ -289,6 +289,95 @@ fn every_test_that_guards_an_invariant_is_in_the_file_that_is_named() {
     }
 }
 
+/// Crates in which an id is of a type of its own, the type of its noun.
+const TYPED_IDS: [&str; 4] = ["windlass-core", "windlass-store", "windlass-control", "windlass-server"];
+
+/// Ids that are text in these crates: the end of the file's path, the name, and the reason.
+const TEXT_IDS: &[(&str, &str, &str)] = &[
+    (".rs", "request_id", "whoever asks may choose what a request is called"),
+    ("windlass-server/src/http/guard.rs", "id", "the id of a request"),
+    (
+        "windlass-core/src/resource/template.rs",
+        "node_platform_id",
+        "fleet.yaml names what another system calls so",
+    ),
+    ("windlass-core/src/schema.rs", "id", "the address of a JSON schema"),
+];
+
+/// Source text without comments and without what is for tests alone.
+fn code_of(text: &str) -> impl Iterator<Item = &str> {
+    let text =
+        text.split("#[cfg(test)]\nmod ").next().unwrap().split("#[cfg(test)]\npub(crate) mod tests").next();
+    text.unwrap().lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// The names of ids in a line that are declared as bare text, alone, borrowed, optional or several.
+fn text_ids(line: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let declared = line.match_indices(": ").filter_map(|(at, _)| {
+        let start = line[..at].rfind(|c| !is_word(c)).map_or(0, |before| before + 1);
+        let (name, mut shape) = (&line[start..at], &line[at + 2..]);
+        while let Some(inner) =
+            ["&", "mut ", "Option<", "Vec<", "BTreeSet<", "[", "impl Into<", "impl Iterator<Item = "]
+                .iter()
+                .find_map(|wrapper| shape.strip_prefix(wrapper))
+                .or_else(|| shape.strip_prefix('\'')?.split_once(' ').map(|(_, inner)| inner))
+        {
+            shape = inner;
+        }
+        let rest = shape.strip_prefix("String").or_else(|| shape.strip_prefix("str"))?;
+        let is_type = !rest.starts_with(is_word) && !rest.starts_with("::");
+        let is_id = ["id", "ids"].iter().any(|id| name == *id || name.ends_with(&format!("_{id}")));
+        (is_type && is_id).then_some(name)
+    });
+    declared.collect()
+}
+
+#[test]
+fn an_id_is_told_from_other_text_by_its_name_and_its_type() {
+    for line in [
+        "fn find(account_id: &str) {",
+        "    pub id: String,",
+        "    pub(crate) run_id: Option<&'r str>,",
+        "    proposal_ids: &[&str],",
+        "    ids: Vec<String>,",
+        "|id: &str| id.len()",
+    ] {
+        assert_eq!(text_ids(line).len(), 1, "{line}");
+    }
+    for line in [
+        "fn find(account_id: &AccountId, id_or_name: &str) {",
+        "        request_id: String::new(),",
+        "    pub paid: String,",
+        "    ids: &BTreeMap<String, RepositoryId>,",
+    ] {
+        assert_eq!(text_ids(line), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn every_id_that_crosses_a_function_border_has_the_type_of_its_noun() {
+    let sources = TYPED_IDS.map(|name| format!("crates/{name}/src/*.rs"));
+    let listed =
+        Command::new("git").arg("ls-files").args(&sources).current_dir(project_root()).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let is_test = |file: &&str| {
+        ["/tests", "_tests.rs", "/made_up.rs", "/gate_machine/"].iter().any(|it| file.contains(it))
+    };
+    let mut used = BTreeSet::new();
+    for file in listed.lines().filter(|file| !is_test(file)) {
+        let text = fs::read_to_string(project_root().join(file)).unwrap_or_default();
+        for line in code_of(&text) {
+            for name in text_ids(line) {
+                let reason = TEXT_IDS.iter().position(|(path, id, _)| file.ends_with(path) && *id == name);
+                assert!(reason.is_some(), "{file}: `{name}` is bare text: {}", line.trim());
+                used.extend(reason);
+            }
+        }
+    }
+    assert_eq!(used.len(), TEXT_IDS.len(), "an exception that nothing needs is taken out");
+}
+
 /// Words in backticks that look like the name of a test: several words joined by `_`.
 fn named_tests(text: &str) -> Vec<&str> {
     let is_name = |word: &&str| {

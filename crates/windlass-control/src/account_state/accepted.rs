@@ -6,6 +6,7 @@ use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::account::Account;
 use windlass_core::catalogue::{KnownResources, KnownVersions};
 use windlass_core::desired::Desired;
+use windlass_core::id::AccountId;
 use windlass_core::manifest::ReadContext;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
 use windlass_core::value::Lifecycle;
@@ -20,7 +21,7 @@ const FULL_SCAN_THRESHOLD: usize = 5_000;
 /// digest is the same spec.
 pub(crate) async fn load_accepted(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     desired: &Desired,
     names: &RepositoryNames,
 ) -> Result<Accepted, StoreError> {
@@ -28,7 +29,7 @@ pub(crate) async fn load_accepted(
     let mut accepted = Accepted::default();
     let mut unread = Vec::new();
     for head in heads {
-        let owner = owner_of(head.owner_id.as_deref(), names);
+        let owner = owner_of(head.owner_id.as_ref(), names);
         let same = desired
             .resources
             .get(head.key.kind, &head.key.name)
@@ -61,13 +62,13 @@ pub(crate) async fn load_accepted(
 /// The accepted state of some resources.
 pub(crate) async fn load_some(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     keys: &[ResourceKey],
     names: &RepositoryNames,
 ) -> Result<Accepted, StoreError> {
     let mut accepted = Accepted::default();
     for resource in reading.resources_of(account_id, keys).await? {
-        let owner = owner_of(resource.owner_id.as_deref(), names);
+        let owner = owner_of(resource.owner_id.as_ref(), names);
         accepted.resources.insert(resource.key.clone(), accepted_resource(resource, owner));
     }
     Ok(accepted)
@@ -99,6 +100,6 @@ pub(crate) async fn reading_context(
             entry.versions.push((version.clone(), Lifecycle::Live));
         }
     }
-    let account_words = vec![account.id.clone(), account.name.clone()];
+    let account_words = vec![account.id.to_string(), account.name.clone()];
     Ok(ReadContext { account: Some(account_words), known })
 }

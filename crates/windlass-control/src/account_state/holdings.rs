@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::allocate::allocate;
 use windlass_core::conflict::{AddressClaim, Candidate, ClaimScope, Holdings, new_claims};
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, Resource, ResourceFilter, ResourceHead, StoreError};
 
@@ -14,18 +15,18 @@ use crate::account_state::names::repository_names;
 /// Loads who has what. `near` is the accepted state of what the changes change and refer to.
 pub(crate) async fn load(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     candidates: &[Candidate<'_>],
     near: &[ResourceHead],
     declarations: DeclarationSource<'_>,
 ) -> Result<Holdings, StoreError> {
     let mut holdings = Holdings::default();
-    near.iter().for_each(|head| holdings.note_owner(&head.key, head.owner_id.as_deref()));
-    let claimants: BTreeSet<&str> =
+    near.iter().for_each(|head| holdings.note_owner(&head.key, head.owner_id.as_ref()));
+    let claimants: BTreeSet<&RepositoryId> =
         candidates.iter().filter_map(|candidate| candidate.claimant.repository()).collect();
     load_declarations(reading, &mut holdings, candidates, near, declarations).await?;
-    let is_foreign = |owner: &&str| claimants.len() != 1 || !claimants.contains(owner);
-    if near.iter().filter_map(|head| head.owner_id.as_deref()).any(|owner| is_foreign(&owner)) {
+    let is_foreign = |owner: &&RepositoryId| claimants.len() != 1 || !claimants.contains(owner);
+    if near.iter().filter_map(|head| head.owner_id.as_ref()).any(|owner| is_foreign(&owner)) {
         name_repositories(reading, &mut holdings, account_id).await?;
     }
     let mut members = BTreeSet::new();
@@ -53,7 +54,7 @@ pub(crate) async fn load(
 async fn name_repositories(
     reading: &mut Reading,
     holdings: &mut Holdings,
-    account_id: &str,
+    account_id: &AccountId,
 ) -> Result<(), StoreError> {
     let names = repository_names(reading, account_id).await?;
     names.iter().for_each(|(id, name)| holdings.name_repository(id, name));
@@ -68,11 +69,11 @@ async fn load_declarations(
     near: &[ResourceHead],
     declarations: DeclarationSource<'_>,
 ) -> Result<(), StoreError> {
-    let claimants: BTreeSet<&str> =
+    let claimants: BTreeSet<&RepositoryId> =
         candidates.iter().filter_map(|candidate| candidate.claimant.repository()).collect();
-    let mut pairs: Vec<(&str, &ResourceKey)> = Vec::new();
+    let mut pairs: Vec<(&RepositoryId, &ResourceKey)> = Vec::new();
     for head in near {
-        let Some(owner) = head.owner_id.as_deref() else { continue };
+        let Some(owner) = head.owner_id.as_ref() else { continue };
         pairs.extend(claimants.iter().filter(|id| **id != owner).map(|id| (*id, &head.key)));
     }
     match declarations {
@@ -106,7 +107,7 @@ fn networks_of_claim(key: &ResourceKey, claim: AddressClaim) -> Vec<(Kind, Strin
 async fn load_addresses(
     reading: &mut Reading,
     holdings: &mut Holdings,
-    account_id: &str,
+    account_id: &AccountId,
     members: &BTreeSet<(Kind, String)>,
 ) -> Result<(), StoreError> {
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
@@ -118,7 +119,7 @@ async fn load_addresses(
     let allocation = allocate(account_id, &accepted);
     for resource in &found {
         let allocated = AddressClaim::allocated(&resource.key, &allocation);
-        holdings.accept(&resource.key, resource.owner_id.as_deref(), &resource.spec, allocated);
+        holdings.accept(&resource.key, resource.owner_id.as_ref(), &resource.spec, allocated);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use windlass_core::apply::{AcceptedFacts, AccountState};
 use windlass_core::conflict::Candidate;
+use windlass_core::id::AccountId;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_store::{Reading, StoreError};
 
@@ -13,7 +14,7 @@ use crate::account_state::holdings;
 /// Loads what changes need to be decided about.
 pub(crate) async fn load_account_state(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     candidates: &[Candidate<'_>],
     declarations: DeclarationSource<'_>,
 ) -> Result<AccountState, StoreError> {

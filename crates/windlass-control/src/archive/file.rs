@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditHead, AuditRecord, ChainCheck, Reading};
 
@@ -46,7 +47,7 @@ pub struct ArchiveHeader {
     /// What the file is.
     pub format: String,
     /// Whose log; empty for the installation's own.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// The account's name at the time.
     pub account: String,
     /// The entry before the first.
@@ -67,8 +68,8 @@ struct ArchivedEntry {
     seq: i64,
     at: i64,
     actor: String,
-    actor_id: Option<String>,
-    token_id: Option<String>,
+    actor_id: Option<UserId>,
+    token_id: Option<TokenId>,
     address: Option<String>,
     request_id: Option<String>,
     action: String,
@@ -149,7 +150,7 @@ pub(crate) async fn write_archive(
 ) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.partial", windlass_store::new_id()));
+    name.push(format!(".{}.partial", windlass_store::unique_text()));
     let partial = PathBuf::from(name);
     let written = write_entries(reading, header, &partial, path).await;
     let placed = written.and_then(|()| put_in_place(&partial, path).map_err(failed));
@@ -245,8 +246,8 @@ fn check_header(header: &ArchiveHeader) -> Result<(), String> {
     if header.format != FORMAT {
         return Err(format!("it says `{}`, and this version reads `{FORMAT}`", header.format));
     }
-    let is_of_last = (&checkpoint.account_id, checkpoint.seq, &checkpoint.head)
-        == (&header.account_id, header.up_to.seq, &header.up_to.hash);
+    let is_of_last = (checkpoint.account_id.as_str(), checkpoint.seq, &checkpoint.head)
+        == (header.account_id.as_str(), header.up_to.seq, &header.up_to.hash);
     if is_of_last { Ok(()) } else { Err("its checkpoint is not that of its last entry".to_owned()) }
 }
 

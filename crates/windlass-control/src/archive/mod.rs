@@ -12,6 +12,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use windlass_api::types::AuditKeyInfo;
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, ArchiveLimit, ArchivedEntries, AuditHead, Checkpoint, Reading, Store, Verified};
 
@@ -106,7 +107,11 @@ pub async fn archive_audit(
 }
 
 /// Verifies the log, its checkpoints and, with the server's key, their signatures.
-async fn verify_log(store: &Store, place: ServerPlace<'_>, account_id: &str) -> Result<(), ArchiveError> {
+async fn verify_log(
+    store: &Store,
+    place: ServerPlace<'_>,
+    account_id: &AccountId,
+) -> Result<(), ArchiveError> {
     if let Verified::Broken { seq, reason } = store.read().await?.audit_verify(account_id).await? {
         return Err(ArchiveError::BrokenLog { reason: format!("entry {seq}: {reason}") });
     }
@@ -119,9 +124,12 @@ async fn verify_log(store: &Store, place: ServerPlace<'_>, account_id: &str) -> 
 }
 
 /// The account of a chain, and what people call it.
-async fn find_chain(reading: &mut Reading, chain: &ArchiveChain) -> Result<(String, String), ArchiveError> {
+async fn find_chain(
+    reading: &mut Reading,
+    chain: &ArchiveChain,
+) -> Result<(AccountId, String), ArchiveError> {
     let found = match chain {
-        ArchiveChain::Installation => return Ok((String::new(), "installation".to_owned())),
+        ArchiveChain::Installation => return Ok((AccountId::installation(), "installation".to_owned())),
         ArchiveChain::Account(name) => {
             let missing = || ArchiveError::NoAccount { name: name.clone() };
             reading.account(name).await?.ok_or_else(missing)?
@@ -139,7 +147,7 @@ async fn find_chain(reading: &mut Reading, chain: &ArchiveChain) -> Result<(Stri
 
 async fn choose_checkpoint(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     limit: ArchiveLimit,
     anchor: &AuditHead,
 ) -> Result<Checkpoint, ArchiveError> {
@@ -171,7 +179,7 @@ fn header_of(
 /// Deletes the entries that are in the file, in one transaction with the entry that tells of it, and verifies what is left.
 async fn delete_archived(
     store: &Store,
-    account_id: &str,
+    account_id: &AccountId,
     written: &VerifiedArchive,
     path: &Path,
     now: Timestamp,

@@ -5,6 +5,7 @@ use std::fs;
 
 use serde_json::json;
 use tempfile::TempDir;
+use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_store::{Address, AuditEntry, Outcome};
 
 use super::*;
@@ -16,6 +17,10 @@ struct World {
 
 const ACCOUNT: &str = "account";
 
+fn account_id() -> AccountId {
+    AccountId::new(ACCOUNT)
+}
+
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000 + seconds * 1_000)
 }
@@ -26,7 +31,7 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&Address::Sqlite(directory.path().join("windlass.db"))).await.unwrap();
         let mut writing = store.write().await.unwrap();
-        writing.account_add(ACCOUNT, "acme", at(0)).await.unwrap();
+        writing.account_add(&account_id(), "acme", at(0)).await.unwrap();
         writing.commit().await.unwrap();
         let world = World { store, directory };
         for seq in 1..=6 {
@@ -39,7 +44,7 @@ impl World {
     }
 
     async fn act(&self, seconds: i64) {
-        let mut writing = self.store.write_account(ACCOUNT).await.unwrap();
+        let mut writing = self.store.write_account(&account_id()).await.unwrap();
         writing.audit(AuditEntry {
             actor: Actor::windlass(),
             action: "proposal.approve",
@@ -56,13 +61,13 @@ impl World {
 
     async fn sign(&self, seq: i64) {
         let entry =
-            self.store.read().await.unwrap().audit(ACCOUNT, None, seq + 1, 1).await.unwrap().remove(0);
+            self.store.read().await.unwrap().audit(&account_id(), None, seq + 1, 1).await.unwrap().remove(0);
         let checkpoint = Checkpoint {
-            account_id: ACCOUNT.to_owned(),
+            account_id: account_id(),
             seq,
             hash: entry.hash,
             at: at(seq),
-            key_id: "key".to_owned(),
+            key_id: AuditKeyId::new("key"),
             signature: "signature".to_owned(),
         };
         let mut writing = self.store.write().await.unwrap();
@@ -82,9 +87,15 @@ impl World {
     /// The numbers of the entries in the database, which follow one another from the anchor on.
     async fn kept(&self) -> Vec<i64> {
         let mut reading = self.store.read().await.unwrap();
-        let verified = reading.audit_verify(ACCOUNT).await.unwrap();
+        let verified = reading.audit_verify(&account_id()).await.unwrap();
         assert!(matches!(verified, Verified::Intact { .. }), "{verified:?}");
-        reading.audit_between(ACCOUNT, 0, i64::MAX).await.unwrap().iter().map(|entry| entry.seq).collect()
+        reading
+            .audit_between(&account_id(), 0, i64::MAX)
+            .await
+            .unwrap()
+            .iter()
+            .map(|entry| entry.seq)
+            .collect()
     }
 }
 
@@ -106,7 +117,7 @@ async fn entries_up_to_a_checkpoint_go_to_the_file_and_the_rest_continues_it() {
         end = archive.header.up_to;
     }
     assert_eq!(seen, [1, 2, 3, 4, 5]);
-    let anchor = world.store.read().await.unwrap().audit_anchor(ACCOUNT).await.unwrap().unwrap();
+    let anchor = world.store.read().await.unwrap().audit_anchor(&account_id()).await.unwrap().unwrap();
     assert_eq!(AuditHead::from(&end), anchor);
 }
 
@@ -117,7 +128,7 @@ async fn an_interrupted_archive_is_finished_and_a_finished_one_left_alone() {
     // As if the process had died after the file was written and before anything was deleted.
     let mut reading = world.store.read().await.unwrap();
     let anchor = AuditHead::default();
-    let checkpoint = choose_checkpoint(&mut reading, ACCOUNT, request.limit, &anchor).await.unwrap();
+    let checkpoint = choose_checkpoint(&mut reading, &account_id(), request.limit, &anchor).await.unwrap();
     let header = header_of(&checkpoint, Vec::new(), "acme", &anchor, at(90));
     write_archive(&mut reading, &header, &request.file).await.unwrap();
     drop(reading);
@@ -143,11 +154,11 @@ async fn nothing_is_deleted_or_written_without_a_checkpoint_or_from_a_broken_log
     // A checkpoint of another history.
     let mut writing = world.store.write().await.unwrap();
     let forged = Checkpoint {
-        account_id: ACCOUNT.to_owned(),
+        account_id: account_id(),
         seq: 6,
         hash: "another".to_owned(),
         at: at(6),
-        key_id: "key".to_owned(),
+        key_id: AuditKeyId::new("key"),
         signature: "signature".to_owned(),
     };
     writing.checkpoint_add(&forged, None).await.unwrap();
@@ -157,7 +168,7 @@ async fn nothing_is_deleted_or_written_without_a_checkpoint_or_from_a_broken_log
     assert!(matches!(refused, Err(ArchiveError::BrokenLog { .. })), "{refused:?}");
     assert!(!request.file.exists());
     let mut reading = world.store.read().await.unwrap();
-    assert_eq!(reading.audit(ACCOUNT, None, i64::MAX, 9).await.unwrap().len(), 6);
+    assert_eq!(reading.audit(&account_id(), None, i64::MAX, 9).await.unwrap().len(), 6);
 }
 
 #[tokio::test]
@@ -167,7 +178,7 @@ async fn a_changed_archive_is_found_and_nothing_is_deleted_for_it() {
     let request = world.request(ArchiveLimit::UpTo(5), "archive.jsonl");
     let mut reading = world.store.read().await.unwrap();
     let anchor = AuditHead::default();
-    let checkpoint = choose_checkpoint(&mut reading, ACCOUNT, request.limit, &anchor).await.unwrap();
+    let checkpoint = choose_checkpoint(&mut reading, &account_id(), request.limit, &anchor).await.unwrap();
     let header = header_of(&checkpoint, Vec::new(), "acme", &anchor, at(90));
     write_archive(&mut reading, &header, &request.file).await.unwrap();
     drop(reading);

@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 /// An account as answers show it.
 pub fn info(account: &Account) -> AccountInfo {
     AccountInfo {
-        id: account.id.clone(),
+        id: account.id.to_string(),
         name: account.name.clone(),
         halted: account.halt.as_ref().map(|halt| HaltInfo {
             by: halt.by.clone(),
@@ -58,7 +58,7 @@ pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Resul
     writing.commit().await?;
     let mut writing = server.store().write_account(&id).await?;
     writing.audit(record::audit_entry(&who.actor(), "account.create", ("account", name), json!({}), now));
-    let account = writing.account(&id).await?.ok_or_else(Refusal::not_found)?;
+    let account = writing.account(id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     Ok(info(&account))
 }
@@ -105,7 +105,7 @@ async fn set_halt(server: &Control, who: &Identity, halt: Option<Halt>) -> Resul
         payload: detail,
         at: now,
     });
-    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = writing.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(info(&account))
@@ -114,7 +114,7 @@ async fn set_halt(server: &Control, who: &Identity, halt: Option<Halt>) -> Resul
 /// The account at a glance.
 pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Refusal> {
     let mut reading = server.store().read().await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let resources = reading.resources_count(&who.account_id).await?;
     let proposals = reading.proposals_count(&who.account_id).await?;
     let repositories = reading.repositories(&who.account_id).await?;

@@ -32,16 +32,16 @@ use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 pub async fn adopt_resources(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     body: &AdoptBody,
 ) -> Result<Adopted, Refusal> {
     let branch = body.branch.as_deref().map(Branch::parse).transpose();
     let branch =
         branch.map_err(|error| Refusal::unprocessable("bad-value", error.to_string(), error.help()))?;
     let mut reading = server.store().read().await?;
-    let repository = find(&mut reading, who, id).await?;
+    let repository = find(&mut reading, who, id_or_name).await?;
     let wanted = resources_to_adopt(&mut reading, who, &repository, body).await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
     let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
+use windlass_core::id::AccountId;
 use windlass_store::{AuditRecord, Expected, Reading, Verified};
 
 use crate::caller::Identity;
@@ -16,7 +17,7 @@ pub fn info(entry: AuditRecord) -> AuditInfo {
         seq: entry.seq,
         at: entry.at.to_string(),
         actor: entry.actor.name,
-        token_id: entry.actor.token_id,
+        token_id: entry.actor.token_id.map(|id| id.to_string()),
         address: entry.actor.address,
         request_id: entry.actor.request_id,
         action: entry.action,
@@ -53,10 +54,10 @@ pub struct VerifyQuery {
 }
 
 /// The chain that a query means: the account's, or the installation's for those who administer it.
-pub(crate) fn chain_of<'w>(who: &'w Identity, chain: Option<&str>) -> Result<&'w str, Refusal> {
+pub(crate) fn chain_of(who: &Identity, chain: Option<&str>) -> Result<AccountId, Refusal> {
     match chain {
-        None => Ok(&who.account_id),
-        Some("installation") if who.is_root => Ok(""),
+        None => Ok(who.account_id.clone()),
+        Some("installation") if who.is_root => Ok(AccountId::installation()),
         Some("installation") => Err(Refusal::forbidden(
             "only administrators of the installation see its own log",
             "leave `chain` away for the account's",
@@ -73,9 +74,9 @@ pub async fn load_verdict(
 ) -> Result<AuditVerdict, Refusal> {
     let account_id = chain_of(who, query.chain.as_deref())?;
     let hash = query.expect.filter(|expect| !expect.is_empty());
-    let expected = Expected { hash, seen: server.signed_heads().last(account_id) };
+    let expected = Expected { hash, seen: server.signed_heads().last(&account_id) };
     let mut reading = server.store().read().await?;
-    let archived_to = reading.audit_anchor(account_id).await?.map(|anchor| anchor.seq);
+    let archived_to = reading.audit_anchor(&account_id).await?.map(|anchor| anchor.seq);
     let broken = |seq: i64, reason: String| AuditVerdict {
         intact: false,
         entries: seq - 1,
@@ -86,12 +87,12 @@ pub async fn load_verdict(
         signed_to: None,
         archived_to,
     };
-    let (entries, head) = match reading.audit_verify_expecting(account_id, &expected).await? {
+    let (entries, head) = match reading.audit_verify_expecting(&account_id, &expected).await? {
         Verified::Intact { entries, head } => (entries, head),
         Verified::Broken { seq, reason } => return Ok(broken(seq, reason)),
     };
     let (checkpoints, signed_to, fault) = match server.keys().current().signer() {
-        Some(signer) => find_fault(&mut reading, &signer, account_id).await?,
+        Some(signer) => find_fault(&mut reading, &signer, &account_id).await?,
         None => (0, None, None),
     };
     if let Some(fault) = fault {

@@ -28,7 +28,7 @@ pub async fn load_page(
     let account_id = chain_of(who, chain)?;
     let limit = page.limit()?;
     let before = page.after_as(|text| text.parse().ok())?.unwrap_or(i64::MAX);
-    let mut found = server.store().read().await?.checkpoints(account_id, before, limit + 1).await?;
+    let mut found = server.store().read().await?.checkpoints(&account_id, before, limit + 1).await?;
     let meta = cut(&mut found, limit, |checkpoint| checkpoint.seq.to_string());
     Ok(CheckpointList { checkpoints: found.iter().map(info).collect(), meta })
 }
@@ -41,9 +41,9 @@ pub async fn sign_now(
 ) -> Result<CheckpointInfo, Refusal> {
     let account_id = chain_of(who, chain)?;
     let heads = server.store().read().await?.audit_heads().await?;
-    let head = heads.into_iter().find(|(id, _)| id == account_id).map(|(_, head)| head);
+    let head = heads.into_iter().find(|(id, _)| *id == account_id).map(|(_, head)| head);
     let head = head.ok_or_else(Refusal::not_found)?;
-    let checkpoint = match sign_chain(server, account_id, &head, SignTiming::Now, now()).await? {
+    let checkpoint = match sign_chain(server, &account_id, &head, SignTiming::Now, now()).await? {
         SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
         SignOutcome::Current(None) => {
             return Err(Refusal::conflict("empty", "there is no entry to sign yet", "do something first"));

@@ -7,6 +7,7 @@
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_core::credential_hosts::{CredentialHostRefusal, check_destination};
+use windlass_core::id::AccountId;
 use windlass_core::repository::Repository;
 use windlass_source::{InsecureUrls, RemoteUrl};
 use windlass_store::{AccountWriting, Actor, CredentialBinding, Store, StoreError};
@@ -123,12 +124,12 @@ pub(crate) async fn bind_moved(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
-    (account_id, config): (&str, &ControlConfig),
+    (account_id, config): (&AccountId, &ControlConfig),
 ) -> Result<(), StoreError> {
     for CredentialUse { path, to } in credential_uses(repository, config) {
         if writing.credential_hosts(account_id, &path).await?.is_empty() {
             let binding = CredentialBinding {
-                account_id: account_id.to_owned(),
+                account_id: account_id.clone(),
                 credential_path: path,
                 host: to.to_string(),
                 bound_by: who.email.clone(),

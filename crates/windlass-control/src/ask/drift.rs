@@ -13,7 +13,7 @@ use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
-use windlass_store::{ProposalFilter, Reading};
+use windlass_store::{ProposalFilter, ProposalSource, Reading};
 
 use crate::ask::repository::find::find;
 use crate::caller::Identity;
@@ -34,14 +34,14 @@ pub async fn report_of(
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let filter = ProposalFilter {
         statuses: vec![Status::PendingApproval, Status::Approved],
-        repository_id: Some(repository.id.clone()),
+        source: Some(ProposalSource::Repository(repository.id.clone())),
         ..ProposalFilter::default()
     };
     let mut open: ResourceMap<String> = reading
         .proposals(&who.account_id, &filter, None, i32::MAX as usize)
         .await?
         .into_iter()
-        .map(|proposal| (proposal.change.key, proposal.id))
+        .map(|proposal| (proposal.change.key, proposal.id.to_string()))
         .collect();
     let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     let all: Vec<&GitDifference> = found.differences.iter().collect();
@@ -57,7 +57,7 @@ pub async fn report_of(
     let diff = nonempty_diff_document(found.open().map(|difference| (difference.action, &difference.key)));
     Ok(DriftReport {
         drift: !drifted.is_empty(),
-        repository_id: repository.id.clone(),
+        repository_id: repository.id.to_string(),
         commit_sha: repository.good_commit.clone(),
         compared_with: repository.good_at.map(|at| at.to_string()),
         drifted,
@@ -134,13 +134,13 @@ pub(crate) fn find_difference<'f>(
 pub async fn revert_one(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     body: &DriftTarget,
 ) -> Result<Reverted, Refusal> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
     let difference = find_difference(&found, &key)?;
     // Whoever may approve said that the difference is meant; taking that back is up to them.
@@ -163,14 +163,14 @@ pub async fn revert_one(
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     let message = format!("a proposal makes {key} what git says again; approve it to apply it");
-    Ok(Reverted { sync_run_id: run_id, message })
+    Ok(Reverted { sync_run_id: run_id.to_string(), message })
 }
 
 /// Says that a difference is meant.
 pub async fn accept_one(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     body: &AcceptBody,
 ) -> Result<DriftReport, Refusal> {
     let now = now();
@@ -185,7 +185,7 @@ pub async fn accept_one(
     }
     let until = read_until(body.until.as_deref(), now)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
     let difference = find_difference(&found, &key)?;
     let acceptance = Acceptance {
@@ -238,13 +238,13 @@ fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, R
 pub async fn revoke_acceptance(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     body: &DriftTarget,
 ) -> Result<DriftReport, Refusal> {
     let now = now();
     let key = read_key(&body.kind, &body.name)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     if !writing.acceptance_remove(&repository.id, &key).await? {
         return Err(Refusal::not_found());
     }

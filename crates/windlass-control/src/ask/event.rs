@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use windlass_api::types::{EventInfo, EventList};
 use windlass_core::event::{Event, Severity};
+use windlass_core::id::RunId;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{EventFilter, EventOrder, Reading};
 
@@ -35,8 +36,8 @@ pub fn info(event: Event) -> EventInfo {
         severity: event.severity,
         resource_kind: event.resource_kind,
         resource_name: event.resource_name,
-        repository_id: event.repository_id,
-        correlation_id: event.correlation_id,
+        repository_id: event.repository_id.map(|id| id.to_string()),
+        correlation_id: event.correlation_id.map(|id| id.to_string()),
         source: event.source,
         message: event.message,
         payload: event.payload,
@@ -82,7 +83,7 @@ async fn filter_of(
     };
     Ok(EventFilter {
         kind: choice.kind,
-        correlation_id: choice.run,
+        correlation_id: choice.run.map(RunId::new),
         repository_id,
         resource: choice.resource.as_deref().map(read_resource).transpose()?,
         severity: choice.severity.as_deref().map(read_severity).transpose()?,

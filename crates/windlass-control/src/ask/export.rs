@@ -48,7 +48,7 @@ pub async fn export_fleet(
         }
         None => None,
     };
-    let resources = reading.resources_all(&who.account_id, owner.as_deref()).await?;
+    let resources = reading.resources_all(&who.account_id, owner.as_ref()).await?;
     drop(reading);
     if values == HiddenValues::Shown {
         record(server, who, repository).await?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_api::types::{InvitationInfo, JoinedAccount, ReceivedInvitation, UserAdded};
+use windlass_core::id::{AccountId, InvitationId};
 use windlass_store::{AccountWriting, Invitation, Reading, StoreError, new_id};
 
 use crate::caller::{Identity, is_role_valid};
@@ -21,7 +22,7 @@ const LIFETIME: Duration = Duration::from_secs(14 * 24 * 3600);
 
 fn info(invitation: &Invitation, invited_by: String) -> InvitationInfo {
     InvitationInfo {
-        id: invitation.id.clone(),
+        id: invitation.id.to_string(),
         email: invitation.email.clone(),
         role: invitation.role,
         invited_by,
@@ -61,18 +62,20 @@ pub(crate) async fn invite(
 pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<InvitationInfo>, StoreError> {
     let mut all = Vec::new();
     for invitation in reading.invitations(&who.account_id, now()).await? {
-        let by = reading.user(&invitation.invited_by).await?.map(|user| user.email);
+        let by = reading.user(invitation.invited_by.as_str()).await?.map(|user| user.email);
         all.push(info(&invitation, by.unwrap_or_default()));
     }
     Ok(all)
 }
 
 /// Takes an invitation of the caller's account back.
-pub async fn revoke_invitation(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn revoke_invitation(server: &Control, who: &Identity, id_or_email: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let found = writing.invitations(&who.account_id, now).await?;
-    let found = found.into_iter().find(|invitation| invitation.id == id || invitation.email == id);
+    let found = found
+        .into_iter()
+        .find(|invitation| invitation.id.as_str() == id_or_email || invitation.email == id_or_email);
     let invitation = found.ok_or_else(Refusal::not_found)?;
     writing.invitation_remove(&who.account_id, &invitation.id).await?;
     let target = ("user", invitation.email.as_str());
@@ -95,10 +98,10 @@ pub async fn load_received(
 ) -> Result<Vec<ReceivedInvitation>, StoreError> {
     let mut all = Vec::new();
     for invitation in to_caller(reading, who).await? {
-        let by = reading.user(&invitation.invited_by).await?.map(|user| user.email);
-        let Some(account) = reading.account(&invitation.account_id).await? else { continue };
+        let by = reading.user(invitation.invited_by.as_str()).await?.map(|user| user.email);
+        let Some(account) = reading.account(invitation.account_id.as_str()).await? else { continue };
         all.push(ReceivedInvitation {
-            id: invitation.id.clone(),
+            id: invitation.id.to_string(),
             account: account.name,
             role: invitation.role,
             invited_by: by.unwrap_or_default(),
@@ -109,13 +112,13 @@ pub async fn load_received(
     Ok(all)
 }
 
-async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Invitation, Refusal> {
-    let found = to_caller(reading, who).await?.into_iter().find(|invitation| invitation.id == id);
+async fn find(reading: &mut Reading, who: &Identity, id: &InvitationId) -> Result<Invitation, Refusal> {
+    let found = to_caller(reading, who).await?.into_iter().find(|invitation| invitation.id == *id);
     found.ok_or_else(Refusal::not_found)
 }
 
 /// Joins an account that asks the caller to.
-pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAccount, Refusal> {
+pub async fn join(server: &Control, who: &Identity, id: &InvitationId) -> Result<JoinedAccount, Refusal> {
     let now = now();
     let account_id = find(&mut server.store().read().await?, who, id).await?.account_id;
     let mut writing = server.store().write_account(&account_id).await?;
@@ -125,11 +128,11 @@ pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAc
         let message = "whoever invited you may not add people to that account any more";
         return Err(Refusal::conflict("invitation-void", message, "ask its admins for another invitation"));
     }
-    if writing.member(&account_id, &who.user_id).await?.is_some() {
+    if writing.member(&account_id, who.user_id.as_str()).await?.is_some() {
         let message = "you are in that account already";
         return Err(Refusal::conflict("taken", message, "decline the invitation"));
     }
-    let account = writing.account(&account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = writing.account(account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let role = invitation.role;
     writing.member_set(&account_id, &who.user_id, role, now).await?;
     writing.invitation_remove(&account_id, id).await?;
@@ -141,7 +144,7 @@ pub async fn join(server: &Control, who: &Identity, id: &str) -> Result<JoinedAc
 
 /// Whether whoever invited could still do so.
 async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation) -> Result<bool, StoreError> {
-    let inviter = writing.member(&invitation.account_id, &invitation.invited_by).await?;
+    let inviter = writing.member(&invitation.account_id, invitation.invited_by.as_str()).await?;
     Ok(inviter.is_some_and(|inviter| {
         let is_in = inviter.user.disabled_at.is_none() && is_role_valid(&inviter, now());
         is_in && inviter.role == Role::Admin
@@ -149,9 +152,9 @@ async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation)
 }
 
 /// Declines to join an account. It is on the installation's record, not on the account's.
-pub async fn decline_invitation(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn decline_invitation(server: &Control, who: &Identity, id: &InvitationId) -> Result<(), Refusal> {
     let now = now();
-    let mut writing = server.store().write_account("").await?;
+    let mut writing = server.store().write_account(&AccountId::installation()).await?;
     let invitation = find(&mut writing, who, id).await?;
     writing.invitation_decline(&invitation.id, now).await?;
     let detail = json!({"account": invitation.account_id});

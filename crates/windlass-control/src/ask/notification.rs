@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use windlass_api::types::{DeliveryInfo, DeliveryList, ProviderTest};
+use windlass_core::id::{DeliveryId, ResourceId};
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey, Spec};
 use windlass_notify::{NotificationMessage, SendOutcome};
 use windlass_store::{Delivery, DeliveryFilter, DeliveryState, Reading};
@@ -19,7 +20,7 @@ fn info(delivery: Delivery) -> DeliveryInfo {
     let text = delivery.message.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
     let is_pending = delivery.state == DeliveryState::Pending;
     DeliveryInfo {
-        id: delivery.id,
+        id: delivery.id.to_string(),
         alert: (!delivery.alert.is_empty()).then_some(delivery.alert),
         provider: delivery.provider,
         event_seq: delivery.event_seq,
@@ -39,13 +40,13 @@ fn info(delivery: Delivery) -> DeliveryInfo {
 async fn find(
     reading: &mut Reading,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
 ) -> Result<(String, NotificationProviderSpec), Refusal> {
     let kind = Kind::NotificationProvider;
-    let by_name = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await?;
+    let by_name = reading.resource(&who.account_id, &ResourceKey::new(kind, id_or_name)).await?;
     let found = match by_name {
         Some(found) => Some(found),
-        None => reading.resource_by_id(&who.account_id, kind, id).await?,
+        None => reading.resource_by_id(&who.account_id, kind, &ResourceId::new(id_or_name)).await?,
     };
     let found = found.ok_or_else(Refusal::not_found)?;
     match found.spec.as_ref() {
@@ -55,9 +56,9 @@ async fn find(
 }
 
 /// Sends a test message and tells what came of it.
-pub async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<ProviderTest, Refusal> {
+pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Result<ProviderTest, Refusal> {
     let mut reading = server.store().read().await?;
-    let (name, provider) = find(&mut reading, who, id).await?;
+    let (name, provider) = find(&mut reading, who, id_or_name).await?;
     drop(reading);
     let message = NotificationMessage::test(&who.account_name, &who.email, now());
     let turn = server.remote_permits().take(&who.account_id).await?;
@@ -76,7 +77,7 @@ pub async fn send_test(server: &Control, who: &Identity, id: &str) -> Result<Pro
     let detail = json!({"ok": is_ok, "delivery_id": tried.delivery_id});
     writing.audit(record::audit_entry(&who.actor(), "notification.test", target, detail, now()));
     server.commit(writing).await?;
-    Ok(ProviderTest { ok: is_ok, message: words, delivery_id: tried.delivery_id })
+    Ok(ProviderTest { ok: is_ok, message: words, delivery_id: tried.delivery_id.to_string() })
 }
 
 /// The state of this word.
@@ -94,13 +95,13 @@ pub async fn load_page(
 ) -> Result<DeliveryList, Refusal> {
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
-    let mut found = reading.deliveries(&who.account_id, filter, before.as_deref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, |delivery| delivery.id.clone());
+    let mut found = reading.deliveries(&who.account_id, filter, before.as_ref(), limit + 1).await?;
+    let meta = cut(&mut found, limit, |delivery| delivery.id.to_string());
     Ok(DeliveryList { notification_deliveries: found.into_iter().map(info).collect(), meta })
 }
 
 /// Makes a notification due again that has not arrived.
-pub async fn send_again(server: &Control, who: &Identity, id: &str) -> Result<DeliveryInfo, Refusal> {
+pub async fn send_again(server: &Control, who: &Identity, id: &DeliveryId) -> Result<DeliveryInfo, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     if !writing.delivery_retry(&who.account_id, id, now()).await? {

@@ -2,6 +2,7 @@
 
 use windlass_api::types::{ChangeSetInfo, RunInfo};
 use windlass_core::diff::Cause;
+use windlass_core::id::RunId;
 use windlass_core::plan::ChangeSet;
 use windlass_core::run::Run;
 use windlass_store::{ApprovalSet, Reading, StoreError};
@@ -19,8 +20,8 @@ pub(crate) struct PlanContext {
 
 impl PlanContext {
     pub(crate) async fn load(reading: &mut Reading, run: &Run) -> Result<PlanContext, StoreError> {
-        let repository = reading.repository(&run.account_id, &run.repository_id).await?;
-        let is_last = |id: &Option<String>| id.as_ref() == Some(&run.id);
+        let repository = reading.repository(&run.account_id, run.repository_id.as_str()).await?;
+        let is_last = |id: &Option<RunId>| id.as_ref() == Some(&run.id);
         let holds_proposals = repository
             .as_ref()
             .is_some_and(|found| is_last(&found.last_run_id) && found.failed_sync().is_some());
@@ -38,7 +39,9 @@ impl PlanContext {
             return Ok(PlanContext { digest, holds_proposals, ..PlanContext::default() });
         }
         let mut approvals = reading.approval_sets_of(&plan.id).await?;
-        if let Some(account) = reading.account(&run.account_id).await?.filter(|_| !approvals.is_empty()) {
+        if let Some(account) =
+            reading.account(run.account_id.as_str()).await?.filter(|_| !approvals.is_empty())
+        {
             let gatekeeper = load_gatekeeper(reading, &account, [], now()).await?;
             approvals.retain(|approval| gatekeeper.is_approver(&approval.approver));
         }

@@ -11,6 +11,7 @@ use windlass_core::apply::Gatekeeper;
 use windlass_core::digest::Digest;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::Consent;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::plan::{ChangeSet, members_of};
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::repository::Repository;
@@ -57,14 +58,16 @@ pub struct ReviewedSet<'r> {
 pub async fn approve_set(
     server: &Control,
     who: &Identity,
-    run_id: &str,
+    run_id: &RunId,
     review: ReviewedSet<'_>,
 ) -> Result<ApprovedSet, DecisionError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let run = writing.run_head(&who.account_id, run_id).await?.ok_or(DecisionError::NotFound)?;
-    let repository =
-        writing.repository(&who.account_id, &run.repository_id).await?.ok_or(DecisionError::NotFound)?;
+    let repository = writing
+        .repository(&who.account_id, run.repository_id.as_str())
+        .await?
+        .ok_or(DecisionError::NotFound)?;
     let refuse = |error| SetRefusal { who, run_id, review, error };
     let (plan, set) = match find_set(&mut writing, &run, &repository, review).await? {
         Ok(found) => found,
@@ -155,14 +158,14 @@ impl CoveredProposals {
         members: &BTreeSet<Digest>,
         set: &ApprovalSet,
     ) -> Result<Result<CoveredProposals, DecisionError>, StoreError> {
-        let Some(account) = writing.account(&set.account_id).await? else {
+        let Some(account) = writing.account(set.account_id.as_str()).await? else {
             return Ok(Err(DecisionError::NotFound));
         };
         let open = writing.proposals_open_of(&repository.id).await?;
-        let ids: Vec<&str> = open
+        let ids: Vec<&ProposalId> = open
             .iter()
             .filter(|offered| offered.status == Status::PendingApproval)
-            .map(|offered| offered.id.as_str())
+            .map(|offered| &offered.id)
             .collect();
         let mut pending = writing.proposals_by_id(&account.id, &ids).await?;
         pending.retain(|proposal| members.contains(&proposal.content_digest()));
@@ -197,10 +200,10 @@ impl CoveredProposals {
     }
 
     /// The new approval of each.
-    fn approvals(&self) -> Vec<(&str, Approval)> {
+    fn approvals(&self) -> Vec<(&ProposalId, Approval)> {
         self.pending
             .iter()
-            .filter_map(|(proposal, given)| Some((proposal.id.as_str(), given.last()?.clone())))
+            .filter_map(|(proposal, given)| Some((&proposal.id, given.last()?.clone())))
             .collect()
     }
 
@@ -241,13 +244,13 @@ fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &Approva
     let message = format!("{} approved {} changes of {} as one", who.email, set.members, run.repository_name);
     let kind = EventKind::PlanApproved;
     writing.event(record::run_event(kind, Severity::Low, run, message, detail.clone(), now));
-    writing.audit(record::audit_entry(&who.actor(), ACTION, ("run", &run.id), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), ACTION, ("run", run.id.as_str()), detail, now));
 }
 
 /// A refusal that is entered into the audit log.
 struct SetRefusal<'r> {
     who: &'r Identity,
-    run_id: &'r str,
+    run_id: &'r RunId,
     review: ReviewedSet<'r>,
     error: DecisionError,
 }
@@ -266,7 +269,8 @@ impl SetRefusal<'_> {
             _ => "refused".to_owned(),
         };
         let detail: Value = json!({"digest": self.review.digest, "reason": reason});
-        let entry = record::audit_entry(&self.who.actor(), ACTION, ("run", self.run_id), detail, now);
+        let entry =
+            record::audit_entry(&self.who.actor(), ACTION, ("run", self.run_id.as_str()), detail, now);
         writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
         server.commit(writing).await?;
         Err(self.error)

@@ -8,6 +8,7 @@ use windlass_api::types::PolicyInfo;
 use windlass_core::account::Account;
 use windlass_core::diagnostic::{self, Diagnostic};
 use windlass_core::gate::{Policy, RepositoryIdentity};
+use windlass_core::id::RepositoryId;
 use windlass_core::repository::Repository;
 use windlass_store::{AuditEntry, Reading};
 
@@ -22,14 +23,14 @@ use crate::refusal::Refusal;
 
 /// The policy of the caller's account.
 pub async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, Refusal> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let repositories = reading.repositories(&who.account_id).await?;
     Ok(info(&account, &repositories))
 }
 
 /// A policy as answers show it: repositories under the names that they have now.
 pub fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
-    let names: BTreeMap<String, String> =
+    let names: BTreeMap<RepositoryId, String> =
         repositories.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
     let policy = account.bound_policy();
     let bound = account.policy_repositories.clone().unwrap_or_default();
@@ -62,7 +63,7 @@ pub async fn replace_policy(
     }
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let account = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = writing.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     if_match.check(account.policy_version)?;
     let repositories = writing.repositories(&who.account_id).await?;
     let bound = resolve(policy, &account, &repositories)?;
@@ -78,7 +79,7 @@ pub async fn replace_policy(
     });
     // What waited for approval may pass by itself now.
     re_evaluate_open_proposals(&mut writing, now).await?;
-    let stored = writing.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let stored = writing.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().apply.notify_one();
     Ok(info(&stored, &repositories))
@@ -90,7 +91,7 @@ fn resolve(
     policy: &Policy,
     account: &Account,
     repositories: &[Repository],
-) -> Result<BTreeMap<String, String>, Refusal> {
+) -> Result<BTreeMap<String, RepositoryId>, Refusal> {
     let before = account.policy_repositories.clone().unwrap_or_default();
     let repositories: Vec<RepositoryIdentity<'_>> = repositories.iter().map(Repository::identity).collect();
     policy

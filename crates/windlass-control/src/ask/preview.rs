@@ -3,6 +3,7 @@
 use serde_json::Value;
 use windlass_api::types::{PreviewBody, PreviewInfo};
 use windlass_core::content::ContentId;
+use windlass_core::id::PreviewId;
 use windlass_core::plan::MassDestroyConfirmation;
 use windlass_core::repository::Repository;
 use windlass_source::{CommitId, Revision, SentFiles};
@@ -110,9 +111,13 @@ pub async fn load_list(
 }
 
 /// A preview with its plan.
-pub async fn load(reading: &mut Reading, who: &Identity, preview_id: &str) -> Result<PreviewInfo, Refusal> {
+pub async fn load(
+    reading: &mut Reading,
+    who: &Identity,
+    preview_id: &PreviewId,
+) -> Result<PreviewInfo, Refusal> {
     let preview = reading.preview(&who.account_id, preview_id).await?.ok_or_else(Refusal::not_found)?;
-    let repository = find(reading, who, &preview.repository_id).await?;
+    let repository = find(reading, who, preview.repository_id.as_str()).await?;
     info(preview, &repository)
 }
 
@@ -120,14 +125,14 @@ fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusa
     let plan = match preview.document.as_str() {
         "" => Value::Null,
         document => serde_json::from_str(document).map_err(|error| {
-            tracing::error!(%error, preview = preview.id, "a kept preview cannot be read");
+            tracing::error!(%error, preview = %preview.id, "a kept preview cannot be read");
             let help = "ask for the preview again";
             Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
         })?,
     };
     Ok(PreviewInfo {
-        id: preview.id,
-        repository_id: preview.repository_id,
+        id: preview.id.to_string(),
+        repository_id: preview.repository_id.to_string(),
         repository_name: repository.name.clone(),
         path_prefix: repository.path_prefix.clone(),
         source: preview.source,

@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_api::permission::Role;
 use windlass_core::account::Account;
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, Store, StoreError, User, new_id};
 
@@ -71,7 +72,7 @@ pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogi
     let password = one_time_password();
     let hash = hash_password(password.clone()).await.ok_or(RecoveryError::Password)?;
     let now = now();
-    let mut writing = store.write_account("").await?;
+    let mut writing = store.write_account(&AccountId::installation()).await?;
     let user = person(&mut writing, wanted.email.as_deref(), now).await?;
     if !writing.identity_issuers(&user.id).await?.is_empty() {
         return Err(RecoveryError::Sso { email: user.email });
@@ -141,7 +142,7 @@ async fn account_for(
         return writing.account(wanted).await?.ok_or_else(|| missing(wanted));
     }
     if let Some((id, name, _)) = writing.memberships(&user.id).await?.into_iter().next() {
-        return writing.account(&id).await?.ok_or_else(|| missing(&name));
+        return writing.account(id.as_str()).await?.ok_or_else(|| missing(&name));
     }
     let oldest = writing.accounts().await?.into_iter().min_by_key(|account| account.created_at);
     oldest.ok_or_else(|| missing("at all"))

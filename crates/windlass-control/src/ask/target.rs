@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::AccountId;
 use windlass_core::observed::{LastContact, ObservedTarget};
 use windlass_core::report::{StatusReport, TargetFacts, target_report};
 use windlass_core::resource::{ResourceKey, ResourceMap};
@@ -22,7 +23,7 @@ pub struct TargetState {
 /// Every target of an account that was assigned anything, in key order.
 pub async fn target_states(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     now: Timestamp,
 ) -> Result<Vec<TargetState>, StoreError> {
     let assignments = reading.assignments(account_id).await?;

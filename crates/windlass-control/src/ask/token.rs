@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::{TokenBody, TokenCreated, TokenInfo};
+use windlass_core::id::UserId;
 use windlass_store::{Reading, Token, new_id};
 
 use crate::caller::Identity;
@@ -22,7 +23,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 fn info(token: Token, created_by: String) -> TokenInfo {
     TokenInfo {
-        id: token.id,
+        id: token.id.to_string(),
         name: token.name,
         permissions: token.permissions.iter().filter_map(|slug| Permission::from_slug(slug)).collect(),
         created_by,
@@ -41,8 +42,9 @@ fn is_admin(who: &Identity) -> bool {
 /// The tokens the caller may see: their own, or everyone's for an admin.
 pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<TokenInfo>, Refusal> {
     let members = reading.members(&who.account_id).await?;
-    let email =
-        |id: &str| members.iter().find(|member| member.user.id == id).map(|member| member.user.email.clone());
+    let email = |id: &UserId| {
+        members.iter().find(|member| member.user.id == *id).map(|member| member.user.email.clone())
+    };
     let tokens = reading
         .tokens(&who.account_id)
         .await?
@@ -102,25 +104,32 @@ pub async fn create_token(
     writing.token_add(&token, &hash_of_secret(secret.expose())).await?;
     let detail =
         json!({"name": token.name, "permissions": token.permissions, "expires_at": token.expires_at});
-    writing.audit(record::audit_entry(&who.actor(), "token.create", ("token", &token.id), detail, now));
+    writing.audit(record::audit_entry(
+        &who.actor(),
+        "token.create",
+        ("token", token.id.as_str()),
+        detail,
+        now,
+    ));
     server.commit(writing).await?;
     Ok(TokenCreated { token: info(token, who.email.clone()), secret: secret.expose().clone() })
 }
 
 /// Takes a token back that the caller may see.
-pub async fn revoke_token(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn revoke_token(server: &Control, who: &Identity, id_or_name: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let tokens = writing.tokens(&who.account_id).await?;
-    let token =
-        tokens.into_iter().find(|token| token.id == id || token.name == id && token.revoked_at.is_none());
+    let token = tokens.into_iter().find(|token| {
+        token.id.as_str() == id_or_name || token.name == id_or_name && token.revoked_at.is_none()
+    });
     let token = token.filter(|token| is_admin(who) || token.created_by == who.user_id);
     let token = token.ok_or_else(Refusal::not_found)?;
     if writing.token_revoke(&who.account_id, &token.id, now).await? {
         writing.audit(record::audit_entry(
             &who.actor(),
             "token.revoke",
-            ("token", &token.id),
+            ("token", token.id.as_str()),
             json!({"name": token.name}),
             now,
         ));

@@ -7,6 +7,7 @@ use windlass_core::access::{
     AdminScope, InviteeStatus, JoinMethod, MemberFacts, PersonChange, PersonChangeRefusal, Tenancy,
     check_person_change, join_method,
 };
+use windlass_core::id::{AccountId, UserId};
 use windlass_core::inbound::throttle::FailureSubject;
 use windlass_core::redacted::Redacted;
 use windlass_store::{AccountWriting, Member, Reading, StoreError, User, Writing, new_id};
@@ -29,7 +30,7 @@ pub(crate) async fn forget_failures(writing: &mut Writing, email: &str) -> Resul
 
 fn info(member: &Member) -> UserInfo {
     UserInfo {
-        id: member.user.id.clone(),
+        id: member.user.id.to_string(),
         email: member.user.email.clone(),
         name: member.user.name.clone(),
         role: member.role,
@@ -75,8 +76,8 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
         ));
     }
     let known = writing.user(&email).await?.filter(|user| user.email == email);
-    let id = known.as_ref().map_or("", |user| user.id.as_str());
-    let is_known_elsewhere = !writing.identity_issuers(id).await?.is_empty();
+    let id = id_of(known.as_ref());
+    let is_known_elsewhere = !writing.identity_issuers(&id).await?.is_empty();
     let addition = addition_of(&mut writing, who, known.as_ref()).await?;
     let (user, has_password) = match (addition, known) {
         (JoinMethod::Restore, Some(user)) => {
@@ -108,7 +109,7 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     writing.member_set(&who.account_id, &user.id, body.role, now).await?;
     let detail = json!({"role": body.role});
     writing.audit(record::audit_entry(&who.actor(), "user.add", ("user", &email), detail, now));
-    let member = writing.member(&who.account_id, &user.id).await?.ok_or_else(Refusal::not_found)?;
+    let member = writing.member(&who.account_id, user.id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     let mut user = info(&member);
     if is_known_elsewhere {
@@ -118,13 +119,18 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     Ok(UserAdded { user: Some(user), one_time_password, invitation: None })
 }
 
+/// The id of someone; of nobody, one that nobody has.
+fn id_of(known: Option<&User>) -> UserId {
+    known.map_or_else(|| UserId::new(""), |user| user.id.clone())
+}
+
 /// How someone comes into the caller's account. Asks the same of the database whoever it is.
 async fn addition_of(
     writing: &mut AccountWriting,
     who: &Identity,
     known: Option<&User>,
 ) -> Result<JoinMethod, Refusal> {
-    let memberships = writing.memberships(known.map_or("", |user| user.id.as_str())).await?;
+    let memberships = writing.memberships(&id_of(known)).await?;
     let standing = match known {
         None => InviteeStatus::Unknown,
         Some(user) if memberships.is_empty() && !user.is_root => InviteeStatus::InNoAccount,
@@ -144,7 +150,7 @@ fn caller(who: &Identity) -> AdminScope {
 /// What decides whether a member may be changed.
 async fn target_of(
     writing: &mut AccountWriting,
-    account_id: &str,
+    account_id: &AccountId,
     member: &Member,
 ) -> Result<MemberFacts, Refusal> {
     let user = &member.user;
@@ -201,13 +207,13 @@ fn changes(body: &UserPatch) -> Vec<PersonChange> {
 pub async fn change_user(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_email: &str,
     body: &UserPatch,
 ) -> Result<UserCreated, Refusal> {
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
+    let member = writing.member(&who.account_id, id_or_email).await?.ok_or_else(Refusal::not_found)?;
     let user_id = member.user.id.clone();
     let target = target_of(&mut writing, &who.account_id, &member).await?;
     for change in changes(body) {
@@ -242,13 +248,13 @@ pub async fn change_user(
         detail,
         now,
     ));
-    let member = writing.member(&who.account_id, &user_id).await?.ok_or_else(Refusal::not_found)?;
+    let member = writing.member(&who.account_id, user_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let memberships = writing.memberships(&user_id).await?;
     server.commit(writing).await?;
     if body.disabled == Some(true) {
         // They are shut out everywhere.
         let others = memberships.into_iter().map(|(id, _, _)| id).filter(|id| *id != who.account_id);
-        let others: Vec<String> = others.collect();
+        let others: Vec<AccountId> = others.collect();
         reconsider_approvals_in(server, &others, &member.user.email, &who.actor(), now).await?;
     }
     server.nudges().apply.notify_one();
@@ -261,10 +267,10 @@ pub async fn change_user(
 }
 
 /// Takes someone out of the caller's account, with their sessions and API tokens there.
-pub async fn remove_user(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn remove_user(server: &Control, who: &Identity, id_or_email: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let member = writing.member(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
+    let member = writing.member(&who.account_id, id_or_email).await?.ok_or_else(Refusal::not_found)?;
     let target = target_of(&mut writing, &who.account_id, &member).await?;
     check_person_change(caller(who), target, PersonChange::Remove).map_err(refused)?;
     writing.member_remove(&who.account_id, &member.user.id, now).await?;

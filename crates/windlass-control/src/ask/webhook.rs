@@ -6,6 +6,7 @@
 use serde_json::json;
 use windlass_api::types::{WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown};
 use windlass_core::event::{EventKind, Severity};
+use windlass_core::id::RepositoryId;
 use windlass_core::repository::Repository;
 use windlass_store::{Reading, Webhook};
 
@@ -18,7 +19,7 @@ use crate::outside::webhook::setup;
 use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
-fn info(base: &str, repository_id: &str, webhook: Webhook) -> WebhookInfo {
+fn info(base: &str, repository_id: &RepositoryId, webhook: Webhook) -> WebhookInfo {
     WebhookInfo {
         url: format!("{base}/api/v1/webhooks/{repository_id}"),
         generation: webhook.generation,
@@ -37,14 +38,23 @@ fn info(base: &str, repository_id: &str, webhook: Webhook) -> WebhookInfo {
 }
 
 /// The webhook of a repository, without its secret.
-pub async fn load(reading: &mut Reading, base: &str, repository_id: &str) -> Result<WebhookInfo, Refusal> {
+pub async fn load(
+    reading: &mut Reading,
+    base: &str,
+    repository_id: &RepositoryId,
+) -> Result<WebhookInfo, Refusal> {
     Ok(info(base, repository_id, reading.webhook(repository_id).await?))
 }
 
 /// The webhook of a repository with its secret. The look is on the record.
-pub async fn reveal(server: &Control, who: &Identity, base: &str, id: &str) -> Result<WebhookShown, Refusal> {
+pub async fn reveal(
+    server: &Control,
+    who: &Identity,
+    base: &str,
+    id_or_name: &str,
+) -> Result<WebhookShown, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     let webhook = writing.webhook(&repository.id).await?;
     let detail = json!({"generation": webhook.generation});
     let target = ("repository", repository.name.as_str());
@@ -58,11 +68,11 @@ pub async fn replace_secret(
     server: &Control,
     who: &Identity,
     base: &str,
-    id: &str,
+    id_or_name: &str,
 ) -> Result<WebhookShown, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     let generation = writing.webhook_rotate(&repository.id).await?;
     let webhook = writing.webhook(&repository.id).await?;
     let detail = json!({"generation": generation});

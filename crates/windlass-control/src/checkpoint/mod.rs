@@ -14,11 +14,11 @@ use windlass_store::{AuditKey, Checkpoint};
 /// A checkpoint as answers, files and webhooks show it.
 pub(crate) fn info(checkpoint: &Checkpoint) -> CheckpointInfo {
     CheckpointInfo {
-        account_id: checkpoint.account_id.clone(),
+        account_id: checkpoint.account_id.to_string(),
         seq: checkpoint.seq,
         head: checkpoint.hash.clone(),
         at: checkpoint.at.to_string(),
-        key_id: checkpoint.key_id.clone(),
+        key_id: checkpoint.key_id.to_string(),
         signature: checkpoint.signature.clone(),
     }
 }
@@ -26,9 +26,9 @@ pub(crate) fn info(checkpoint: &Checkpoint) -> CheckpointInfo {
 /// A key as answers show it.
 pub(crate) fn key_info(key: &AuditKey) -> AuditKeyInfo {
     AuditKeyInfo {
-        id: key.id.clone(),
+        id: key.id.to_string(),
         public_key: key.public_key.clone(),
-        previous_id: key.previous_id.clone(),
+        previous_id: key.previous_id.as_ref().map(ToString::to_string),
         endorsement: key.endorsement.clone(),
         acknowledgement: key.acknowledgement.clone(),
         created_at: key.created_at.to_string(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 use windlass_core::access::is_checkpoint_due;
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{AuditHead, Checkpoint, Expected, Reading, Store, StoreError, Verified};
 
@@ -42,7 +43,7 @@ pub(crate) enum SignOutcome {
 /// Signs the head of a chain if it continues what was signed before.
 pub(crate) async fn sign_chain(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     head: &AuditHead,
     when: SignTiming,
     now: Timestamp,
@@ -118,9 +119,9 @@ fn head_of(checkpoint: &Checkpoint) -> AuditHead {
     AuditHead { seq: checkpoint.seq, hash: checkpoint.hash.clone() }
 }
 
-fn signed(signer: &Signer, account_id: &str, head: AuditHead, now: Timestamp) -> Checkpoint {
+fn signed(signer: &Signer, account_id: &AccountId, head: AuditHead, now: Timestamp) -> Checkpoint {
     let mut checkpoint = Checkpoint {
-        account_id: account_id.to_owned(),
+        account_id: account_id.clone(),
         seq: head.seq,
         hash: head.hash,
         at: now,
@@ -147,10 +148,10 @@ fn note(server: &Control, checkpoint: &Checkpoint) {
     }
 }
 
-fn refuse(server: &Control, account_id: &str, reason: String) -> SignOutcome {
+fn refuse(server: &Control, account_id: &AccountId, reason: String) -> SignOutcome {
     if server.signed_heads().note_fault(account_id, &reason) {
         tracing::error!(
-            account_id,
+            %account_id,
             reason,
             "the audit log is not what was written, and is not signed any more"
         );
@@ -162,7 +163,7 @@ fn refuse(server: &Control, account_id: &str, reason: String) -> SignOutcome {
 pub(crate) async fn find_fault(
     reading: &mut Reading,
     signer: &Signer,
-    account_id: &str,
+    account_id: &AccountId,
 ) -> Result<(usize, Option<i64>, Option<CheckpointFault>), StoreError> {
     let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
     let (mut count, mut newest, mut before) = (0, None, i64::MAX);
@@ -192,7 +193,8 @@ pub async fn check_checkpoints(
     let mut reading = store.read().await?;
     for (account_id, _) in reading.audit_heads().await? {
         let expected = Expected { hash: None, seen: heads.last(&account_id) };
-        let whose = if account_id.is_empty() { "the installation".to_owned() } else { account_id.clone() };
+        let whose =
+            if account_id.is_installation() { "the installation".to_owned() } else { account_id.to_string() };
         if let Verified::Broken { seq, reason } =
             reading.audit_verify_expecting(&account_id, &expected).await?
         {

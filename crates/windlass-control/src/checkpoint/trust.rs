@@ -63,14 +63,14 @@ pub fn first_fault(
 fn trusted_keys(public_key: &str, keys: &[AuditKeyInfo]) -> BTreeMap<String, String> {
     let public: BTreeMap<&str, &str> =
         keys.iter().map(|key| (key.id.as_str(), key.public_key.as_str())).collect();
-    let mut trusted = BTreeMap::from([(key_id_of(public_key), public_key.to_owned())]);
+    let mut trusted = BTreeMap::from([(key_id_of(public_key).to_string(), public_key.to_owned())]);
     loop {
         let before = trusted.len();
         for key in keys {
             let Some(previous) = key.previous_id.as_deref() else { continue };
             let Some(previous_key) = public.get(previous) else { continue };
             // What a key is called is not taken on trust either.
-            if key_id_of(&key.public_key) != key.id || key_id_of(previous_key) != previous {
+            if key_id_of(&key.public_key).as_str() != key.id || key_id_of(previous_key).as_str() != previous {
                 continue;
             }
             let message = follows_message(previous_key, &key.public_key);
@@ -103,9 +103,9 @@ mod tests {
         let (this, before) = (signer(number), previous.map(signer));
         let message = before.as_ref().map(|before| follows_message(&before.public_key(), &this.public_key()));
         AuditKeyInfo {
-            id: this.key_id(),
+            id: this.key_id().to_string(),
             public_key: this.public_key(),
-            previous_id: before.as_ref().map(Signer::key_id),
+            previous_id: before.as_ref().map(|before| before.key_id().to_string()),
             endorsement: before
                 .as_ref()
                 .zip(message.as_ref())
@@ -122,7 +122,7 @@ mod tests {
             seq,
             head: format!("hash {seq}"),
             at: "2026-11-17T00:00:00.000Z".to_owned(),
-            key_id: by.key_id(),
+            key_id: by.key_id().to_string(),
             signature: String::new(),
         };
         made.signature = by.sign(&message(&made));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use windlass_core::access::{KeyAdmission, admit_key};
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditKey, Store};
 
@@ -72,7 +73,7 @@ fn make(data_dir: &Path, known: Option<&str>, held: Option<&str>) -> Result<Keyr
 async fn admit(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
     let here = keys.current().fingerprint();
     let before = keys.previous().map(SecretKey::fingerprint);
-    let mut writing = store.write_account("").await?;
+    let mut writing = store.write_account(&AccountId::installation()).await?;
     let known = writing.setting(FINGERPRINT).await?;
     match admit_key(known.as_deref(), &here, before.as_deref()) {
         KeyAdmission::Same => Ok(()),
@@ -92,7 +93,7 @@ async fn admit(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyE
 /// Makes the public half of the signing key known, endorsed by the one before it if that is at hand.
 async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
     let Some(signer) = keys.current().signer() else { return Ok(()) };
-    let mut writing = store.write_account("").await?;
+    let mut writing = store.write_account(&AccountId::installation()).await?;
     let known = writing.audit_keys().await?;
     if known.iter().any(|key| key.id == signer.key_id()) {
         return Ok(());
@@ -111,7 +112,13 @@ async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Resul
     };
     writing.audit_key_add(&key).await?;
     let detail = json!({"public_key": key.public_key, "previous": key.previous_id});
-    writing.audit(record::audit_entry(&Actor::windlass(), "audit.key", ("key", &key.id), detail, now));
+    writing.audit(record::audit_entry(
+        &Actor::windlass(),
+        "audit.key",
+        ("key", key.id.as_str()),
+        detail,
+        now,
+    ));
     writing.commit().await?;
     Ok(())
 }
@@ -120,7 +127,7 @@ async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Resul
 /// public one, not the other way round: whoever kept the old public key must be given the new one.
 pub(crate) async fn replace_known(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
     let here = keys.current().fingerprint();
-    let mut writing = store.write_account("").await?;
+    let mut writing = store.write_account(&AccountId::installation()).await?;
     let before = writing.setting(FINGERPRINT).await?;
     writing.setting_put(FINGERPRINT, &here).await?;
     if let (Some(signer), Some(last)) = (keys.current().signer(), writing.audit_keys().await?.pop())

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as
 use std::path::Path;
 
 use windlass_core::redacted::Redacted;
-use windlass_store::new_id;
+use windlass_store::unique_text;
 
 use crate::keys::error::KeyError;
 use crate::keys::{self, KeySource, Keyring};
@@ -106,7 +106,7 @@ pub(crate) fn replace(path: &Path, keys: &Keyring) -> Result<(), KeyError> {
 
 fn write_beside(path: &Path, keys: &Keyring) -> std::io::Result<std::path::PathBuf> {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.partial", new_id()));
+    name.push(format!(".{}.partial", unique_text()));
     let partial = std::path::PathBuf::from(name);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
     file.write_all(keys.text().expose().as_bytes())?;

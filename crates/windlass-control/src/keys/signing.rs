@@ -4,6 +4,7 @@ use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublic
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use windlass_core::digest::Digest;
+use windlass_core::id::AuditKeyId;
 
 /// A key pair that signs checkpoints of the audit log.
 pub(crate) struct Signer {
@@ -21,7 +22,7 @@ impl Signer {
     }
 
     /// What the key is called: the beginning of the public half's digest.
-    pub(crate) fn key_id(&self) -> String {
+    pub(crate) fn key_id(&self) -> AuditKeyId {
         key_id_of(&self.public_key())
     }
 
@@ -37,9 +38,10 @@ pub(crate) fn follows_message(before: &str, after: &str) -> String {
 }
 
 /// What a public key is called.
-pub(crate) fn key_id_of(public_key: &str) -> String {
+pub(crate) fn key_id_of(public_key: &str) -> AuditKeyId {
     let digest = Digest::of(public_key.as_bytes());
-    digest.as_bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let text: String = digest.as_bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    AuditKeyId::new(text)
 }
 
 /// Whether a message was signed with the private half of a public key.

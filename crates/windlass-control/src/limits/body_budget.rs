@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::limits::fair_permits::NoPermit;
+use windlass_core::id::AccountId;
 
 /// Bytes of all bodies that were sent and not looked at yet.
 const WAITING_BYTES: usize = 256 << 20;
@@ -13,24 +14,24 @@ const WAITING_BYTES: usize = 256 << 20;
 /// What bodies that were not looked at yet hold, together.
 #[derive(Clone, Debug, Default)]
 pub struct BodyBudget {
-    held: Arc<Mutex<BTreeMap<String, usize>>>,
+    held: Arc<Mutex<BTreeMap<AccountId, usize>>>,
 }
 
 /// What one body holds, given back when it is dropped.
 #[derive(Debug)]
 pub struct BodyReservation {
     bodies: BodyBudget,
-    account: String,
+    account: AccountId,
     bytes: usize,
 }
 
 impl BodyBudget {
     /// A body of which nothing is here yet.
-    pub fn begin(&self, account: &str) -> BodyReservation {
-        BodyReservation { bodies: self.clone(), account: account.to_owned(), bytes: 0 }
+    pub fn begin(&self, account: &AccountId) -> BodyReservation {
+        BodyReservation { bodies: self.clone(), account: account.clone(), bytes: 0 }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AccountId, usize>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -69,11 +70,11 @@ mod tests {
     #[test]
     fn bodies_take_no_more_room_than_there_is_and_give_it_back() {
         let bodies = BodyBudget::default();
-        let (mut one, mut other) = (bodies.begin("a"), bodies.begin("b"));
+        let (mut one, mut other) = (bodies.begin(&AccountId::new("a")), bodies.begin(&AccountId::new("b")));
         one.take(WAITING_BYTES / 2).unwrap();
         assert!(one.take(1).is_err(), "no account takes more than half");
         other.take(WAITING_BYTES / 2).unwrap();
-        let mut third = bodies.begin("c");
+        let mut third = bodies.begin(&AccountId::new("c"));
         assert!(third.take(1).is_err());
         drop(one);
         third.take(1).unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use windlass_core::apply::governing_repository;
+use windlass_core::id::{AccountId, ProposalId};
 use windlass_core::proposal::{Proposal, Status, expires_at};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
@@ -134,18 +135,18 @@ async fn update_gauges(server: &Control) -> Result<(), StoreError> {
 
 /// Ends proposals that nobody decided, or that could not be applied, in time.
 async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
-    let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut accounts: BTreeMap<AccountId, Vec<ProposalId>> = BTreeMap::new();
     for (account_id, id) in server.store().read().await?.proposals_expired(now).await? {
         accounts.entry(account_id).or_default().push(id);
     }
     for (account_id, ids) in accounts {
         let mut writing = server.store().write_account(&account_id).await?;
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let ids: Vec<&ProposalId> = ids.iter().collect();
         let mut late = writing.proposals_by_id(&account_id, &ids).await?;
         late.retain(|proposal| Status::Expired.may_follow(proposal.status));
         let kept = waiting_for_window(&mut writing, &account_id, &late, now).await?;
         late.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
-        let kept: Vec<(&str, Timestamp)> = kept.iter().map(|(id, until)| (id.as_str(), *until)).collect();
+        let kept: Vec<(&ProposalId, Timestamp)> = kept.iter().map(|(id, until)| (id, *until)).collect();
         writing.proposals_keep_until(&kept).await?;
         let reasons: Vec<String> = late.iter().map(expiry_reason).collect();
         let endings: Vec<ProposalClosing<'_>> = late
@@ -163,16 +164,16 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
 /// window.
 async fn waiting_for_window(
     writing: &mut AccountWriting,
-    account_id: &str,
+    account_id: &AccountId,
     late: &[Proposal],
     now: Timestamp,
-) -> Result<Vec<(String, Timestamp)>, StoreError> {
+) -> Result<Vec<(ProposalId, Timestamp)>, StoreError> {
     let approved: Vec<&Proposal> =
         late.iter().filter(|proposal| proposal.status == Status::Approved).collect();
-    let Some(account) = writing.account(account_id).await?.filter(|_| !approved.is_empty()) else {
+    let Some(account) = writing.account(account_id.as_str()).await?.filter(|_| !approved.is_empty()) else {
         return Ok(Vec::new());
     };
-    let ids: Vec<&str> = approved.iter().map(|proposal| proposal.id.as_str()).collect();
+    let ids: Vec<&ProposalId> = approved.iter().map(|proposal| &proposal.id).collect();
     let approvals = writing.approvals_of(&ids).await?;
     let repositories = writing.repositories(account_id).await?;
     let changed = approved.iter().map(|proposal| &proposal.change.key);
@@ -210,7 +211,10 @@ mod tests {
     use super::*;
 
     async fn tell(store: &Store, at: Timestamp, count: usize) {
-        let mut writing = store.write_account("").await.expect("the installation's account is always there");
+        let mut writing = store
+            .write_account(&AccountId::installation())
+            .await
+            .expect("the installation's account is always there");
         for _ in 0..count {
             writing.event(NewEvent {
                 kind: EventKind::SyncStarted,
@@ -230,7 +234,11 @@ mod tests {
     async fn left(store: &Store) -> usize {
         let mut reading = store.read().await.expect("a connection");
         let order = EventOrder::OldestAfter(0);
-        reading.events("", &EventFilter::default(), order, 1_000).await.expect("events").len()
+        reading
+            .events(&AccountId::installation(), &EventFilter::default(), order, 1_000)
+            .await
+            .expect("events")
+            .len()
     }
 
     #[tokio::test]

@@ -60,7 +60,7 @@ async fn turn(server: &Control, workers: &mut Workers) -> Result<(), StoreError>
     let due = server.store().read().await?.pull_requests_due(now(), latest, READ_AT_ONCE).await?;
     let waiting = due.into_iter().map(|wish| QueuedJob {
         account: wish.account_id.clone(),
-        lane: wish.repository_id.clone(),
+        lane: wish.repository_id.to_string(),
         last_result: if wish.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
         task: wish,
     });
@@ -100,7 +100,8 @@ async fn look_under_lease(
 }
 
 async fn preview_pull_request(server: &Control, wish: &PendingPullRequest) -> Result<(), StoreError> {
-    let repository = server.store().read().await?.repository(&wish.account_id, &wish.repository_id).await?;
+    let repository =
+        server.store().read().await?.repository(&wish.account_id, wish.repository_id.as_str()).await?;
     let Some(repository) = repository else { return Ok(()) };
     if let Some(held) = &repository.quarantines.pull_requests {
         return report_preview(server, &repository, wish, &PullRequestPreview::Nothing(refusal(held))).await;

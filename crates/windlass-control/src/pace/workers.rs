@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::JoinSet;
 use windlass_core::fairness::{LastResult, WorkItem, WorkerSlots, choose_next};
+use windlass_core::id::AccountId;
 
 /// Work that waits.
 #[derive(Clone, Debug)]
 pub(crate) struct QueuedJob<T> {
-    pub(crate) account: String,
+    pub(crate) account: AccountId,
     /// Only one of a lane is under way at a time.
     pub(crate) lane: String,
     pub(crate) last_result: LastResult,
@@ -20,7 +21,7 @@ pub(crate) struct QueuedJob<T> {
 /// Where work is under way.
 #[derive(Debug)]
 struct BusySlot {
-    account: String,
+    account: AccountId,
     lane: String,
     last_result: LastResult,
 }
@@ -134,7 +135,7 @@ mod tests {
         let places = WorkerSlots { all: 4, reserved: 0, per_account: 4, unproven: 4 };
         let mut workers = Workers::new(places);
         let job = |task: u32| QueuedJob {
-            account: "acme".to_owned(),
+            account: AccountId::new("acme"),
             lane: "fleet".to_owned(),
             last_result: LastResult::Proven,
             task,

@@ -120,7 +120,7 @@ pub(crate) async fn quarantine_work(
     let now = now();
     let quarantine = Quarantine { reason: suspicion.reason(&doing), since_ms: now.as_millis() };
     let mut writing = server.store().write_account(&repository.account_id).await?;
-    let current = writing.repository(&repository.account_id, &repository.id).await?;
+    let current = writing.repository(&repository.account_id, repository.id.as_str()).await?;
     let quarantines = current.map_or_else(|| repository.quarantines.clone(), |current| current.quarantines);
     let quarantines = quarantines.with(work, quarantine.clone());
     writing.repository_quarantine(&repository.id, &quarantines).await?;

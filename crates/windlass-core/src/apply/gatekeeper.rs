@@ -9,6 +9,7 @@ use crate::gate::{
     self, Approvers, AutoApply, ContentOrigin, Contributors, FailedSync, GateSubject, GivenApprovals, Halt,
     HostResource, Judgement, Policy, RepositoryChange, RepositoryIdentity, ReviewProblem,
 };
+use crate::id::RepositoryId;
 use crate::proposal::{Approval, Proposal};
 use crate::repository::Repository;
 use crate::resource::{ResourceKey, ResourceMap, Spec};
@@ -33,7 +34,7 @@ pub struct KnownHost {
     /// The file that declares it.
     pub declared_in: Option<String>,
     /// The id of the repository that owns it.
-    pub owner_id: String,
+    pub owner_id: RepositoryId,
     /// That repository's name.
     pub owner_name: String,
 }
@@ -57,7 +58,7 @@ pub fn governing_repository<'r>(
     repositories: &'r [Repository],
 ) -> Option<&'r Repository> {
     let id = proposal.governing_repository()?;
-    repositories.iter().find(|repository| repository.id == id)
+    repositories.iter().find(|repository| repository.id == *id)
 }
 
 impl Gatekeeper {
@@ -116,10 +117,10 @@ impl Gatekeeper {
     }
 
     /// What a change is attached to and other repositories own.
-    fn hosts(&self, key: &ResourceKey, repository: Option<&str>) -> Vec<HostResource<'_>> {
+    fn hosts(&self, key: &ResourceKey, repository: Option<&RepositoryId>) -> Vec<HostResource<'_>> {
         let known = gate::hosts_of(key).into_iter().filter_map(|host| self.hosts.get(host.kind, &host.name));
         known
-            .filter(|host| Some(host.owner_id.as_str()) != repository)
+            .filter(|host| Some(&host.owner_id) != repository)
             .map(|host| HostResource {
                 key: &host.key,
                 owner: RepositoryIdentity { id: &host.owner_id, name: &host.owner_name },
@@ -229,11 +230,11 @@ fn subject<'p>(
     hosts: &'p [HostResource<'p>],
 ) -> GateSubject<'p> {
     let known = repository.map(Repository::identity);
-    let removed = || RepositoryIdentity { id: &proposal.repository_id, name: &proposal.repository_name };
+    let removed = |id| RepositoryIdentity { id, name: &proposal.repository_name };
     GateSubject {
         change: proposal.change.action(),
         key: &proposal.change.key,
-        repository: if proposal.is_direct() { known } else { Some(known.unwrap_or_else(removed)) },
+        repository: known.or(proposal.repository_id.as_ref().map(removed)),
         content: content_origin(proposal),
         paths,
         before: proposal.change.before.as_deref(),

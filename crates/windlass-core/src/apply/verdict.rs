@@ -6,6 +6,7 @@ use super::gatekeeper::{Gatekeeper, governing_repository};
 use super::world::AccountState;
 use crate::diff::Change;
 use crate::gate::Consent;
+use crate::id::{ProposalId, RepositoryId};
 use crate::proposal::{Approval, Proposal, Status};
 use crate::repository::Repository;
 use crate::time::Timestamp;
@@ -18,7 +19,7 @@ pub enum Verdict {
         /// What is made.
         change: Change,
         /// Whose it is then.
-        owner_id: Option<String>,
+        owner_id: Option<RepositoryId>,
     },
     /// It ends, and nothing is made.
     End(Status, &'static str),
@@ -38,7 +39,7 @@ pub struct ApplyContext {
     /// The account's repositories.
     pub repositories: Vec<Repository>,
     /// The approvals given, by the id of their proposal.
-    pub approvals: BTreeMap<String, Vec<Approval>>,
+    pub approvals: BTreeMap<ProposalId, Vec<Approval>>,
     /// The moment at which all of it holds.
     pub now: Timestamp,
 }
@@ -72,9 +73,9 @@ impl ApplyContext {
         // A direct change leaves a resource with whoever owns it.
         let owner_id = match proposal.is_direct() {
             true => self.world.accepted(&change.key).and_then(|standing| standing.owner_id.clone()),
-            false => Some(proposal.repository_id.clone()),
+            false => proposal.repository_id.clone(),
         };
-        self.world.note_applied(&change, owner_id.as_deref());
+        self.world.note_applied(&change, owner_id.as_ref());
         let owner = self.repositories.iter().find(|repository| Some(&repository.id) == owner_id.as_ref());
         let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
         self.gatekeeper.note_applied(&change, owner, file);
@@ -85,9 +86,9 @@ impl ApplyContext {
     fn why_outdated(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
         let standing = self.world.accepted(&change.key);
         let accepted = standing.map(|standing| standing.digest);
-        let owner = standing.and_then(|standing| standing.owner_id.as_deref());
+        let owner = standing.and_then(|standing| standing.owner_id.as_ref());
         // A direct change was to pass the rules about whoever owned the resource then.
-        if accepted == change.base && proposal.is_direct() && owner != proposal.owner_id.as_deref() {
+        if accepted == change.base && proposal.is_direct() && owner != proposal.owner_id.as_ref() {
             return Some((Status::Withdrawn, "the resource belongs to someone else since this was proposed"));
         }
         // What another repository owns by now is not lost: it is in conflict, and waits.
@@ -97,7 +98,7 @@ impl ApplyContext {
         // What someone made by hand belongs to nobody, and is what was to be made nevertheless; the next sync adopts it.
         let is_made = change.base.is_none() && owner.is_none();
         let is_kept =
-            proposal.is_direct() || accepted.is_none() || owner == Some(&proposal.repository_id) || is_made;
+            proposal.is_direct() || accepted.is_none() || owner == proposal.repository_id.as_ref() || is_made;
         let is_done = accepted == change.desired && is_kept;
         Some(match is_done {
             true => (Status::AppliedManually, "someone made this change by hand"),

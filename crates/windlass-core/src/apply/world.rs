@@ -6,6 +6,7 @@ use crate::catalogue::KnownResources;
 use crate::conflict::{Candidate, Conflict, Holdings};
 use crate::diff::Change;
 use crate::digest::Digest;
+use crate::id::RepositoryId;
 use crate::proposal::{ResourceLookup, blockers};
 use crate::resource::{Kind, ResourceKey, ResourceMap};
 
@@ -26,7 +27,7 @@ pub struct AcceptedFacts {
     /// The digest of its spec.
     pub digest: Digest,
     /// The repository that owns it.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
 }
 
 impl AccountState {
@@ -56,7 +57,7 @@ impl AccountState {
     }
 
     /// Notes that a change was made, for whom.
-    pub fn note_applied(&mut self, change: &Change, owner_id: Option<&str>) {
+    pub fn note_applied(&mut self, change: &Change, owner_id: Option<&RepositoryId>) {
         self.holdings.note_applied(change, owner_id);
         let key = &change.key;
         for target in change.before.iter().flat_map(|before| before.targets(&key.name)) {
@@ -74,7 +75,7 @@ impl AccountState {
             }
         }
         let digest = change.desired.unwrap_or_else(|| spec.digest());
-        self.present.insert(key.clone(), AcceptedFacts { digest, owner_id: owner_id.map(str::to_owned) });
+        self.present.insert(key.clone(), AcceptedFacts { digest, owner_id: owner_id.cloned() });
     }
 }
 

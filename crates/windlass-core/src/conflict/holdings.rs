@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use super::claim::{AddressClaim, ClaimScope, claims_of, new_claims};
 use super::{Claimant, Conflict, HeldBy};
 use crate::diff::{Action, Cause, Change};
+use crate::id::{ProposalId, RepositoryId};
 use crate::resource::{Kind, NetworkSpec, ResourceKey, ResourceMap, Spec};
 
 /// Who has a range of addresses.
@@ -19,17 +20,17 @@ struct RangeHolder {
 /// Who has something, by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Holder {
-    Owner(Option<String>),
-    Proposer { repository: String, proposal: String },
+    Owner(Option<RepositoryId>),
+    Proposer { repository: RepositoryId, proposal: ProposalId },
 }
 
 /// A proposal of a repository that is still open.
 #[derive(Clone, Debug)]
 pub struct HoldingProposal {
     /// Its id. Ids grow with time.
-    pub id: String,
+    pub id: ProposalId,
     /// The repository's id.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// The repository's name.
     pub repository_name: String,
     /// What it changes.
@@ -44,11 +45,11 @@ pub struct HoldingProposal {
 #[derive(Clone, Debug, Default)]
 pub struct Holdings {
     /// The names of repositories, by id.
-    repositories: BTreeMap<String, String>,
+    repositories: BTreeMap<RepositoryId, String>,
     /// Accepted resources and the repository that owns each.
-    owners: ResourceMap<Option<String>>,
+    owners: ResourceMap<Option<RepositoryId>>,
     /// Open proposals by what they change: repository and proposal.
-    proposed: ResourceMap<Vec<(String, String)>>,
+    proposed: ResourceMap<Vec<(RepositoryId, ProposalId)>>,
     /// Who has which addresses.
     ranges: BTreeMap<(ClaimScope, IpNet), Vec<RangeHolder>>,
     /// The same by accepted resource.
@@ -58,25 +59,25 @@ pub struct Holdings {
     /// The addresses that others declare in each network.
     declared_addresses: BTreeMap<String, Vec<(IpNet, RangeHolder)>>,
     /// What repositories declare and do not own.
-    declared: BTreeSet<(String, ResourceKey)>,
+    declared: BTreeSet<(RepositoryId, ResourceKey)>,
 }
 
 impl Holdings {
     /// Notes what a repository is called.
-    pub fn name_repository(&mut self, id: &str, name: &str) {
-        self.repositories.insert(id.to_owned(), name.to_owned());
+    pub fn name_repository(&mut self, id: &RepositoryId, name: &str) {
+        self.repositories.insert(id.clone(), name.to_owned());
     }
 
     /// Notes who owns an accepted resource that claims no addresses, or none that matter.
-    pub fn note_owner(&mut self, key: &ResourceKey, owner: Option<&str>) {
-        self.owners.insert(key.clone(), owner.map(str::to_owned));
+    pub fn note_owner(&mut self, key: &ResourceKey, owner: Option<&RepositoryId>) {
+        self.owners.insert(key.clone(), owner.cloned());
     }
 
     /// Notes that a resource was accepted, for whom, and what Windlass allocates for it.
     pub fn accept(
         &mut self,
         key: &ResourceKey,
-        owner: Option<&str>,
+        owner: Option<&RepositoryId>,
         spec: &Spec,
         allocated: impl IntoIterator<Item = AddressClaim>,
     ) {
@@ -84,7 +85,7 @@ impl Holdings {
         if let Spec::Network(NetworkSpec { cidr: Some(cidr), .. }) = spec {
             self.networks.insert(key.name.clone(), cidr.0);
         }
-        let by = Holder::Owner(owner.map(str::to_owned));
+        let by = Holder::Owner(owner.cloned());
         self.note_addresses(key, spec, &by);
         let mut claims = claims_of(key, spec);
         claims.extend(allocated);
@@ -147,12 +148,12 @@ impl Holdings {
     }
 
     /// Notes that a repository declares something that it does not own.
-    pub fn declare(&mut self, repository_id: &str, key: ResourceKey) {
-        self.declared.insert((repository_id.to_owned(), key));
+    pub fn declare(&mut self, repository_id: &RepositoryId, key: ResourceKey) {
+        self.declared.insert((repository_id.clone(), key));
     }
 
     /// Notes that a change was made, for whom.
-    pub fn note_applied(&mut self, change: &Change, owner: Option<&str>) {
+    pub fn note_applied(&mut self, change: &Change, owner: Option<&RepositoryId>) {
         match &change.after {
             Some(spec) => self.accept(&change.key, owner, spec, None),
             None => self.release(&change.key),
@@ -176,7 +177,7 @@ impl Holdings {
         let (id, proposal) = claimant.proposer()?;
         let key = &change.key;
         let owner = self.owners.get(key.kind, &key.name);
-        let held_by = match owner.map(Option::as_deref) {
+        let held_by = match owner.map(Option::as_ref) {
             Some(Some(owner)) if owner == id => return None,
             Some(Some(owner)) => HeldBy::Owner(Some(self.repository_name(owner))),
             _ if change.action() == Action::Destroy => return None,
@@ -203,8 +204,8 @@ impl Holdings {
         }
         let owned_elsewhere = |key: ResourceKey| {
             let owner =
-                self.owners.get(key.kind, &key.name)?.as_deref().filter(|owner| *owner != repository)?;
-            let is_declared = self.declared.contains(&(repository.to_owned(), key.clone()));
+                self.owners.get(key.kind, &key.name)?.as_ref().filter(|owner| *owner != repository)?;
+            let is_declared = self.declared.contains(&(repository.clone(), key.clone()));
             is_declared.then(|| Conflict::Dependency { repository: self.repository_name(owner), key })
         };
         spec.targets(&change.key.name).into_iter().filter_map(owned_elsewhere).collect()
@@ -235,7 +236,7 @@ impl Holdings {
 
     fn held_by(&self, holder: &Holder) -> HeldBy {
         match holder {
-            Holder::Owner(owner) => HeldBy::Owner(owner.as_deref().map(|owner| self.repository_name(owner))),
+            Holder::Owner(owner) => HeldBy::Owner(owner.as_ref().map(|owner| self.repository_name(owner))),
             Holder::Proposer { repository, .. } => HeldBy::Proposer(self.repository_name(repository)),
         }
     }
@@ -279,13 +280,13 @@ impl Holdings {
         (!cidr.contains(&claim.range)).then_some(outside)
     }
 
-    fn repository_name(&self, repository_id: &str) -> String {
-        self.repositories.get(repository_id).cloned().unwrap_or_else(|| repository_id.to_owned())
+    fn repository_name(&self, repository_id: &RepositoryId) -> String {
+        self.repositories.get(repository_id).cloned().unwrap_or_else(|| repository_id.to_string())
     }
 }
 
 /// Whether a proposal of another repository came before one's own; what is not proposed yet comes last.
-fn is_earlier(other: &str, own: Option<&str>) -> bool {
+fn is_earlier(other: &ProposalId, own: Option<&ProposalId>) -> bool {
     own.is_none_or(|own| other < own)
 }
 
@@ -293,7 +294,7 @@ fn is_blocking(holder: &Holder, claimant: Claimant<'_>) -> bool {
     match (holder, claimant.proposer()) {
         (Holder::Owner(owner), _) => {
             let is_checked_as_a_whole = !matches!(claimant, Claimant::Edited { .. });
-            owner.is_none() || owner.as_deref() != claimant.repository() || !is_checked_as_a_whole
+            owner.is_none() || owner.as_ref() != claimant.repository() || !is_checked_as_a_whole
         }
         (Holder::Proposer { repository, proposal }, Some((id, own))) => {
             repository != id && is_earlier(proposal, own)

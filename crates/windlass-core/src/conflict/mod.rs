@@ -18,6 +18,7 @@ pub use claim::{AddressClaim, ClaimScope, claims_of, new_claims};
 pub use holdings::{HoldingProposal, Holdings};
 
 use crate::diff::Change;
+use crate::id::{ProposalId, RepositoryId};
 use crate::quote::quoted;
 use crate::resource::ResourceKey;
 
@@ -36,17 +37,17 @@ pub enum Claimant<'c> {
     /// A repository.
     Repository {
         /// Its id.
-        id: &'c str,
+        id: &'c RepositoryId,
         /// Its open proposal of this change; none if it is not proposed yet. Ids of proposals grow with time.
-        proposal: Option<&'c str>,
+        proposal: Option<&'c ProposalId>,
     },
     /// A repository, by a proposal that someone edited. Nobody checked what they wrote against the repository's other
     /// files, so that what it owns itself is in the way too.
     Edited {
         /// The repository's id.
-        id: &'c str,
+        id: &'c RepositoryId,
         /// The proposal.
-        proposal: &'c str,
+        proposal: &'c ProposalId,
     },
     /// A person, directly. Open proposals are in nobody's way then.
     Person,
@@ -54,7 +55,7 @@ pub enum Claimant<'c> {
 
 impl<'c> Claimant<'c> {
     /// The repository's id.
-    pub fn repository(self) -> Option<&'c str> {
+    pub fn repository(self) -> Option<&'c RepositoryId> {
         match self {
             Claimant::Repository { id, .. } | Claimant::Edited { id, .. } => Some(id),
             Claimant::Person => None,
@@ -62,7 +63,7 @@ impl<'c> Claimant<'c> {
     }
 
     /// The repository and its open proposal, if it has one.
-    fn proposer(self) -> Option<(&'c str, Option<&'c str>)> {
+    fn proposer(self) -> Option<(&'c RepositoryId, Option<&'c ProposalId>)> {
         match self {
             Claimant::Repository { id, proposal } => Some((id, proposal)),
             Claimant::Edited { id, proposal } => Some((id, Some(proposal))),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::diff::{Cause, Change};
+use crate::id::tests::lasting;
 use crate::resource::{Kind, Spec};
 
 fn spec(kind: Kind, json: &str) -> Spec {
@@ -29,8 +30,8 @@ fn network(name: &str, cidr: &str) -> Change {
 
 fn proposed(change: &Change, repository: &str, id: &str) -> HoldingProposal {
     HoldingProposal {
-        id: id.to_owned(),
-        repository_id: repository.to_owned(),
+        id: ProposalId::new(id),
+        repository_id: RepositoryId::new(repository),
         repository_name: format!("{repository}-config"),
         key: change.key.clone(),
         cause: change.cause,
@@ -38,8 +39,8 @@ fn proposed(change: &Change, repository: &str, id: &str) -> HoldingProposal {
     }
 }
 
-const fn repository<'c>(id: &'c str, proposal: Option<&'c str>) -> Claimant<'c> {
-    Claimant::Repository { id, proposal }
+fn repository(id: &str, proposal: Option<&str>) -> Claimant<'static> {
+    Claimant::Repository { id: lasting(id), proposal: proposal.map(lasting) }
 }
 
 fn told(holdings: &Holdings, change: &Change, claimant: Claimant<'_>) -> Vec<String> {
@@ -50,8 +51,8 @@ fn told(holdings: &Holdings, change: &Change, claimant: Claimant<'_>) -> Vec<Str
 fn a_name_belongs_to_its_owner_and_to_nobody_else() {
     let mut holdings = Holdings::default();
     let node = change(Kind::Node, "web", r#"{"template": "t"}"#);
-    holdings.name_repository("edge", "edge-config");
-    holdings.note_owner(&node.key, Some("edge"));
+    holdings.name_repository(lasting("edge"), "edge-config");
+    holdings.note_owner(&node.key, Some(lasting("edge")));
     assert_eq!(told(&holdings, &node, repository("edge", None)), [""; 0]);
     let reason = "node web is owned by the repository `edge-config`";
     assert_eq!(told(&holdings, &node, repository("core", None)), [reason]);
@@ -70,16 +71,16 @@ fn of_two_that_propose_one_name_the_first_has_it() {
     let reason = ["node web is already proposed by the repository `edge-config`"];
     assert_eq!(told(&holdings, &node, repository("core", Some("p2"))), reason);
     assert_eq!(told(&holdings, &node, repository("third", None)), reason);
-    holdings.note_owner(&node.key, Some("core"));
+    holdings.note_owner(&node.key, Some(lasting("core")));
     assert_eq!(told(&holdings, &node, repository("core", Some("p2"))), [""; 0], "an owner waits for nobody");
 }
 
 #[test]
 fn networks_of_different_owners_do_not_overlap_whichever_contains_the_other() {
     let mut holdings = Holdings::default();
-    holdings.name_repository("edge", "edge-config");
+    holdings.name_repository(lasting("edge"), "edge-config");
     let held = network("held", "10.1.0.0/16");
-    holdings.note_applied(&held, Some("edge"));
+    holdings.note_applied(&held, Some(lasting("edge")));
     for (cidr, reason) in [
         (
             "10.1.2.0/24",
@@ -138,7 +139,7 @@ fn addresses_and_subnets_are_taken_within_their_network_alone() {
 #[test]
 fn an_address_lies_inside_its_network_whoever_declares_that() {
     let mut holdings = Holdings::default();
-    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
     let inside = change(Kind::VirtualIp, "a/v", r#"{"primary_holder": "h", "address": "10.1.0.9"}"#);
     let outside = change(Kind::VirtualIp, "a/v", r#"{"primary_holder": "h", "address": "10.2.0.9"}"#);
     assert_eq!(told(&holdings, &inside, repository("core", None)), [""; 0]);
@@ -149,12 +150,12 @@ fn an_address_lies_inside_its_network_whoever_declares_that() {
 #[test]
 fn what_refers_to_something_declared_here_and_owned_elsewhere_waits_too() {
     let mut holdings = Holdings::default();
-    holdings.name_repository("edge", "edge-config");
+    holdings.name_repository(lasting("edge"), "edge-config");
     let template = ResourceKey::new(Kind::Template, "t");
-    holdings.note_owner(&template, Some("edge"));
+    holdings.note_owner(&template, Some(lasting("edge")));
     let node = change(Kind::Node, "web", r#"{"template": "t"}"#);
     assert_eq!(told(&holdings, &node, repository("core", None)), [""; 0], "a reference across repositories");
-    holdings.declare("core", template);
+    holdings.declare(lasting("core"), template);
     let reason = "template t is declared here too, but owned by the repository `edge-config`";
     assert_eq!(told(&holdings, &node, repository("core", None)), [reason]);
     assert_eq!(told(&holdings, &node, repository("edge", None)), [""; 0]);
@@ -163,7 +164,7 @@ fn what_refers_to_something_declared_here_and_owned_elsewhere_waits_too() {
 #[test]
 fn what_a_resource_has_already_is_not_asked_for_again() {
     let mut holdings = Holdings::default();
-    holdings.note_applied(&network("held", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("held", "10.1.0.0/16"), Some(lasting("edge")));
     let mut edited = network("wanted", "10.1.0.0/16");
     edited.before = edited.after.clone();
     assert_eq!(told(&holdings, &edited, repository("core", None)), [""; 0]);
@@ -178,9 +179,9 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
         Change { before: before.after, base: before.desired, ..network("a", cidr) }
     };
     let mut holdings = Holdings::default();
-    holdings.name_repository("core", "core-config");
-    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
-    holdings.note_applied(&virtual_ip("a/v"), Some("core"));
+    holdings.name_repository(lasting("core"), "core-config");
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
+    holdings.note_applied(&virtual_ip("a/v"), Some(lasting("core")));
     let reason = "10.2.0.0/16 leaves out 10.1.0.9 of virtual_ip a/v, owned by the repository `core-config`";
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [reason]);
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), Claimant::Person), [reason]);
@@ -188,7 +189,7 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
     holdings.release(&virtual_ip("a/v").key);
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
     // One's own move with the network, and what was proposed first counts as well.
-    holdings.note_applied(&virtual_ip("a/own"), Some("edge"));
+    holdings.note_applied(&virtual_ip("a/own"), Some(lasting("edge")));
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", None)), [""; 0]);
     holdings.propose(proposed(&virtual_ip("a/w"), "core", "1"));
     assert_eq!(told(&holdings, &moved("10.2.0.0/16"), repository("edge", Some("2"))).len(), 1);
@@ -197,7 +198,7 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
 #[test]
 fn no_peer_announces_the_addresses_of_somebody_elses_network() {
     let mut holdings = Holdings::default();
-    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
     let peer = |subnet: &str| change(Kind::Peer, "a/h", &format!(r#"{{"lan_subnets": ["{subnet}"]}}"#));
     let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
     assert_eq!(told(&holdings, &peer("10.1.0.0/24"), repository("core", None)), [reason]);
@@ -208,8 +209,8 @@ fn no_peer_announces_the_addresses_of_somebody_elses_network() {
 #[test]
 fn what_someone_edited_clashes_with_its_own_repository_too() {
     let mut holdings = Holdings::default();
-    holdings.note_applied(&network("a", "10.1.0.0/16"), Some("edge"));
-    let edited = Claimant::Edited { id: "edge", proposal: "1" };
+    holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
+    let edited = Claimant::Edited { id: lasting("edge"), proposal: lasting("1") };
     let reason = "10.1.0.0/24 overlaps 10.1.0.0/16 of network a, owned by the repository `edge`";
     assert_eq!(told(&holdings, &network("b", "10.1.0.0/24"), edited), [reason]);
     assert_eq!(told(&holdings, &network("b", "10.2.0.0/24"), edited), [""; 0]);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::identity::RepositoryIdentity;
 use super::policy::Policy;
+use crate::id::RepositoryId;
 use crate::shape::nearest;
 
 /// Why a name in a policy stands for nothing.
@@ -30,7 +31,7 @@ pub enum NameProblem {
         /// What the repository it stood for is called now; none if that is gone.
         renamed_to: Option<String>,
         /// The id of the repository that has the name now.
-        id: String,
+        id: RepositoryId,
     },
 }
 
@@ -82,9 +83,9 @@ impl Policy {
     /// Which repository each plain name stands for: name → id. `before` is the same of the policy that is replaced.
     pub fn resolve_repositories(
         &self,
-        before: &BTreeMap<String, String>,
+        before: &BTreeMap<String, RepositoryId>,
         repositories: &[RepositoryIdentity<'_>],
-    ) -> Result<BTreeMap<String, String>, NameProblem> {
+    ) -> Result<BTreeMap<String, RepositoryId>, NameProblem> {
         let resolver = Resolver { before, repositories };
         let mut bound = BTreeMap::new();
         for rule in &self.rules {
@@ -99,15 +100,16 @@ impl Policy {
 }
 
 struct Resolver<'r> {
-    before: &'r BTreeMap<String, String>,
+    before: &'r BTreeMap<String, RepositoryId>,
     repositories: &'r [RepositoryIdentity<'r>],
 }
 
 impl Resolver<'_> {
-    fn resolve(&self, rule: &str, name: &str) -> Result<String, NameProblem> {
+    fn resolve(&self, rule: &str, name: &str) -> Result<RepositoryId, NameProblem> {
         // An id means one repository for ever, so that it comes before any name.
-        if self.current_name(name).is_some() {
-            return Ok(name.to_owned());
+        let written = RepositoryId::new(name);
+        if self.current_name(&written).is_some() {
+            return Ok(written);
         }
         let called_so = self.repositories.iter().find(|repository| repository.name == name);
         match (self.stood_for(name), called_so) {
@@ -115,10 +117,10 @@ impl Resolver<'_> {
                 rule: rule.to_owned(),
                 name: name.to_owned(),
                 renamed_to: self.current_name(id).map(str::to_owned),
-                id: other.id.to_owned(),
+                id: other.id.clone(),
             }),
-            (Some(id), _) => Ok(id.to_owned()),
-            (None, Some(repository)) => Ok(repository.id.to_owned()),
+            (Some(id), _) => Ok(id.clone()),
+            (None, Some(repository)) => Ok(repository.id.clone()),
             (None, None) => {
                 let near = nearest(name, self.repositories.iter().map(|repository| repository.name));
                 Err(NameProblem::Unknown {
@@ -131,11 +133,11 @@ impl Resolver<'_> {
     }
 
     /// The id that a name stood for as it was written.
-    fn stood_for(&self, name: &str) -> Option<&str> {
-        self.before.get(name).map(String::as_str)
+    fn stood_for(&self, name: &str) -> Option<&RepositoryId> {
+        self.before.get(name)
     }
 
-    fn current_name(&self, id: &str) -> Option<&str> {
+    fn current_name(&self, id: &RepositoryId) -> Option<&str> {
         self.repositories.iter().find(|repository| repository.id == id).map(|repository| repository.name)
     }
 }

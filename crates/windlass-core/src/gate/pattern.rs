@@ -9,6 +9,7 @@ use std::fmt;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::identity::RepositoryIdentity;
+use crate::id::RepositoryId;
 use crate::quote::quoted;
 use crate::shape::{InvalidText, TextValue};
 
@@ -80,7 +81,7 @@ const GLOB_CHARACTERS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 pub struct RepositoryPattern {
     glob: NamePattern,
     /// The id of the repository that a plain name stands for; none before [`Self::bind`], or if there is none.
-    bound: Option<String>,
+    bound: Option<RepositoryId>,
 }
 
 impl RepositoryPattern {
@@ -91,13 +92,13 @@ impl RepositoryPattern {
     }
 
     /// Says which repository the plain name stands for.
-    pub(super) fn bind(&mut self, id: Option<&str>) {
-        self.bound = id.map(str::to_owned);
+    pub(super) fn bind(&mut self, id: Option<&RepositoryId>) {
+        self.bound = id.cloned();
     }
 
     /// The id of the repository that a plain name stands for.
-    pub(super) fn bound(&self) -> Option<&str> {
-        self.bound.as_deref()
+    pub(super) fn bound(&self) -> Option<&RepositoryId> {
+        self.bound.as_ref()
     }
 
     /// The same pattern under the name that its repository has now.
@@ -110,7 +111,7 @@ impl RepositoryPattern {
     /// Whether this repository is meant.
     pub fn matches(&self, repository: &RepositoryIdentity<'_>) -> bool {
         match self.plain_name() {
-            Some(_) => self.bound.as_deref() == Some(repository.id),
+            Some(_) => self.bound.as_ref() == Some(repository.id),
             None => self.glob.matches(repository.name),
         }
     }
@@ -140,6 +141,7 @@ impl TextValue for RepositoryPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::tests::lasting;
 
     #[test]
     fn a_star_crosses_slashes_in_names_and_not_in_paths() {
@@ -155,10 +157,10 @@ mod tests {
 
     #[test]
     fn a_plain_name_means_one_repository_and_a_glob_whatever_has_such_a_name() {
-        let repository = |id, name| RepositoryIdentity { id, name };
+        let repository = |id, name| RepositoryIdentity { id: lasting(id), name };
         let mut plain = RepositoryPattern::read("fleet").unwrap();
         assert!(!plain.matches(&repository("1", "fleet")), "a name that stands for none means none");
-        plain.bind(Some("1"));
+        plain.bind(Some(lasting("1")));
         assert!(plain.matches(&repository("1", "renamed")));
         assert!(!plain.matches(&repository("2", "fleet")));
         let glob = RepositoryPattern::read("fleet*").unwrap();

@@ -12,6 +12,7 @@ use crate::code::{Code, ProblemSeverity};
 use crate::diagnostic::{Diagnostic, Finding, LineIndex, sort_diagnostics};
 use crate::diff::Action;
 use crate::digest::Digest;
+use crate::id::RepositoryId;
 use crate::quote::quoted;
 use crate::resource::Kind;
 use crate::shape::{
@@ -126,17 +127,17 @@ impl Policy {
     }
 
     /// Says which repository each plain name stands for: name → id. Names that are not given stand for none.
-    pub fn bind_repositories(mut self, ids: &BTreeMap<String, String>) -> Policy {
+    pub fn bind_repositories(mut self, ids: &BTreeMap<String, RepositoryId>) -> Policy {
         for pattern in self.repository_patterns() {
-            let id = pattern.plain_name().and_then(|name| ids.get(name)).cloned();
-            pattern.bind(id.as_deref());
+            let id = pattern.plain_name().and_then(|name| ids.get(name));
+            pattern.bind(id);
         }
         self
     }
 
     /// The policy with each repository under the name that it has now: id → name. Repositories that are gone keep the
     /// name that they had.
-    pub fn with_current_names(mut self, names: &BTreeMap<String, String>) -> Policy {
+    pub fn with_current_names(mut self, names: &BTreeMap<RepositoryId, String>) -> Policy {
         for pattern in self.repository_patterns() {
             if let Some(name) = pattern.bound().and_then(|id| names.get(id)) {
                 pattern.rename(name);

@@ -12,6 +12,7 @@
 use std::time::Duration;
 
 use crate::digest::Digest;
+use crate::id::{DeviceId, SessionId};
 use crate::time::Timestamp;
 
 use super::address::AddressBlock;
@@ -49,13 +50,13 @@ pub enum FailureSubject<'s> {
     /// A person, by the e-mail address that was typed, at a block of addresses.
     PersonAt(&'s str, AddressBlock),
     /// A device on which a person signed in before, by its id.
-    Device(&'s str),
+    Device(&'s DeviceId),
     /// A block of addresses.
     Block(AddressBlock),
     /// A person, wherever they are.
     Person(&'s str),
     /// A session that asks for its own password again.
-    Session(&'s str),
+    Session(&'s SessionId),
 }
 
 impl FailureSubject<'_> {
@@ -63,10 +64,10 @@ impl FailureSubject<'_> {
     pub fn key(&self) -> String {
         match self {
             FailureSubject::PersonAt(email, block) => format!("{}{block}", Self::keys_of_person(email)),
-            FailureSubject::Device(id) => format!("device:{}", digest_of(id)),
+            FailureSubject::Device(id) => format!("device:{}", digest_of(id.as_str())),
             FailureSubject::Block(block) => format!("block:{block}"),
             FailureSubject::Person(email) => format!("person:{}", digest_of(email)),
-            FailureSubject::Session(id) => format!("session:{}", digest_of(id)),
+            FailureSubject::Session(id) => format!("session:{}", digest_of(id.as_str())),
         }
     }
 

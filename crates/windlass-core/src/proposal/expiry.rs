@@ -25,6 +25,7 @@ mod tests {
         ApprovalFacts, Approvers, AutoApply, ContentOrigin, Contributors, GateSubject, GivenApprovals, Halt,
         Policy, RepositoryIdentity, judge,
     };
+    use crate::id::tests::lasting;
     use crate::resource::{Kind, ResourceKey};
 
     const POLICY: &str = "rules:\n  - name: weekend\n    action: require_approval\n    windows: [{days: [sat], from: \"22:00\", to: \"02:00\"}]\n";
@@ -39,7 +40,7 @@ mod tests {
         let subject = GateSubject {
             change: Action::Create,
             key: &key,
-            repository: Some(RepositoryIdentity { id: "r1", name: "fleet" }),
+            repository: Some(RepositoryIdentity { id: lasting("r1"), name: "fleet" }),
             content: ContentOrigin::Commit,
             paths: &[],
             before: None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Approval, Edit, Proposal, Status};
 use crate::diff::{Cause, Change};
 use crate::gate::{Contributor, ContributorRole, Contributors};
+use crate::id::{AccountId, ProposalId, RepositoryId, RunId};
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::time::Timestamp;
 
@@ -47,11 +48,11 @@ pub(crate) fn destroy(kind: Kind, name: &str, before: &str) -> Change {
 pub(crate) fn wanted_by(repository: &str, change: Change) -> Proposal {
     let at = Timestamp::from_millis(0);
     Proposal {
-        id: change.key.name.clone(),
-        account_id: "acme".to_owned(),
-        repository_id: repository.to_owned(),
+        id: ProposalId::new(change.key.name.clone()),
+        account_id: AccountId::new("acme"),
+        repository_id: Some(RepositoryId::new(repository)),
         repository_name: repository.to_owned(),
-        run_id: "run".to_owned(),
+        run_id: Some(RunId::new("run")),
         owner_id: None,
         direct_reason: None,
         change,
@@ -80,8 +81,9 @@ pub(crate) fn wanted_by(repository: &str, change: Change) -> Proposal {
 pub(crate) fn made_directly(owner: Option<&str>, change: Change) -> Proposal {
     let contributors: Contributors = Contributor::new(ContributorRole::Writer, AUTHOR).into_iter().collect();
     Proposal {
-        run_id: String::new(),
-        owner_id: owner.map(str::to_owned),
+        repository_id: None,
+        run_id: None,
+        owner_id: owner.map(RepositoryId::new),
         direct_reason: Some("an incident".to_owned()),
         commit_sha: String::new(),
         author: None,

@@ -7,6 +7,7 @@ use crate::conflict::{Candidate, Claimant};
 use crate::diff::Change;
 use crate::digest::Digest;
 use crate::gate::{Contributors, approval_digest};
+use crate::id::{AccountId, ApprovalSetId, ProposalId, RepositoryId, RunId};
 use crate::resource::Spec;
 use crate::time::Timestamp;
 
@@ -14,17 +15,17 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Its id.
-    pub id: String,
+    pub id: ProposalId,
     /// Its account.
-    pub account_id: String,
-    /// The repository that wants the change; empty for a direct change.
-    pub repository_id: String,
+    pub account_id: AccountId,
+    /// The repository that wants the change; none for a direct change.
+    pub repository_id: Option<RepositoryId>,
     /// That repository's name at the time.
     pub repository_name: String,
-    /// The run that opened it; empty for a direct change.
-    pub run_id: String,
+    /// The run that opened it; none for a direct change.
+    pub run_id: Option<RunId>,
     /// Of a direct change: the repository that owns the resource, which it stays with.
-    pub owner_id: Option<String>,
+    pub owner_id: Option<RepositoryId>,
     /// Of a direct change: why it is made.
     pub direct_reason: Option<String>,
     /// What git wants to change, and from what.
@@ -90,7 +91,7 @@ pub struct Approval {
     /// When.
     pub at: Timestamp,
     /// The approval of a set through which it was given; none if it was given to the proposal itself.
-    pub set_id: Option<String>,
+    pub set_id: Option<ApprovalSetId>,
     /// Why it no longer counts, if whoever gave it lost the permission to.
     pub fallen: Option<String>,
 }
@@ -101,18 +102,18 @@ pub struct ApplyOrder {
     /// Its place in the plan.
     pub position: usize,
     /// The proposal, where places are the same.
-    pub id: String,
+    pub id: ProposalId,
 }
 
 impl Proposal {
     /// Whether someone changes the resource directly, without a repository.
     pub fn is_direct(&self) -> bool {
-        self.repository_id.is_empty()
+        self.repository_id.is_none()
     }
 
     /// The repository whose rules are about it: the one that wants it, or the one that owns what is changed directly.
-    pub fn governing_repository(&self) -> Option<&str> {
-        if self.is_direct() { self.owner_id.as_deref() } else { Some(&self.repository_id) }
+    pub fn governing_repository(&self) -> Option<&RepositoryId> {
+        self.repository_id.as_ref().or(self.owner_id.as_ref())
     }
 
     /// The files that declare the resource, now and before.
@@ -151,11 +152,10 @@ impl Proposal {
 
     /// Its change, wanted by its repository, or by whoever makes it directly. `change` is [`Proposal::effective_change`].
     pub fn candidate<'c>(&'c self, change: &'c Change) -> Candidate<'c> {
-        let (id, number) = (self.repository_id.as_str(), self.id.as_str());
-        let claimant = match self.edit {
-            _ if self.is_direct() => Claimant::Person,
-            Some(_) => Claimant::Edited { id, proposal: number },
-            None => Claimant::Repository { id, proposal: Some(number) },
+        let claimant = match (&self.repository_id, &self.edit) {
+            (None, _) => Claimant::Person,
+            (Some(id), Some(_)) => Claimant::Edited { id, proposal: &self.id },
+            (Some(id), None) => Claimant::Repository { id, proposal: Some(&self.id) },
         };
         Candidate { change, claimant }
     }
@@ -164,6 +164,7 @@ impl Proposal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::tests::lasting;
     use crate::proposal::made_up::{create, destroy, edited, made_directly, spec, update, wanted_by};
     use crate::resource::Kind;
 
@@ -214,7 +215,12 @@ mod tests {
         assert_eq!(digests.len(), others.len() + 1);
 
         let same = [
-            Proposal { id: "another".to_owned(), commit_sha: "decade".to_owned(), position: 7, ..grows() },
+            Proposal {
+                id: ProposalId::new("another"),
+                commit_sha: "decade".to_owned(),
+                position: 7,
+                ..grows()
+            },
             Proposal { declared_at: None, status: Status::PendingApproval, ..grows() },
             edited(grows(), LARGE),
             edited(edited(grows(), MEDIUM), LARGE),
@@ -235,8 +241,8 @@ mod tests {
             assert_eq!(candidate.claimant, expected);
             assert_eq!(candidate.change, &change);
         };
-        claims(grows(), Claimant::Repository { id: "core", proposal: Some("c") });
-        claims(edited(grows(), MEDIUM), Claimant::Edited { id: "core", proposal: "c" });
+        claims(grows(), Claimant::Repository { id: lasting("core"), proposal: Some(lasting("c")) });
+        claims(edited(grows(), MEDIUM), Claimant::Edited { id: lasting("core"), proposal: lasting("c") });
         let direct = || made_directly(Some("core"), update(Kind::Cluster, "c", SMALL, LARGE));
         claims(direct(), Claimant::Person);
         claims(edited(direct(), MEDIUM), Claimant::Person);
@@ -261,10 +267,10 @@ mod tests {
     #[test]
     fn the_rules_of_whoever_wants_it_or_owns_what_is_changed_directly_are_about_it() {
         let change = || update(Kind::Cluster, "c", SMALL, LARGE);
-        let of_git = Proposal { owner_id: Some("edge".to_owned()), ..grows() };
-        assert_eq!((of_git.is_direct(), of_git.governing_repository()), (false, Some("core")));
+        let of_git = Proposal { owner_id: Some(RepositoryId::new("edge")), ..grows() };
+        assert_eq!((of_git.is_direct(), of_git.governing_repository()), (false, Some(lasting("core"))));
         let owned = made_directly(Some("edge"), change());
-        assert_eq!((owned.is_direct(), owned.governing_repository()), (true, Some("edge")));
+        assert_eq!((owned.is_direct(), owned.governing_repository()), (true, Some(lasting("edge"))));
         let unowned = made_directly(None, change());
         assert_eq!((unowned.is_direct(), unowned.governing_repository()), (true, None));
     }
@@ -272,6 +278,6 @@ mod tests {
     #[test]
     fn its_turn_is_its_place_in_the_plan() {
         let proposal = Proposal { position: 4, ..grows() };
-        assert_eq!(proposal.apply_order(), ApplyOrder { position: 4, id: "c".to_owned() });
+        assert_eq!(proposal.apply_order(), ApplyOrder { position: 4, id: ProposalId::new("c") });
     }
 }

@@ -6,6 +6,7 @@ use super::Status;
 use super::opening::free_slots;
 use crate::accepted::Accepted;
 use crate::digest::Digest;
+use crate::id::ProposalId;
 use crate::plan::{Plan, PlanStep, ProposalHistory, next_batch};
 use crate::resource::{ResourceKey, ResourceMap};
 
@@ -13,7 +14,7 @@ use crate::resource::{ResourceKey, ResourceMap};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExistingProposal {
     /// Its id.
-    pub id: String,
+    pub id: ProposalId,
     /// What it changes.
     pub key: ResourceKey,
     /// The accepted state it was made against.
@@ -41,7 +42,7 @@ pub struct RejectedChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosingDecision {
     /// Which.
-    pub id: String,
+    pub id: ProposalId,
     /// How it ends.
     pub status: Status,
     /// Why, for people.
@@ -54,14 +55,14 @@ pub struct ProposalCap {
     /// How many.
     pub limit: usize,
     /// Open ones that no decision of people can bring on, by id: they take no room.
-    pub stuck: BTreeSet<String>,
+    pub stuck: BTreeSet<ProposalId>,
 }
 
 /// What a new plan means for the repository's proposals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReconcileResult {
     /// Open ones that still stand, each with its position in the plan.
-    pub keep: Vec<(String, usize)>,
+    pub keep: Vec<(ProposalId, usize)>,
     /// Open ones that end.
     pub close: Vec<ClosingDecision>,
     /// Positions in the plan to offer now, ascending.

@@ -11,6 +11,7 @@ pub use status::{ProposalOutcomes, RunFacts, run_status};
 pub use crate::run_status::RunStatus;
 
 use crate::gate::Contributors;
+use crate::id::{AccountId, PlanId, RepositoryId, RunId};
 use crate::repository::Repository;
 use crate::states::states;
 use crate::time::Timestamp;
@@ -71,11 +72,11 @@ states! {
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Its id.
-    pub id: String,
+    pub id: RunId,
     /// Its account.
-    pub account_id: String,
+    pub account_id: AccountId,
     /// Its repository.
-    pub repository_id: String,
+    pub repository_id: RepositoryId,
     /// The repository's name at the time.
     pub repository_name: String,
     /// What made it happen.
@@ -113,7 +114,7 @@ pub struct Run {
     /// How many are not proposed yet.
     pub remaining: usize,
     /// Its plan; none while it found nothing to do.
-    pub plan_id: Option<String>,
+    pub plan_id: Option<PlanId>,
     /// The position of its plan from which on changes are opened when others are done; none if none is left for that.
     pub next_position: Option<usize>,
     /// Differences that are not offered, and why.
@@ -154,7 +155,7 @@ impl RunError {
 
 impl Run {
     /// A run that waits to be begun.
-    pub fn queued(id: String, repository: &Repository, now: Timestamp) -> Run {
+    pub fn queued(id: RunId, repository: &Repository, now: Timestamp) -> Run {
         Run {
             id,
             account_id: repository.account_id.clone(),
@@ -212,17 +213,17 @@ mod tests {
     #[test]
     fn only_a_run_that_asked_git_tells_what_it_wants() {
         let ours = repository("core");
-        let run = |trigger| Run { trigger, ..Run::queued("1".to_owned(), &ours, Timestamp::from_millis(0)) };
+        let run = |trigger| Run { trigger, ..Run::queued(RunId::new("1"), &ours, Timestamp::from_millis(0)) };
         for trigger in Trigger::ALL {
             assert_eq!(run(*trigger).knows_desired_state(&ours), *trigger != Trigger::Revert, "{trigger}");
         }
-        let left_behind = Repository { left_by: Some("moved".to_owned()), ..ours.clone() };
+        let left_behind = Repository { left_by: Some(RepositoryId::new("moved")), ..ours.clone() };
         assert!(run(Trigger::Revert).knows_desired_state(&left_behind));
     }
 
     #[test]
     fn destroying_most_is_confirmed_for_the_commit_that_was_looked_at_alone() {
-        let mut run = Run::queued("1".to_owned(), &repository("core"), Timestamp::from_millis(0));
+        let mut run = Run::queued(RunId::new("1"), &repository("core"), Timestamp::from_millis(0));
         run.commit_sha = Some("a".to_owned());
         assert!(!run.is_confirmed());
         run.confirm_mass_destroy = true;

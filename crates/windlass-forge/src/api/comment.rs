@@ -3,6 +3,7 @@
 //! Ours is what begins with our marker and was written by the token's own user: anyone can write a marker.
 
 use serde_json::{Value, json};
+use windlass_core::id::RepositoryId;
 
 use super::error::ForgeError;
 use super::request::{Request, RequestMethod, below, whoami};
@@ -18,7 +19,7 @@ const MAX_PAGES: usize = 40;
 const MAX_CHARS: usize = 60_000;
 
 /// What stands at the beginning of our comments for a repository, and is not shown.
-pub fn marker(repository_id: &str) -> String {
+pub fn marker(repository_id: &RepositoryId) -> String {
     format!("<!-- windlass:{repository_id} -->")
 }
 

@@ -3,6 +3,7 @@
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use windlass_core::id::RepositoryId;
 use windlass_core::redacted::Redacted;
 
 /// What the derivation begins with. Sessions and forms are signed with the same key; what they sign is JSON or base64 and
@@ -15,7 +16,7 @@ pub struct WebhookSecret(Redacted<[u8; 32]>);
 
 impl WebhookSecret {
     /// The secret of a repository. Another generation is another secret.
-    pub fn derive(key: &[u8], repository_id: &str, generation: i64) -> WebhookSecret {
+    pub fn derive(key: &[u8], repository_id: &RepositoryId, generation: i64) -> WebhookSecret {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
         let message = format!("{PURPOSE}\0{repository_id}\0{generation}");
         let tag = hmac::sign(&key, message.as_bytes());

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use windlass_core::id::RepositoryId;
 use windlass_core::time::Timestamp;
 
 use super::fixtures::{Fixture, NEW, pull_requests, pushes};
@@ -20,7 +21,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn secret() -> WebhookSecret {
-    WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 0)
+    WebhookSecret::derive(b"a server's key", &RepositoryId::new("019a8b2e-0000-7000-8000-000000000001"), 0)
 }
 
 type Headers = BTreeMap<&'static str, String>;
@@ -112,13 +113,21 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
     for way in WAYS.into_iter().chain(["generic"]) {
         let sent = signed(way, "push", b"{}");
         assert!(sent.verify().is_ok(), "{way}");
-        let other = WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000001", 1);
+        let other = WebhookSecret::derive(
+            b"a server's key",
+            &RepositoryId::new("019a8b2e-0000-7000-8000-000000000001"),
+            1,
+        );
         assert_eq!(
             sent.verify_at(&other, NOW).err(),
             Some(SignatureRefusal::Wrong),
             "{way}: another generation"
         );
-        let other = WebhookSecret::derive(b"a server's key", "019a8b2e-0000-7000-8000-000000000002", 0);
+        let other = WebhookSecret::derive(
+            b"a server's key",
+            &RepositoryId::new("019a8b2e-0000-7000-8000-000000000002"),
+            0,
+        );
         assert_eq!(
             sent.verify_at(&other, NOW).err(),
             Some(SignatureRefusal::Wrong),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use windlass_control::clock::now;
+use windlass_core::id::{DeviceId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_store::new_id;
 
@@ -21,21 +22,21 @@ const AUDIENCE: &str = "windlass-device";
 struct DeviceClaims {
     aud: String,
     /// Whose it is.
-    sub: String,
+    sub: UserId,
     /// Which one.
-    device: String,
+    device: DeviceId,
     exp: i64,
 }
 
 /// What a browser keeps from now on, after someone signed in. A device that was theirs stays the same one.
 pub(super) fn sign_device(
     server: &Server,
-    user_id: &str,
-    device: Option<String>,
+    user_id: &UserId,
+    device: Option<DeviceId>,
 ) -> Option<Redacted<String>> {
     let claims = DeviceClaims {
         aud: AUDIENCE.to_owned(),
-        sub: user_id.to_owned(),
+        sub: user_id.clone(),
         device: device.unwrap_or_else(new_id),
         exp: now().plus(DEVICE).as_millis() / 1000,
     };
@@ -44,7 +45,7 @@ pub(super) fn sign_device(
 }
 
 /// The id of a device on which this person signed in. What others signed, and what is someone else's, is none.
-pub(super) fn read_device(server: &Server, text: &str, user_id: &str) -> Option<String> {
+pub(super) fn read_device(server: &Server, text: &str, user_id: &UserId) -> Option<DeviceId> {
     let mut validation = Validation::new(Algorithm::HS256);
     validation.set_audience(&[AUDIENCE]);
     validation.set_required_spec_claims(&["exp", "aud", "sub"]);
@@ -52,5 +53,5 @@ pub(super) fn read_device(server: &Server, text: &str, user_id: &str) -> Option<
         jsonwebtoken::decode::<DeviceClaims>(text, &DecodingKey::from_secret(key), &validation).ok()
     };
     let claims = server.keys().accepted(now()).find_map(read)?.claims;
-    (claims.sub == user_id).then_some(claims.device)
+    (claims.sub == *user_id).then_some(claims.device)
 }

@@ -10,6 +10,7 @@ use windlass_api::permission::Permission;
 use windlass_control::caller::{Identity, current_role};
 use windlass_control::clock::now;
 use windlass_control::secret::{TOKEN_PREFIX, hash_of_secret};
+use windlass_core::id::{AccountId, SessionId, UserId};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
@@ -45,8 +46,8 @@ impl From<StoreError> for AuthError {
 #[derive(Serialize, Deserialize)]
 struct SessionClaims {
     aud: String,
-    sub: String,
-    sid: String,
+    sub: UserId,
+    sid: SessionId,
     iat: i64,
     exp: i64,
 }
@@ -54,14 +55,14 @@ struct SessionClaims {
 /// A signed token for a session.
 pub(super) fn sign_session(
     server: &Server,
-    user_id: &str,
-    session_id: &str,
+    user_id: &UserId,
+    session_id: &SessionId,
     expires_at: Timestamp,
 ) -> Option<Redacted<String>> {
     let claims = SessionClaims {
         aud: AUDIENCE.to_owned(),
-        sub: user_id.to_owned(),
-        sid: session_id.to_owned(),
+        sub: user_id.clone(),
+        sid: session_id.clone(),
         iat: now().as_millis() / 1000,
         exp: expires_at.as_millis() / 1000,
     };
@@ -144,9 +145,13 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
 }
 
 /// A person in an account, as they are now.
-async fn member(reading: &mut Reading, account_id: &str, user_id: &str) -> Result<Identity, AuthError> {
-    let member = reading.member(account_id, user_id).await?.ok_or(AuthError::Invalid)?;
-    let account = reading.account(account_id).await?.ok_or(AuthError::Invalid)?;
+async fn member(
+    reading: &mut Reading,
+    account_id: &AccountId,
+    user_id: &UserId,
+) -> Result<Identity, AuthError> {
+    let member = reading.member(account_id, user_id.as_str()).await?.ok_or(AuthError::Invalid)?;
+    let account = reading.account(account_id.as_str()).await?.ok_or(AuthError::Invalid)?;
     let role = current_role(&member, now()).ok_or(AuthError::Invalid)?;
     Ok(Identity {
         account_id: account.id,

@@ -5,6 +5,7 @@ use windlass_control::caller::SESSION_LIFETIME;
 use windlass_control::clock::now;
 use windlass_control::password::verify_password;
 use windlass_control::{metrics, record};
+use windlass_core::id::{AccountId, UserId};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
@@ -44,9 +45,10 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     let block = AddressBlock::of_text(address);
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
-    let user_id = user.as_ref().map_or("", |user| user.id.as_str());
+    let nobody = UserId::new("");
+    let user_id = user.as_ref().map_or(&nobody, |user| &user.id);
     let device = device.and_then(|text| read_device(server, text, user_id));
-    let trier = SignInAttempt { email, user_id, block, device: device.as_deref() };
+    let trier = SignInAttempt { email, user_id, block, device: device.as_ref() };
     let delay = check_sign_in_allowed(&mut reading, &trier).await.inspect_err(count_throttled)?;
     // The same questions are asked whether there is such a person or not, so that the time tells nothing.
     let memberships = reading.memberships(user_id).await?;
@@ -63,7 +65,7 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
     let is_right = verify_password(password, hash).await;
     let chosen = memberships
         .into_iter()
-        .find(|(id, name, _)| account.is_none_or(|wanted| wanted == id || wanted == name));
+        .find(|(id, name, _)| account.is_none_or(|wanted| wanted == id.as_str() || wanted == name));
     let actor = Actor {
         name: email.trim().chars().take(200).collect(),
         id: user.as_ref().map(|user| user.id.clone()),
@@ -88,7 +90,7 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
 /// Someone of whom it is proved who they are.
 pub(super) struct AuthenticatedUser<'p> {
     pub(super) user: &'p User,
-    pub(super) account_id: &'p str,
+    pub(super) account_id: &'p AccountId,
     pub(super) actor: &'p Actor,
     /// What proved it.
     pub(super) by: &'static str,
@@ -105,7 +107,7 @@ pub(super) async fn begin_session(
     let session = Session {
         id: new_id(),
         user_id: user.id.clone(),
-        account_id: (*account_id).to_owned(),
+        account_id: (*account_id).clone(),
         address: actor.address.clone().unwrap_or_default(),
         created_at: now,
         expires_at: now.plus(SESSION_LIFETIME),
@@ -131,7 +133,7 @@ fn count_throttled(error: &LoginError) {
 
 async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
     metrics::sign_in("password", metrics::MetricOutcome::Refused);
-    let mut writing = server.store().write_account("").await?;
+    let mut writing = server.store().write_account(&AccountId::installation()).await?;
     let target = actor.name.clone();
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,

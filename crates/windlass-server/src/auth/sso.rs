@@ -13,6 +13,7 @@ use windlass_control::email::check_email;
 use windlass_control::flow::gate::re_evaluate::re_evaluate_open_proposals;
 use windlass_control::flow::gate::revoked_approver::lapse_approvals;
 use windlass_control::{metrics, record};
+use windlass_core::id::{AccountId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_oidc::claims::{EmailVerification, ProviderIdentity};
 use windlass_oidc::{GroupGrant, Oidc};
@@ -58,10 +59,10 @@ pub(crate) struct SsoRequest<'e> {
 }
 
 impl SsoRequest<'_> {
-    fn actor(&self, name: &str, id: Option<&str>) -> Actor {
+    fn actor(&self, name: &str, id: Option<&UserId>) -> Actor {
         Actor {
             name: name.to_owned(),
-            id: id.map(str::to_owned),
+            id: id.cloned(),
             token_id: None,
             address: Some(self.address.to_owned()),
             request_id: Some(self.request_id.to_owned()),
@@ -93,8 +94,8 @@ pub(crate) async fn sign_in_with_provider(
         server.nudges().apply.notify_one();
     }
     let memberships = server.store().read().await?.memberships(&user.id).await?;
-    let wanted = |(id, name, _): &(String, String, Role)| {
-        entry.account.is_none_or(|account| account == id || account == name)
+    let wanted = |(id, name, _): &(AccountId, String, Role)| {
+        entry.account.is_none_or(|account| account == id.as_str() || account == name)
     };
     let Some((account_id, _, _)) = memberships.into_iter().find(wanted) else {
         log_groups(stranger, &user.email);
@@ -111,11 +112,11 @@ async fn lapsed_accounts(
     server: &Server,
     user: &User,
     held: &[Membership],
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<AccountId>, StoreError> {
     let mut reading = server.store().read().await?;
     let mut lapsed = Vec::new();
     for Membership { account_id, .. } in held {
-        let member = reading.member(account_id, &user.id).await?;
+        let member = reading.member(account_id, user.id.as_str()).await?;
         if member.is_some_and(|member| !is_role_valid(&member, now())) {
             lapsed.push(account_id.clone());
         }
@@ -139,8 +140,8 @@ async fn note_proof(
 }
 
 /// Which role the groups give in which account: of several the one that comes last in viewer, operator, approver, admin.
-fn given_by(grants: &[GroupGrant], stranger: &ProviderIdentity) -> BTreeMap<String, Role> {
-    let mut given: BTreeMap<String, Role> = BTreeMap::new();
+fn given_by(grants: &[GroupGrant], stranger: &ProviderIdentity) -> BTreeMap<AccountId, Role> {
+    let mut given: BTreeMap<AccountId, Role> = BTreeMap::new();
     for grant in grants.iter().filter(|grant| stranger.groups.contains(&grant.group)) {
         let role = given.entry(grant.account_id.clone()).or_insert(grant.role);
         *role = grant.role.max(*role);
@@ -159,8 +160,8 @@ enum MembershipChange {
 /// How memberships become what the groups give. Those that someone gave by hand stay. What is taken comes first.
 fn membership_changes(
     held: &[Membership],
-    given: &BTreeMap<String, Role>,
-) -> Vec<(String, MembershipChange)> {
+    given: &BTreeMap<AccountId, Role>,
+) -> Vec<(AccountId, MembershipChange)> {
     let mut steps = Vec::new();
     for membership in held.iter().filter(|membership| membership.origin == Origin::Groups) {
         match given.get(&membership.account_id) {
@@ -172,7 +173,7 @@ fn membership_changes(
         }
     }
     steps.sort_by_key(|(_, step)| *step != MembershipChange::Take);
-    let is_new = |account: &&String| !held.iter().any(|membership| membership.account_id == **account);
+    let is_new = |account: &&AccountId| !held.iter().any(|membership| membership.account_id == **account);
     let new =
         given.keys().filter(is_new).map(|account| (account.clone(), MembershipChange::Give(given[account])));
     steps.extend(new);
@@ -182,7 +183,7 @@ fn membership_changes(
 async fn take_step(
     server: &Server,
     user: &User,
-    account_id: &str,
+    account_id: &AccountId,
     step: MembershipChange,
     entry: &SsoRequest<'_>,
 ) -> Result<(), SsoError> {
@@ -190,7 +191,7 @@ async fn take_step(
     let mut writing = server.store().write_account(account_id).await?;
     // Someone may have changed it by hand just now, and that counts.
     let held = writing.membership_origins(&user.id).await?;
-    let held = held.into_iter().find(|membership| membership.account_id == account_id);
+    let held = held.into_iter().find(|membership| membership.account_id == *account_id);
     if held.is_some_and(|membership| membership.origin == Origin::Hand) {
         return Ok(());
     }
@@ -220,14 +221,14 @@ async fn person_of(
     oidc: &Oidc,
     stranger: &ProviderIdentity,
     entry: &SsoRequest<'_>,
-    given: &BTreeMap<String, Role>,
+    given: &BTreeMap<AccountId, Role>,
 ) -> Result<User, SsoError> {
     let issuer = oidc.settings().issuer.as_str();
     let email = check_email(&stranger.email).map_err(|_| SsoError::Email)?;
-    let mut writing = server.store().write_account("").await?;
+    let mut writing = server.store().write_account(&AccountId::installation()).await?;
     let known = writing.identity_user(issuer, &stranger.subject).await?;
     let known = match known {
-        Some(id) => writing.user(&id).await?,
+        Some(id) => writing.user(id.as_str()).await?,
         None => None,
     };
     if let Some(user) = known {
@@ -304,7 +305,7 @@ pub(crate) async fn record_refusal(
     let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
     metrics::sign_in("sso", metrics::MetricOutcome::Refused);
     let detail: Value = json!({"by": "sso", "code": code});
-    let mut writing = server.store().write_account("").await?;
+    let mut writing = server.store().write_account(&AccountId::installation()).await?;
     let actor = entry.actor(&name, None);
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
@@ -318,7 +319,7 @@ mod tests {
     use super::*;
 
     fn membership(account: &str, role: Role, origin: Origin) -> Membership {
-        Membership { account_id: account.to_owned(), role, origin }
+        Membership { account_id: AccountId::new(account), role, origin }
     }
 
     #[test]
@@ -335,7 +336,7 @@ mod tests {
             ("new", Role::Operator),
             ("same", Role::Viewer),
         ];
-        let given = given.into_iter().map(|(account, role)| (account.to_owned(), role)).collect();
+        let given = given.into_iter().map(|(account, role)| (AccountId::new(account), role)).collect();
         let expected = [
             ("gone", MembershipChange::Take),
             ("changed", MembershipChange::Change(Role::Admin)),
@@ -343,7 +344,7 @@ mod tests {
         ];
         assert_eq!(
             membership_changes(&held, &given),
-            expected.map(|(account, step)| (account.to_owned(), step))
+            expected.map(|(account, step)| (AccountId::new(account), step))
         );
     }
 
@@ -352,7 +353,7 @@ mod tests {
         let grant = |group: &str, role, account: &str| GroupGrant {
             group: group.to_owned(),
             role,
-            account_id: account.to_owned(),
+            account_id: AccountId::new(account),
         };
         let grants = [
             grant("leads", Role::Approver, "a"),
@@ -368,6 +369,9 @@ mod tests {
             groups: ["leads", "everyone"].map(str::to_owned).into(),
         };
         let given = given_by(&grants, &stranger);
-        assert_eq!(given, BTreeMap::from([("a".to_owned(), Role::Approver), ("b".to_owned(), Role::Viewer)]));
+        assert_eq!(
+            given,
+            BTreeMap::from([(AccountId::new("a"), Role::Approver), (AccountId::new("b"), Role::Viewer)])
+        );
     }
 }

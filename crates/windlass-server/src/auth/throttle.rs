@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use windlass_control::clock::now;
+use windlass_core::id::{DeviceId, SessionId, UserId};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::inbound::throttle::{
     FailureSubject, SignInCounts, SignInLocation, SignInVerdict, judge_block, judge_session, judge_sign_in,
@@ -21,11 +22,11 @@ use crate::state::Server;
 pub(super) struct SignInAttempt<'t> {
     /// As it was typed.
     pub(super) email: &'t str,
-    /// Who has that address; empty if nobody has.
-    pub(super) user_id: &'t str,
+    /// Who has that address; an id that nobody has if nobody does.
+    pub(super) user_id: &'t UserId,
     pub(super) block: AddressBlock,
     /// The device of theirs that they use.
-    pub(super) device: Option<&'t str>,
+    pub(super) device: Option<&'t DeviceId>,
 }
 
 impl SignInAttempt<'_> {
@@ -136,7 +137,7 @@ pub(crate) async fn count_provider_answer(
 /// nobody else out.
 pub(crate) async fn count_session_attempt(
     server: &Server,
-    session_id: &str,
+    session_id: &SessionId,
 ) -> Result<AttemptCount, LoginError> {
     let now = now();
     let subject = FailureSubject::Session(session_id);

@@ -37,7 +37,7 @@ impl Sequence<'_> {
             after: proposal.effective_digest(),
         };
         let declared = proposal.edit.as_ref().and(proposal.change.desired);
-        let repository = proposal.governing_repository().map(str::to_owned);
+        let repository = proposal.governing_repository().cloned();
         Yes { approver: approver.to_owned(), change, declared, repository, hands }
     }
 

@@ -18,9 +18,10 @@ use windlass_control::control::{Control, ControlParts};
 use windlass_control::keys::admit::take_keys;
 use windlass_control::keys::signed_heads::SignedHeads;
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, RepositoryId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::ResourceKey;
-use windlass_store::{Address, Session, Store, Token, User, new_id};
+use windlass_store::{Address, Session, Store, Token, User, new_id, unique_text};
 
 use crate::config::Config;
 use crate::gate_machine::oracle::OracleSettings;
@@ -62,7 +63,7 @@ const CAST: &[Cast] = &[
 pub(super) struct Installation {
     pub(super) server: Server,
     router: Router,
-    pub(super) users: BTreeMap<&'static str, String>,
+    pub(super) users: BTreeMap<&'static str, UserId>,
     _directory: TempDir,
 }
 
@@ -115,8 +116,8 @@ impl Installation {
     }
 
     /// A new account with everybody in it.
-    pub(super) async fn account(&self, name: &str) -> (String, Vec<TestCaller>) {
-        let account = new_id();
+    pub(super) async fn account(&self, name: &str) -> (AccountId, Vec<TestCaller>) {
+        let account: AccountId = new_id();
         let mut writing = self.server.store().write().await.expect("a database");
         writing.account_add(&account, name, now()).await.expect("a new account");
         let mut callers = Vec::new();
@@ -141,7 +142,7 @@ impl Installation {
                     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).expect("a JWT")
                 }
                 Some(permissions) => {
-                    let secret = format!("wlt_{}", new_id());
+                    let secret = format!("wlt_{}", unique_text());
                     let token = Token {
                         id: new_id(),
                         account_id: account.clone(),
@@ -186,14 +187,17 @@ impl Installation {
     }
 
     /// What is accepted in an account: digest and owner.
-    pub(super) async fn accepted(&self, account: &str) -> BTreeMap<ResourceKey, (Digest, Option<String>)> {
+    pub(super) async fn accepted(
+        &self,
+        account: &AccountId,
+    ) -> BTreeMap<ResourceKey, (Digest, Option<RepositoryId>)> {
         let mut reading = self.server.store().read().await.expect("a database");
         let heads = reading.resource_heads(account).await.expect("resources");
         heads.into_iter().map(|head| (head.key, (head.digest, head.owner_id))).collect()
     }
 
     /// The settings of an account's repositories.
-    pub(super) async fn settings(&self, account: &str) -> BTreeMap<String, OracleSettings> {
+    pub(super) async fn settings(&self, account: &AccountId) -> BTreeMap<RepositoryId, OracleSettings> {
         let mut reading = self.server.store().read().await.expect("a database");
         let repositories = reading.repositories(account).await.expect("repositories");
         repositories

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
+use windlass_core::id::RepositoryId;
 use windlass_core::resource::{Kind, ResourceKey};
 
 /// What happens to changes that a rule is about.
@@ -22,7 +23,7 @@ pub(super) enum RuleAction {
 pub(super) enum RuleMatch {
     All,
     /// The one with this id.
-    One(String),
+    One(RepositoryId),
     /// Those whose names begin so.
     Begin(&'static str),
 }
@@ -61,7 +62,7 @@ pub(super) struct Yes {
     /// What the commit declared, if the proposal was edited.
     pub(super) declared: Option<Digest>,
     /// The repository whose rules are about it.
-    pub(super) repository: Option<String>,
+    pub(super) repository: Option<RepositoryId>,
     /// Who edited or wrote it.
     pub(super) hands: BTreeSet<String>,
 }
@@ -88,7 +89,7 @@ impl ObservedResource {
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     pub(super) key: ResourceKey,
-    pub(super) owner: Option<String>,
+    pub(super) owner: Option<RepositoryId>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -96,7 +97,7 @@ pub(super) struct Oracle {
     pub(super) rules: Vec<OracleRule>,
     pub(super) is_halted: bool,
     /// What approvers trust of each repository: its settings when one of them last set them or saved a policy.
-    pub(super) trusted: BTreeMap<String, OracleSettings>,
+    pub(super) trusted: BTreeMap<RepositoryId, OracleSettings>,
     pub(super) pushed: Vec<Pushed>,
     pub(super) yes: Vec<Yes>,
     /// The tier of every content that the test makes.
@@ -108,8 +109,8 @@ impl Oracle {
     pub(super) fn why_allowed(
         &self,
         change: &ObservedResource,
-        owner: Option<&str>,
-        now: &BTreeMap<String, OracleSettings>,
+        owner: Option<&RepositoryId>,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
         direct: Option<&Direct>,
     ) -> Option<&'static str> {
         if self.is_halted {
@@ -125,7 +126,7 @@ impl Oracle {
         let by_repository = self
             .trusted
             .iter()
-            .filter(|(id, _)| owner.is_none_or(|owner| owner == id.as_str()))
+            .filter(|(id, _)| owner.is_none_or(|owner| owner == *id))
             .any(|(id, trusted)| self.lets_through(change, id, trusted, now));
         by_repository.then_some("a rule or auto_apply approved what a trusted repository declares")
     }
@@ -134,15 +135,15 @@ impl Oracle {
         &self,
         change: &ObservedResource,
         direct: &Direct,
-        now: &BTreeMap<String, OracleSettings>,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> bool {
-        let rule = self.first_rule(change, direct.owner.as_deref(), now);
+        let rule = self.first_rule(change, direct.owner.as_ref(), now);
         !matches!(rule, Some(RuleAction::Block))
             && !matches!(rule, Some(RuleAction::Ask { need, not_author }) if need > 1 || not_author)
     }
 
-    fn has_enough(&self, one: &Yes, now: &BTreeMap<String, OracleSettings>) -> bool {
-        let repository = one.repository.as_deref();
+    fn has_enough(&self, one: &Yes, now: &BTreeMap<RepositoryId, OracleSettings>) -> bool {
+        let repository = one.repository.as_ref();
         let mut actions = vec![self.first_rule(&one.change, repository, now)];
         if one.declared.is_some() {
             let declared = ObservedResource { after: one.declared, ..one.change.clone() };
@@ -170,9 +171,9 @@ impl Oracle {
     fn lets_through(
         &self,
         change: &ObservedResource,
-        id: &str,
+        id: &RepositoryId,
         trusted: &OracleSettings,
-        now: &BTreeMap<String, OracleSettings>,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> bool {
         let Some(current) = now.get(id) else { return false };
         let is_trusted = (&current.name, &current.source, &current.signers)
@@ -200,8 +201,8 @@ impl Oracle {
     fn first_rule(
         &self,
         change: &ObservedResource,
-        repository: Option<&str>,
-        now: &BTreeMap<String, OracleSettings>,
+        repository: Option<&RepositoryId>,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> Option<RuleAction> {
         self.rule_at(change, repository, now).map(|rule| rule.action)
     }
@@ -209,8 +210,8 @@ impl Oracle {
     fn rule_at(
         &self,
         change: &ObservedResource,
-        repository: Option<&str>,
-        now: &BTreeMap<String, OracleSettings>,
+        repository: Option<&RepositoryId>,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> Option<&OracleRule> {
         self.rules.iter().find(|rule| {
             let about = match &rule.which {

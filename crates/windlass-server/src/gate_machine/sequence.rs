@@ -9,6 +9,7 @@ use windlass_control::flow::sync::pretend::{FakeCommit, pretend_run};
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::id::{AccountId, ProposalId, RepositoryId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::ProposalFilter;
@@ -29,7 +30,7 @@ const AUTHORS: [&str; 3] = ["ann@example.com", "ben@example.com", "zoe@example.c
 /// After this, a repository that owned something may be gone.
 const APPROVERS_REQUEST: &str = "an approver's request";
 
-type AcceptedSpecs = BTreeMap<ResourceKey, (Digest, Option<String>)>;
+type AcceptedSpecs = BTreeMap<ResourceKey, (Digest, Option<RepositoryId>)>;
 
 /// What happened, over all sequences.
 #[derive(Clone, Debug, Default)]
@@ -59,13 +60,13 @@ pub(super) struct Sequence<'i> {
     seed: u64,
     pub(super) chance: Chance,
     name: String,
-    pub(super) account: String,
+    pub(super) account: AccountId,
     pub(super) callers: Vec<TestCaller>,
     pub(super) oracle: Oracle,
     remotes: BTreeMap<String, FakeCommit>,
     /// Who wrote each commit.
     pub(super) authors: BTreeMap<String, &'static str>,
-    pub(super) editors: BTreeMap<String, BTreeSet<String>>,
+    pub(super) editors: BTreeMap<ProposalId, BTreeSet<String>>,
     accepted: AcceptedSpecs,
     told: Vec<String>,
     pub(super) tally: SequenceTally,
@@ -156,10 +157,13 @@ impl<'i> Sequence<'i> {
         let sets = self.sets(&mut reading, &runs).await;
         drop(reading);
         KnownIds {
-            repositories: repositories.into_iter().map(|it| it.id).collect(),
-            sets: sets.into_iter().map(|(run, _, set)| (run.id, set.digest.to_string())).collect(),
-            proposals: self.pending().await.into_iter().map(|it| it.id).collect(),
-            runs: runs.into_iter().map(|it| it.id).collect(),
+            repositories: repositories.into_iter().map(|it| it.id.to_string()).collect(),
+            sets: sets
+                .into_iter()
+                .map(|(run, _, set)| (run.id.to_string(), set.digest.to_string()))
+                .collect(),
+            proposals: self.pending().await.into_iter().map(|it| it.id.to_string()).collect(),
+            runs: runs.into_iter().map(|it| it.id.to_string()).collect(),
         }
     }
 
@@ -190,7 +194,7 @@ impl<'i> Sequence<'i> {
         self.told.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
         let edited = path.strip_suffix("/edit").and_then(|path| path.rsplit('/').next());
         if let (Some(id), 200) = (edited, answer.0) {
-            self.editors.entry(id.to_owned()).or_default().insert(caller.email.clone());
+            self.editors.entry(ProposalId::new(id)).or_default().insert(caller.email.clone());
         }
         answer
     }
@@ -254,15 +258,16 @@ impl<'i> Sequence<'i> {
         let answer = self.ask(&admin, &asked).await;
         let is_done = (200..300).contains(&answer.0);
         if is_done && let Some(id) = answer.1["gitops_repository"]["id"].as_str() {
+            let id = RepositoryId::new(id);
             let now = self.settings().await;
-            if let Some(settings) = now.get(id) {
-                self.oracle.trusted.insert(id.to_owned(), settings.clone());
+            if let Some(settings) = now.get(&id) {
+                self.oracle.trusted.insert(id, settings.clone());
             }
         }
         answer
     }
 
-    async fn settings(&self) -> BTreeMap<String, OracleSettings> {
+    async fn settings(&self) -> BTreeMap<RepositoryId, OracleSettings> {
         self.installation.settings(&self.account).await
     }
 
@@ -286,7 +291,11 @@ impl<'i> Sequence<'i> {
         self.oracle.trusted = now;
     }
 
-    fn random_rule(&mut self, number: usize, now: &BTreeMap<String, OracleSettings>) -> (OracleRule, Value) {
+    fn random_rule(
+        &mut self,
+        number: usize,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
+    ) -> (OracleRule, Value) {
         let chance = &mut self.chance;
         let (action, mut text) = match chance.below(5) {
             0 | 1 => (RuleAction::Approve, json!({"action": "auto_approve"})),
@@ -299,7 +308,7 @@ impl<'i> Sequence<'i> {
             }
         };
         text["name"] = json!(format!("rule-{number}"));
-        let repositories: Vec<&String> = now.keys().collect();
+        let repositories: Vec<&RepositoryId> = now.keys().collect();
         let which = match (chance.below(3), chance.pick(&repositories)) {
             (0, Some(id)) => {
                 text["match"]["repositories"] = json!([now[*id].name]);
@@ -339,9 +348,9 @@ impl<'i> Sequence<'i> {
         let owner = self.accepted.get(&key).and_then(|(_, owner)| owner.clone());
         let (status, answer) = self.ask_as_approver(asked).await;
         if status == 202 {
-            let id = answer["proposal"]["id"].as_str().unwrap_or_default();
+            let id = ProposalId::new(answer["proposal"]["id"].as_str().unwrap_or_default());
             let mut reading = self.installation.server.store().read().await.expect("a database");
-            let found = reading.proposal(&self.account, id).await.expect("a proposal");
+            let found = reading.proposal(&self.account, &id).await.expect("a proposal");
             drop(reading);
             if let Some(proposal) = found {
                 let is_theirs = proposal.author.as_deref() == Some(&self.callers[0].email);
@@ -399,7 +408,7 @@ impl<'i> Sequence<'i> {
                 );
                 continue;
             }
-            match self.oracle.why_allowed(&change, owner.as_deref(), &now, direct) {
+            match self.oracle.why_allowed(&change, owner.as_ref(), &now, direct) {
                 Some("a rule or auto_apply approved what a trusted repository declares") => {
                     self.tally.by_rule += 1;
                 }

@@ -9,6 +9,7 @@ use windlass_control::clock::now;
 use windlass_control::password::{check_strength, hash_password, verify_password};
 use windlass_control::record;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::SessionId;
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::redacted::Redacted;
 use windlass_store::StoreError;
@@ -78,9 +79,9 @@ pub(crate) async fn me(State(server): State<Server>, who: Identity) -> HandlerRe
 pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
     let memberships = server.store().read().await?.memberships(&who.user_id).await?;
     Ok(Me {
-        user_id: who.user_id.clone(),
+        user_id: who.user_id.to_string(),
         email: who.email.clone(),
-        account_id: who.account_id.clone(),
+        account_id: who.account_id.to_string(),
         account_name: who.account_name.clone(),
         role: who.role,
         permissions: who.permissions.iter().copied().collect(),
@@ -110,13 +111,16 @@ pub(crate) async fn change_password(
     who: &Identity,
     body: PasswordBody,
 ) -> Result<(), Refusal> {
-    let user = server.store().read().await?.user(&who.user_id).await?.ok_or_else(Refusal::not_found)?;
+    let user =
+        server.store().read().await?.user(who.user_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     if user.password_hash.expose().is_empty() {
         let message = "you sign in through single sign-on and have no password here";
         return Err(Refusal::unprocessable("sso", message, "change it where you sign in"));
     }
     // Whoever holds a session must not find out the password by trying.
-    let counted = count_session_attempt(server, who.session_id.as_deref().unwrap_or(&who.user_id)).await?;
+    // Someone without one, who uses a token, counts as a session of their own.
+    let session_id = who.session_id.clone().unwrap_or_else(|| SessionId::new(who.user_id.as_str()));
+    let counted = count_session_attempt(server, &session_id).await?;
     let turn = server.password_turns().take(AddressBlock::of_text(&who.address)).await;
     let turn = turn.map_err(LoginError::from)?;
     let current = Redacted::new(body.current_password);

@@ -20,7 +20,7 @@ use windlass_control::refusal::{AuditRecording, Refusal, RefusalKind};
 use windlass_control::spans::SPANS;
 use windlass_control::{metrics, record};
 use windlass_core::inbound::forwarded::HttpScheme;
-use windlass_store::{AuditEntry, Outcome, new_id};
+use windlass_store::{AuditEntry, Outcome, unique_text};
 
 use crate::auth::identity::identify;
 use crate::connections::exchange::ActiveRequest;
@@ -68,7 +68,7 @@ pub(crate) async fn trace_and_log(
             (1..=64).contains(&id.len())
                 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         })
-        .map_or_else(new_id, str::to_owned);
+        .map_or_else(unique_text, str::to_owned);
     let origin = origin::of(&server, &request);
     let address = origin.address.clone();
     request.extensions_mut().insert(RequestId(id.clone()));

@@ -15,6 +15,7 @@ use windlass_control::crash::crash_point;
 use windlass_control::idempotency::IdempotentRequest;
 use windlass_control::refusal::Refusal;
 use windlass_core::digest::Digest;
+use windlass_core::id::AccountId;
 use windlass_store::{Answer, KeyedRequest};
 
 use crate::http::body::read_whole;
@@ -28,14 +29,14 @@ fn holds_secret(path: &str) -> bool {
 }
 
 /// Requests under way, by account and key.
-static IN_PROGRESS: LazyLock<Mutex<BTreeSet<(String, String)>>> = LazyLock::new(Mutex::default);
+static IN_PROGRESS: LazyLock<Mutex<BTreeSet<(AccountId, String)>>> = LazyLock::new(Mutex::default);
 
-fn under_way() -> MutexGuard<'static, BTreeSet<(String, String)>> {
+fn under_way() -> MutexGuard<'static, BTreeSet<(AccountId, String)>> {
     IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Holds a key while its request is under way.
-struct HeldKey((String, String));
+struct HeldKey((AccountId, String));
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
@@ -75,7 +76,8 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let bytes = read_whole(body).await?;
     let path = parts.uri.to_string();
-    let digest = Digest::of_parts([identity.user_id.as_bytes(), path.as_bytes(), &bytes]).to_string();
+    let digest =
+        Digest::of_parts([identity.user_id.as_str().as_bytes(), path.as_bytes(), &bytes]).to_string();
     let known = server.store().read().await?.request(&identity.account_id, &key).await?;
     if let Some(known) = known {
         return repeated_request(known, &digest, &path);
@@ -121,7 +123,7 @@ fn unknown_outcome() -> Refusal {
 /// A request that nobody carried out yet.
 struct KeyedWork {
     server: Server,
-    account_id: String,
+    account_id: AccountId,
     key: String,
     digest: String,
     path: String,

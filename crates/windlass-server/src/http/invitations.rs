@@ -6,6 +6,7 @@ use windlass_control::ask::invitation::{
     decline_invitation, join, load_all, load_received, revoke_invitation,
 };
 use windlass_control::caller::Identity;
+use windlass_core::id::InvitationId;
 
 use crate::http::request::{HandlerResult, json_ok, no_content};
 use crate::state::Server;
@@ -32,7 +33,7 @@ pub(crate) async fn received(State(server): State<Server>, who: Identity) -> Han
 pub(crate) async fn accept(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<InvitationId>,
 ) -> HandlerResult {
     json_ok(&join(&server, &who, &id).await?)
 }
@@ -40,7 +41,7 @@ pub(crate) async fn accept(
 pub(crate) async fn decline(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<InvitationId>,
 ) -> HandlerResult {
     decline_invitation(&server, &who, &id).await?;
     no_content()

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use windlass_api::types::DeliveryEnvelope;
 use windlass_control::ask::notification::{load_page, read_state, send_again, send_test};
 use windlass_control::caller::Identity;
+use windlass_core::id::DeliveryId;
 use windlass_store::DeliveryFilter;
 
 use crate::http::page_text::PageQueryText;
@@ -42,7 +43,7 @@ pub(crate) async fn list(
 pub(crate) async fn retry(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<DeliveryId>,
 ) -> HandlerResult {
     json_ok(&DeliveryEnvelope { notification_delivery: send_again(&server, &who, &id).await? })
 }

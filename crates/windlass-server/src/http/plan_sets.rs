@@ -7,6 +7,7 @@ use windlass_control::ask::run::{confirm_failure, show};
 use windlass_control::caller::Identity;
 use windlass_control::control::Control;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::RunId;
 
 use crate::http::request::{HandlerResult, JsonBody, json_ok};
 use crate::state::Server;
@@ -14,7 +15,7 @@ use crate::state::Server;
 pub(crate) async fn approve(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     JsonBody(body): JsonBody<ApproveSetBody>,
 ) -> HandlerResult {
     json_ok(&approve_set(&server, &who, &id, &body).await?)
@@ -24,7 +25,7 @@ pub(crate) async fn approve(
 pub(crate) async fn approve_set(
     server: &Control,
     who: &Identity,
-    run_id: &str,
+    run_id: &RunId,
     body: &ApproveSetBody,
 ) -> Result<ApprovedSet, Refusal> {
     let destroys = if body.include_destroys {
@@ -39,7 +40,7 @@ pub(crate) async fn approve_set(
 pub(crate) async fn confirm_failure(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     JsonBody(body): JsonBody<ConfirmFailureBody>,
 ) -> HandlerResult {
     confirm_failure::confirm_failure(&server, &who, &id, body.reason.as_deref()).await?;

@@ -8,6 +8,7 @@ use windlass_control::ask::preview::{LISTED, create_preview, load, load_list};
 use windlass_control::ask::repository::find::find;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::{Refusal, RefusalKind};
+use windlass_core::id::PreviewId;
 
 use crate::http::body::read_reserving;
 use crate::http::request::{HandlerResult, json_created, json_ok, read_json};
@@ -56,12 +57,12 @@ pub(crate) async fn list(
 pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
-    Path((id, preview_id)): Path<(String, String)>,
+    Path((id, preview_id)): Path<(String, PreviewId)>,
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find(&mut reading, &who, &id).await?;
     let preview = load(&mut reading, &who, &preview_id).await?;
-    match preview.repository_id == repository.id {
+    match preview.repository_id == repository.id.as_str() {
         true => json_ok(&PreviewEnvelope { preview }),
         false => Err(Refusal::not_found().into()),
     }

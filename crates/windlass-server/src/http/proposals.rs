@@ -12,6 +12,7 @@ use windlass_control::ask::proposal::wait::wait_until_applied;
 use windlass_control::caller::Identity;
 use windlass_control::control::Control;
 use windlass_control::page::{IfMatch, cut, read_id};
+use windlass_core::id::ProposalId;
 
 use crate::http::page_text::PageQueryText;
 use crate::http::request::{HandlerResult, JsonBody, QueryParams, json_ok, with_etag};
@@ -40,13 +41,13 @@ pub(crate) async fn list(
     let page = query.page.read()?;
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
-    let mut found = reading.proposals(&who.account_id, &filter, before.as_deref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, |proposal| proposal.id.clone());
+    let mut found = reading.proposals(&who.account_id, &filter, before.as_ref(), limit + 1).await?;
+    let meta = cut(&mut found, limit, |proposal| proposal.id.to_string());
     let proposals = describe(&mut reading, &who, &found).await?;
     json_ok(&ProposalList { proposals, meta })
 }
 
-async fn shown(server: &Control, who: &Identity, id: &str) -> HandlerResult {
+async fn shown(server: &Control, who: &Identity, id: &ProposalId) -> HandlerResult {
     let proposal = load(server, who, id).await?;
     let version = proposal.version;
     with_etag(json_ok(&ProposalEnvelope { proposal }), version)
@@ -55,7 +56,7 @@ async fn shown(server: &Control, who: &Identity, id: &str) -> HandlerResult {
 pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
 ) -> HandlerResult {
     shown(&server, &who, &id).await
 }
@@ -63,7 +64,7 @@ pub(crate) async fn show(
 pub(crate) async fn approve(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     JsonBody(body): JsonBody<ApproveBody>,
 ) -> HandlerResult {
     let reviewed = ReviewedProposal { id: &id, digest: body.digest.as_deref() };
@@ -74,7 +75,7 @@ pub(crate) async fn approve(
 pub(crate) async fn reject(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     JsonBody(body): JsonBody<RejectBody>,
 ) -> HandlerResult {
     let rejection = RejectRequest { reason: body.reason.as_deref(), until_change: body.until_change };
@@ -85,7 +86,7 @@ pub(crate) async fn reject(
 pub(crate) async fn edit(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     if_match: IfMatch,
     JsonBody(body): JsonBody<EditBody>,
 ) -> HandlerResult {
@@ -104,7 +105,7 @@ pub(crate) async fn batch(
 pub(crate) async fn apply(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     QueryParams(query): QueryParams<ApplyWaitQuery>,
 ) -> HandlerResult {
     wait_until_applied(&server, &who, &id, query.wait).await?;

@@ -9,6 +9,7 @@ use windlass_control::ask::run::request::request_sync;
 use windlass_control::ask::run::show::{load, load_page};
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
+use windlass_core::id::RunId;
 
 use crate::http::page_text::PageQueryText;
 use crate::http::request::{HandlerResult, JsonBody, QueryParams, json_accepted, json_ok};
@@ -59,13 +60,13 @@ pub(crate) async fn list(
         Some(repository) => Some(find(&mut reading, &who, repository).await?.id),
         None => None,
     };
-    json_ok(&load_page(&mut reading, &who, repository.as_deref(), &query.page.read()?).await?)
+    json_ok(&load_page(&mut reading, &who, repository.as_ref(), &query.page.read()?).await?)
 }
 
 pub(crate) async fn show(
     State(server): State<Server>,
     who: Identity,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     QueryParams(query): QueryParams<RunWaitQuery>,
 ) -> HandlerResult {
     let info = load(&server, &who, &id, query.wait.unwrap_or(0)).await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_control::metrics;
+use windlass_core::id::UserId;
 
 /// Streams of one person: one for each page that is open, and some for scripts.
 const PER_PERSON: usize = 32;
@@ -12,7 +13,7 @@ const PER_PERSON: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct EventStreamSlots {
     most: usize,
-    open: Arc<Mutex<BTreeMap<String, usize>>>,
+    open: Arc<Mutex<BTreeMap<UserId, usize>>>,
 }
 
 /// Why there is no place for another stream.
@@ -28,7 +29,7 @@ pub(crate) enum TooManyStreams {
 #[derive(Debug)]
 pub(crate) struct EventStreamSlot {
     places: EventStreamSlots,
-    user_id: String,
+    user_id: UserId,
 }
 
 impl EventStreamSlots {
@@ -37,7 +38,7 @@ impl EventStreamSlots {
     }
 
     /// A place for a stream of someone.
-    pub(crate) fn take(&self, user_id: &str) -> Result<EventStreamSlot, TooManyStreams> {
+    pub(crate) fn take(&self, user_id: &UserId) -> Result<EventStreamSlot, TooManyStreams> {
         // Counts are whole whatever the thread that held them last did.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let total: usize = open.values().sum();
@@ -48,9 +49,9 @@ impl EventStreamSlots {
         if total >= self.most {
             return Err(TooManyStreams::InAll);
         }
-        open.insert(user_id.to_owned(), own + 1);
+        open.insert(user_id.clone(), own + 1);
         metrics::event_streams(total + 1);
-        Ok(EventStreamSlot { places: self.clone(), user_id: user_id.to_owned() })
+        Ok(EventStreamSlot { places: self.clone(), user_id: user_id.clone() })
     }
 }
 
@@ -74,12 +75,13 @@ mod tests {
     #[test]
     fn places_are_limited_for_each_person_and_in_all_and_come_back() {
         let places = EventStreamSlots::new(PER_PERSON + 1);
-        let own: Vec<EventStreamSlot> = (0..PER_PERSON).map(|_| places.take("ada").expect("room")).collect();
-        assert!(places.take("ada").is_err());
-        let other = places.take("bob").expect("room for somebody else");
-        assert!(places.take("eve").is_err(), "full");
+        let own: Vec<EventStreamSlot> =
+            (0..PER_PERSON).map(|_| places.take(&UserId::new("ada")).expect("room")).collect();
+        assert!(places.take(&UserId::new("ada")).is_err());
+        let other = places.take(&UserId::new("bob")).expect("room for somebody else");
+        assert!(places.take(&UserId::new("eve")).is_err(), "full");
         drop(other);
-        assert!(places.take("eve").is_ok());
+        assert!(places.take(&UserId::new("eve")).is_ok());
         drop(own);
         assert!(places.open.lock().expect("nobody panicked").is_empty());
     }

@@ -11,6 +11,7 @@ use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::Proposal;
 use windlass_store::{PlanCursor, Reading};
 use windlass_web::frame::{NavEntry, Notice, Tone};
@@ -113,7 +114,8 @@ fn choice_of(search: &ProposalSearch) -> ProposalQuery {
 }
 
 fn encode_cursor(proposal: &Proposal) -> String {
-    format!("{} {} {}", proposal.run_id, proposal.position, proposal.id)
+    let run = proposal.run_id.as_ref().map_or("", RunId::as_str);
+    format!("{run} {} {}", proposal.position, proposal.id)
 }
 
 fn decode_cursor(text: &str) -> Option<PlanCursor> {
@@ -121,7 +123,7 @@ fn decode_cursor(text: &str) -> Option<PlanCursor> {
     // Direct changes have no run.
     let run = words.next()?;
     let turn = PlanCursor {
-        run_id: if run.is_empty() { String::new() } else { read_id(run)? },
+        run_id: if run.is_empty() { None } else { Some(read_id(run)?) },
         position: words.next()?.parse().ok()?,
         id: read_id(words.next()?)?,
     };
@@ -133,10 +135,10 @@ async fn runs_of(
     who: &Identity,
     proposals: &[ProposalInfo],
 ) -> Result<Vec<windlass_api::types::RunInfo>, Refusal> {
-    let ids: BTreeSet<&str> = proposals.iter().map(|proposal| proposal.run_id.as_str()).collect();
+    let ids: BTreeSet<RunId> = proposals.iter().map(|proposal| RunId::new(&*proposal.run_id)).collect();
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
-        found.extend(show::load_head(reading, who, id).await?);
+        found.extend(show::load_head(reading, who, &id).await?);
     }
     Ok(found)
 }
@@ -208,7 +210,7 @@ async fn notice_of(
     let mut notice = Notice::new(tone, message.join(", "));
     let mut reading = server.store().read().await?;
     for item in result.results.iter().filter(|item| item.error.is_some()).take(8) {
-        let proposal = reading.proposal(&who.account_id, &item.id).await?;
+        let proposal = reading.proposal(&who.account_id, &ProposalId::new(&*item.id)).await?;
         let name = proposal.map_or_else(|| item.id.clone(), |proposal| proposal.change.key.to_string());
         let why = item.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
         notice.lines.push(format!("{name}: {why}"));

@@ -3,6 +3,7 @@
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
 use windlass_core::catalogue::KnownResources;
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::Status;
 use windlass_core::resource::ResourceKey;
 use windlass_store::{ProposalFilter, Reading};
@@ -15,7 +16,7 @@ const MAX_TOLD: usize = 100;
 pub(super) async fn load_blast_radius(
     reading: &mut Reading,
     who: &Identity,
-    id: &str,
+    id: &ProposalId,
 ) -> Result<BlastRadius, Refusal> {
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let key = &proposal.change.key;
@@ -61,7 +62,7 @@ async fn standing(
     }
     let about = ProposalFilter { kind: Some(key.kind), name: Some(key.name.clone()), ..open() };
     if let Some(proposal) = reading.proposals(&who.account_id, &about, None, 1).await?.pop() {
-        return Ok(NeighbourState::Proposed(proposal.id));
+        return Ok(NeighbourState::Proposed(proposal.id.to_string()));
     }
     Ok(if built_in.has(key.kind, &key.name) { NeighbourState::BuiltIn } else { NeighbourState::Missing })
 }
@@ -80,7 +81,7 @@ async fn referrers(
     let waiting = reading.proposals_in_order(&who.account_id, &waiting, None, MAX_TOLD).await?;
     let proposed = waiting.into_iter().filter(|proposal| !found.contains(&proposal.change.key));
     let proposed: Vec<Neighbour> = proposed
-        .map(|proposal| neighbour(&proposal.change.key, NeighbourState::Proposed(proposal.id)))
+        .map(|proposal| neighbour(&proposal.change.key, NeighbourState::Proposed(proposal.id.to_string())))
         .collect();
     reach.referred_by =
         found.iter().map(|key| neighbour(key, NeighbourState::Accepted)).chain(proposed).collect();

@@ -15,6 +15,7 @@ use windlass_control::flow::drift::differences::{RepositoryDifferences, differen
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
 use windlass_core::drift::DifferenceOrigin;
+use windlass_core::id::RepositoryId;
 use windlass_core::report::{DriftKind, SyncState};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
@@ -76,11 +77,11 @@ pub(super) async fn show(
     let mut reading = server.store().read().await?;
     let repositories = reading.repositories(&who.account_id).await?;
     let names: Vec<(String, String)> =
-        repositories.iter().map(|repository| (repository.id.clone(), repository.name.clone())).collect();
+        repositories.iter().map(|repository| (repository.id.to_string(), repository.name.clone())).collect();
     let (repository, chosen) = match query.repository.as_deref().filter(|word| !word.is_empty()) {
         Some(word) => {
             let one = find(&mut reading, &who, word).await?;
-            (one.id.clone(), vec![one])
+            (one.id.to_string(), vec![one])
         }
         None => (String::new(), repositories),
     };
@@ -162,7 +163,7 @@ fn count(compared: &[RepositoryDrift], counts: &mut [usize]) {
 fn chosen_spots(
     compared: &[RepositoryDrift],
     sort: DriftTab,
-    after: Option<&(String, ResourceKey)>,
+    after: Option<&(RepositoryId, ResourceKey)>,
 ) -> Vec<DifferencePosition> {
     let mut spots = Vec::new();
     let begin = after.and_then(|(id, key)| {
@@ -193,7 +194,7 @@ fn write_spot(compared: &[RepositoryDrift], (which, index): DifferencePosition) 
     format!("{} {}", compared[which].repository.id, write_key(compared[which].key(index)))
 }
 
-fn read_spot(text: &str) -> Option<(String, ResourceKey)> {
+fn read_spot(text: &str) -> Option<(RepositoryId, ResourceKey)> {
     let (id, key) = text.split_once(' ')?;
     Some((read_id(id)?, read_key(key)?))
 }
@@ -218,9 +219,10 @@ async fn load(
         let shown: Vec<_> = spots.iter().map(|(_, index)| &found.differences[*index]).collect();
         let items = load_items(reading, who, repository, found, &shown).await?;
         for (difference, mut item) in shown.into_iter().zip(items) {
-            item.proposal_id = open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.clone());
+            item.proposal_id =
+                open.iter().find(|(key, _)| *key == difference.key).map(|(_, id)| id.to_string());
             differences.push(DriftCard {
-                repository_id: repository.id.clone(),
+                repository_id: repository.id.to_string(),
                 repository_name: repository.name.clone(),
                 item,
             });
@@ -331,7 +333,7 @@ pub(super) async fn adopt(
     };
     let page = AdoptPage {
         frame,
-        repository_id: repository.id,
+        repository_id: repository.id.to_string(),
         repository_name: repository.name,
         branch: branch.unwrap_or_else(|| suggested(&target)),
         kind: target.kind,

@@ -10,6 +10,7 @@ use windlass_control::caller::Identity;
 use windlass_control::payload::spec_value;
 use windlass_control::refusal::Refusal;
 use windlass_core::diagnostic::Diagnostic;
+use windlass_core::id::ProposalId;
 use windlass_core::resource::{Kind, Spec};
 use windlass_core::shape::Defaults;
 use windlass_core::yaml;
@@ -33,7 +34,7 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
 ) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;
     let text = text_of(&proposal);
@@ -52,7 +53,7 @@ pub(super) async fn save(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     fields: FormFields,
 ) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;

@@ -20,7 +20,7 @@ pub(super) async fn load(
     visit: &BrowserRequest,
     place: NavEntry,
 ) -> Result<Frame, Refusal> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let counts = reading.proposals_count(&who.account_id).await?;
     let pending =
         counts.iter().filter(|(status, _)| *status == Status::PendingApproval).map(|(_, n)| n).sum();

@@ -133,7 +133,7 @@ async fn check(server: &Server, entry: &PageEntry, asking: PageRequest) -> Resul
         return Err(error);
     }
     visit.seen = server.store().read().await?.last_event(&identity.account_id).await?;
-    visit.binding = identity.session_id.clone().unwrap_or_default();
+    visit.binding = identity.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
     visit.notice = Cookie::Notice
         .read(&headers, visit.scheme)
         .and_then(|value| read_notice(server, &visit.binding, value));

@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use windlass_control::ask::invitation;
 use windlass_control::caller::Identity;
+use windlass_core::id::InvitationId;
 use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::settings::InvitationsPage;
 
@@ -29,7 +30,7 @@ pub(super) async fn accept(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<InvitationId>,
 ) -> HandlerResult {
     let joined = invitation::join(&server, &who, &id).await?;
     let told = format!("You joined {}. Sign in to it to switch", joined.account);
@@ -40,7 +41,7 @@ pub(super) async fn decline(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<InvitationId>,
 ) -> HandlerResult {
     invitation::decline_invitation(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Invitation declined");

@@ -6,6 +6,7 @@ use windlass_control::ask::notification::{load_page, read_state, send_again, sen
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::DeliveryId;
 use windlass_core::resource::{Kind, Spec};
 use windlass_store::{DeliveryFilter, Reading, ResourceFilter};
 use windlass_web::frame::{NavEntry, Notice, Tone};
@@ -95,7 +96,7 @@ pub(super) async fn retry(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<DeliveryId>,
 ) -> HandlerResult {
     send_again(&server, &who, &id).await?;
     response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, "Retrying"))

@@ -10,6 +10,7 @@ use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::RepositoryId;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
 use windlass_store::{ProposalFilter, Reading};
@@ -36,7 +37,8 @@ pub(super) async fn show(
     let mut reading = server.store().read().await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Overview).await?;
     let repositories = find::load_all(&mut reading, &who).await?;
-    let ids: Vec<&str> = repositories.iter().map(|repository| repository.id.as_str()).collect();
+    let ids: Vec<RepositoryId> =
+        repositories.iter().map(|repository| RepositoryId::new(&*repository.id)).collect();
     let kinds = health(&mut reading, &who, &ids).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
     let runs = show::load_page(&mut reading, &who, None, &last).await?.sync_runs;
@@ -51,7 +53,7 @@ pub(super) async fn show(
 async fn health(
     reading: &mut Reading,
     who: &Identity,
-    repositories: &[&str],
+    repositories: &[RepositoryId],
 ) -> Result<Vec<KindHealth>, Refusal> {
     let accepted: BTreeMap<Kind, usize> =
         reading.resources_count(&who.account_id).await?.into_iter().collect();

@@ -6,6 +6,7 @@ use windlass_api::types::{ApproveSetBody, ApprovedSet};
 use windlass_control::ask::run::confirm_failure;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::RunId;
 use windlass_web::frame::{Notice, Tone};
 
 use crate::http::error::status_of;
@@ -27,7 +28,7 @@ pub(super) async fn approve(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     form: FormFields,
 ) -> HandlerResult {
     let page = format!("/app/runs/{id}");
@@ -68,7 +69,7 @@ pub(super) async fn confirm_failure(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     form: FormFields,
 ) -> HandlerResult {
     confirm_failure::confirm_failure(&server, &who, &id, form.filled("reason")).await?;

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use serde_json::Value;
 use windlass_control::ask;
 use windlass_control::caller::Identity;
+use windlass_core::id::PreviewId;
 use windlass_web::frame::NavEntry;
 use windlass_web::pages::preview::PreviewPage;
 
@@ -16,7 +17,7 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<PreviewId>,
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let mut preview = ask::preview::load(&mut reading, &who, &id).await?;

@@ -9,6 +9,7 @@ use windlass_control::ask::proposal::reject::{self, RejectRequest};
 use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::proposal::{DiffLayout, ProposalPage};
 
@@ -28,12 +29,12 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     QueryParams(query): QueryParams<ViewQuery>,
 ) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;
     let mut reading = server.store().read().await?;
-    let run = show::load_head(&mut reading, &who, &proposal.run_id).await?;
+    let run = show::load_head(&mut reading, &who, &RunId::new(&*proposal.run_id)).await?;
     let reach = load_blast_radius(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Approvals).await?;
     drop(reading);
@@ -45,7 +46,7 @@ pub(super) async fn approve(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     form: FormFields,
 ) -> HandlerResult {
     // Without the content that was looked at, nothing says what is approved.
@@ -66,7 +67,7 @@ pub(super) async fn reject(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<ProposalId>,
     form: FormFields,
 ) -> HandlerResult {
     let rejection =
@@ -79,7 +80,7 @@ pub(super) async fn reject(
 fn redirect_with_result(
     server: &Server,
     visit: &BrowserRequest,
-    id: &str,
+    id: &ProposalId,
     decided: Result<(), DecisionError>,
     done: &str,
 ) -> HandlerResult {

@@ -10,7 +10,7 @@ use windlass_control::caller::Identity;
 use windlass_control::page::{IfMatch, PageQuery};
 use windlass_core::proposal::Status;
 use windlass_core::redacted::Redacted;
-use windlass_store::ProposalFilter;
+use windlass_store::{ProposalFilter, ProposalSource};
 use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::repository::{HookSecret, OneTimePanel, RepositoryPage};
 
@@ -83,25 +83,25 @@ async fn page(
     server: &Server,
     who: &Identity,
     (visit, headers): (&BrowserRequest, &HeaderMap),
-    id: &str,
+    id_or_name: &str,
     aside: OneTimePanel,
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
-    let repository = find::load(&mut reading, who, id).await?;
-    let last = PageQuery { limit: Some(RUNS), cursor: None };
-    let runs = show::load_page(&mut reading, who, Some(&repository.id), &last).await?.sync_runs;
+    let repository = find::load(&mut reading, who, id_or_name).await?;
     let found = find::find(&mut reading, who, &repository.id).await?;
+    let last = PageQuery { limit: Some(RUNS), cursor: None };
+    let runs = show::load_page(&mut reading, who, Some(&found.id), &last).await?.sync_runs;
     let previews = preview::load_list(&mut reading, &found, PREVIEWS).await?;
-    let owned = reading.resources_owned(&who.account_id, &repository.id).await?;
+    let owned = reading.resources_owned(&who.account_id, &found.id).await?;
     let in_states = |statuses: &[Status]| ProposalFilter {
         statuses: statuses.to_vec(),
-        repository_id: Some(repository.id.clone()),
+        source: Some(ProposalSource::Repository(found.id.clone())),
         ..ProposalFilter::default()
     };
     let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
     let base = webhooks::reached_at(server, headers, visit.scheme);
-    let webhook = webhook::load(&mut reading, &base, &repository.id).await?;
+    let webhook = webhook::load(&mut reading, &base, &found.id).await?;
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let open = pending + approved;
@@ -170,7 +170,7 @@ pub(super) async fn remove(
     response::redirect_with_notice(&server, &visit, "/app/repositories", &notice)
 }
 
-/// Where a repository's page is.
-pub(super) fn address(id: &str) -> String {
-    format!("/app/repositories/{id}")
+/// Where a repository's page is, by its id or name.
+pub(super) fn address(id_or_name: &str) -> String {
+    format!("/app/repositories/{id_or_name}")
 }

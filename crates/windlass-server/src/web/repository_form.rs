@@ -110,9 +110,9 @@ pub(super) async fn configure(
     }
 }
 
-async fn existing(server: &Server, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+async fn existing(server: &Server, who: &Identity, id_or_name: &str) -> Result<RepositoryInfo, Refusal> {
     let mut reading = server.store().read().await?;
-    find::load(&mut reading, who, id).await
+    find::load(&mut reading, who, id_or_name).await
 }
 
 fn shown_forge(forge: &ForgeInfo) -> ForgeFormFields {

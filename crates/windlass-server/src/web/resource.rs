@@ -7,7 +7,7 @@ use windlass_control::caller::Identity;
 use windlass_control::flow::drift::differences::difference_at;
 use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::{EventFilter, EventOrder, ProposalFilter, Reading, Resource};
+use windlass_store::{EventFilter, EventOrder, ProposalFilter, ProposalSource, Reading, Resource};
 use windlass_web::frame::NavEntry;
 use windlass_web::pages::resource::{DeclaredAt, ResourcePage as Page};
 
@@ -70,7 +70,7 @@ async fn declared(
     let about = ProposalFilter {
         kind: Some(*kind),
         name: Some(name.clone()),
-        repository_id: Some(owner.clone()),
+        source: Some(ProposalSource::Repository(owner.clone())),
         ..ProposalFilter::default()
     };
     let last = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
@@ -88,7 +88,9 @@ async fn drift_of(
     resource: &Resource,
 ) -> Result<Option<DriftItem>, Refusal> {
     let Some(owner) = &resource.owner_id else { return Ok(None) };
-    let Some(repository) = reading.repository(&who.account_id, owner).await? else { return Ok(None) };
+    let Some(repository) = reading.repository(&who.account_id, owner.as_str()).await? else {
+        return Ok(None);
+    };
     let found = difference_at(reading, &who.account_id, owner, &resource.key).await?;
     let Some(difference) = found.differences.first() else { return Ok(None) };
     Ok(drift::load_items(reading, who, &repository, &found, &[difference]).await?.pop())

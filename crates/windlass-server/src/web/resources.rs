@@ -10,6 +10,7 @@ use windlass_control::ask::resource::list::{filter_of, load_page};
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
+use windlass_core::id::{ProposalId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{Reading, ResourceFilter};
 use windlass_web::frame::NavEntry;
@@ -108,17 +109,20 @@ async fn listed(
         Some(ResourceKey::new(Kind::from_word(&resource.kind)?, resource.name.as_str()))
     };
     let keys: Vec<ResourceKey> = resources.iter().filter_map(key_of).collect();
-    let owned: Vec<(&str, &ResourceKey)> = resources
+    let owned: Vec<(RepositoryId, &ResourceKey)> = resources
         .iter()
         .zip(&keys)
-        .filter_map(|(resource, key)| Some((resource.owner.as_ref()?.repository_id.as_str(), key)))
+        .filter_map(|(resource, key)| {
+            Some((RepositoryId::new(&*resource.owner.as_ref()?.repository_id), key))
+        })
         .collect();
+    let owned: Vec<(&RepositoryId, &ResourceKey)> = owned.iter().map(|(id, key)| (id, *key)).collect();
     let drifted: BTreeSet<ResourceKey> = reading.drifted_among(&owned).await?.into_iter().collect();
-    let mut open: BTreeMap<ResourceKey, String> =
+    let mut open: BTreeMap<ResourceKey, ProposalId> =
         reading.proposals_about(&who.account_id, &keys).await?.into_iter().collect();
     let rows = resources.into_iter().zip(keys).map(|(resource, key)| ResourceRow {
         is_drifted: drifted.contains(&key),
-        proposal_id: open.remove(&key),
+        proposal_id: open.remove(&key).map(|id| id.to_string()),
         resource,
     });
     Ok(rows.collect())

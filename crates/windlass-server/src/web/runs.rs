@@ -6,6 +6,7 @@ use windlass_control::ask::repository::find::find;
 use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
+use windlass_core::id::{RepositoryId, RunId};
 use windlass_web::frame::NavEntry;
 use windlass_web::pages::run::{ProposalTab, RunPage};
 use windlass_web::pages::runs::RunsPage;
@@ -43,14 +44,13 @@ pub(super) async fn list(
         None => None,
     };
     let page = PageQuery { limit: None, cursor: query.cursor };
-    let id = repository.as_ref().map(|repository| repository.id.as_str());
+    let id = repository.as_ref().map(|repository| &repository.id);
     let found = show::load_page(&mut reading, &who, id, &page).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Runs).await?;
     drop(reading);
-    let next = found
-        .meta
-        .next_cursor
-        .map(|cursor| address("/app/runs", &[("repository", id.unwrap_or_default()), ("cursor", &cursor)]));
+    let next = found.meta.next_cursor.map(|cursor| {
+        address("/app/runs", &[("repository", id.map_or("", RepositoryId::as_str)), ("cursor", &cursor)])
+    });
     let repository = repository.as_ref().map(|repository| repository.name.clone());
     response::page(&visit, &RunsPage { frame, runs: found.sync_runs, repository, next })
 }
@@ -59,7 +59,7 @@ pub(super) async fn show(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
-    Path(id): Path<String>,
+    Path(id): Path<RunId>,
     QueryParams(query): QueryParams<ShowQuery>,
 ) -> HandlerResult {
     let show = ProposalTab::of(query.show.as_deref().unwrap_or_default());

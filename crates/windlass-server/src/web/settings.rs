@@ -19,7 +19,7 @@ pub(super) async fn show(
     visit: BrowserRequest,
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Settings).await?;
     drop(reading);
     let version = env!("CARGO_PKG_VERSION").to_owned();

@@ -11,7 +11,7 @@ use windlass_control::refusal::{Refusal, RefusalKind};
 use windlass_core::inbound::forwarded::HttpScheme;
 use windlass_core::redacted::Redacted;
 use windlass_oidc::settings::PasswordPolicy;
-use windlass_store::new_id;
+use windlass_store::unique_text;
 use windlass_web::assets;
 use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::sign_in::{PasswordForm, PasswordPage, SignInPage, Sso};
@@ -84,7 +84,7 @@ pub(super) fn sign_in_page(
 ) -> Response {
     let is_new = visit.binding.is_empty();
     if is_new {
-        visit.binding = new_id();
+        visit.binding = unique_text();
     }
     let words = [("next", shown.next), ("account", shown.account)];
     let sso = server
@@ -222,7 +222,7 @@ pub(super) async fn password(
     let wish = PasswordSignIn {
         email: &who.email,
         password: Redacted::new(new.to_owned()),
-        account: Some(&who.account_id),
+        account: Some(who.account_id.as_str()),
         address: &visit.address,
         device: visit.device.as_deref(),
         request_id: &visit.request_id,

@@ -11,6 +11,7 @@ use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
 use windlass_core::allocate::Allocation;
 use windlass_core::diff::Action;
+use windlass_core::id::{ProposalId, RepositoryId};
 use windlass_core::proposal::Proposal;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::{ProposalFilter, Reading, Resource, ResourceFilter};
@@ -60,7 +61,7 @@ pub(super) async fn list(
     let networks = networks.collect();
     let proposed = proposals(&mut reading, &who, Kind::Network, None).await?;
     let proposed = proposed.into_iter().filter(|proposal| proposal.change.action() == Action::Create);
-    let proposed = proposed.map(|proposal| (proposal.change.key.name, proposal.id)).collect();
+    let proposed = proposed.map(|proposal| (proposal.change.key.name, proposal.id.to_string())).collect();
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Topology).await?;
     drop(reading);
     let next = found.meta.next_cursor.map(|cursor| format!("/app/topology?cursor={cursor}"));
@@ -132,7 +133,7 @@ fn network_of(
 /// How resources stand to git.
 struct SyncStates {
     drifted: BTreeSet<ResourceKey>,
-    proposed: BTreeMap<ResourceKey, (String, String)>,
+    proposed: BTreeMap<ResourceKey, (String, ProposalId)>,
 }
 
 impl SyncStates {
@@ -141,9 +142,9 @@ impl SyncStates {
         accepted: &[Resource],
         proposals: &[Proposal],
     ) -> Result<SyncStates, Refusal> {
-        let owned: Vec<(&str, &ResourceKey)> = accepted
+        let owned: Vec<(&RepositoryId, &ResourceKey)> = accepted
             .iter()
-            .filter_map(|accepted| Some((accepted.owner_id.as_deref()?, &accepted.key)))
+            .filter_map(|accepted| Some((accepted.owner_id.as_ref()?, &accepted.key)))
             .collect();
         let drifted = reading.drifted_among(&owned).await?.into_iter().collect();
         let proposed = proposals.iter().map(|proposal| {
@@ -157,7 +158,7 @@ impl SyncStates {
         match (self.drifted.contains(key), self.proposed.get(key)) {
             (true, _) => TopologyStatus::Drifted,
             (false, Some((change, id))) => {
-                TopologyStatus::Proposed { change: change.clone(), proposal_id: id.clone() }
+                TopologyStatus::Proposed { change: change.clone(), proposal_id: id.to_string() }
             }
             (false, None) => TopologyStatus::InSync,
         }

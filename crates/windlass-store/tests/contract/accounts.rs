@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use windlass_core::gate::Halt;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_store::{StoreError, new_id};
 
 use crate::world::{at, on_both};
@@ -14,15 +15,15 @@ fn an_account_is_found_by_id_and_by_name_and_listed_by_name() {
         let mut reading = world.store.read().await.unwrap();
         for key in [acme.as_str(), "Acme"] {
             let found = reading.account(key).await.unwrap().unwrap();
-            assert_eq!((found.id.as_str(), found.policy.as_str(), found.policy_version), (&*acme, "{}", 1));
+            assert_eq!((&found.id, found.policy.as_str(), found.policy_version), (&acme, "{}", 1));
             assert_eq!((found.halt, found.created_at), (None, at(0)));
         }
         assert_eq!(reading.account("nobody").await.unwrap(), None);
         let names: Vec<String> = reading.accounts().await.unwrap().into_iter().map(|it| it.name).collect();
         assert_eq!(names, ["Acme", "zeta"]);
         // Someone may call an account by another's id: the id wins.
-        let trap = world.account(&zeta).await;
-        assert_ne!(reading.account(&zeta).await.unwrap().unwrap().id, trap);
+        let trap = world.account(zeta.as_str()).await;
+        assert_ne!(reading.account(zeta.as_str()).await.unwrap().unwrap().id, trap);
     });
 }
 
@@ -30,7 +31,7 @@ fn an_account_is_found_by_id_and_by_name_and_listed_by_name() {
 fn names_ids_and_the_installation_itself_are_taken_once() {
     on_both(|world| async move {
         world.account("acme").await;
-        for (id, name) in [(new_id(), "acme"), (String::new(), "other")] {
+        for (id, name) in [(new_id(), "acme"), (AccountId::installation(), "other")] {
             let mut writing = world.store.write().await.unwrap();
             let refused = writing.account_add(&id, name, at(0)).await;
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{name}: {refused:?}");
@@ -49,8 +50,8 @@ fn the_kill_switch_is_pulled_and_let_go() {
             writing.account_halt(expected.as_ref()).await.unwrap();
             writing.commit().await.unwrap();
             let mut reading = world.store.read().await.unwrap();
-            assert_eq!(reading.account(&acme).await.unwrap().unwrap().halt, expected);
-            assert_eq!(reading.account(&other).await.unwrap().unwrap().halt, None);
+            assert_eq!(reading.account(acme.as_str()).await.unwrap().unwrap().halt, expected);
+            assert_eq!(reading.account(other.as_str()).await.unwrap().unwrap().halt, None);
         }
     });
 }
@@ -60,12 +61,12 @@ fn a_policy_is_replaced_only_by_who_knew_the_last_one() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
-        let names = BTreeMap::from([("fleet".to_owned(), "id".to_owned())]);
+        let names = BTreeMap::from([("fleet".to_owned(), RepositoryId::new("id"))]);
         assert!(!writing.account_bind_policy(&names).await.unwrap(), "a new account names none");
         assert!(writing.account_set_policy("{\"rules\":[]}", &names, 1).await.unwrap());
         assert!(!writing.account_set_policy("{}", &names, 1).await.unwrap());
-        let account_id = writing.account_id().to_owned();
-        let stored = writing.account(&account_id).await.unwrap().unwrap();
+        let account_id = writing.account_id().clone();
+        let stored = writing.account(account_id.as_str()).await.unwrap().unwrap();
         assert_eq!(stored.policy_repositories, Some(names));
         writing.commit().await.unwrap();
         let account = world.store.read().await.unwrap().account("acme").await.unwrap().unwrap();

@@ -1,6 +1,7 @@
 //! Archived audit logs: what stays continues what went, and nothing else passes for an archive.
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_store::{
     Actor, ArchiveLimit, ArchivedEntries, AuditHead, ChainCheck, Checkpoint, Expected, Store, Verified,
 };
@@ -16,18 +17,18 @@ fn in_file(checkpoint: &Checkpoint) -> ArchivedEntries {
     }
 }
 
-async fn archive(store: &Store, account_id: &str, archived: &ArchivedEntries) -> Option<u64> {
+async fn archive(store: &Store, account_id: &AccountId, archived: &ArchivedEntries) -> Option<u64> {
     let mut writing = store.write_account(account_id).await.unwrap();
     let deleted = writing.audit_archive(archived, Actor::windlass(), at(9)).await.unwrap();
     writing.commit().await.unwrap();
     deleted
 }
 
-async fn verified(world: &World, account_id: &str, expected: &Expected) -> Verified {
+async fn verified(world: &World, account_id: &AccountId, expected: &Expected) -> Verified {
     world.store.read().await.unwrap().audit_verify_expecting(account_id, expected).await.unwrap()
 }
 
-async fn fault(world: &World, account_id: &str) -> Option<String> {
+async fn fault(world: &World, account_id: &AccountId) -> Option<String> {
     match verified(world, account_id, &Expected::default()).await {
         Verified::Intact { .. } => None,
         Verified::Broken { reason, .. } => Some(reason),
@@ -35,7 +36,7 @@ async fn fault(world: &World, account_id: &str) -> Option<String> {
 }
 
 /// An account with five entries, the first three of which are archived, and the checkpoint of the third.
-async fn archived_account(world: &World, name: &str) -> (String, Checkpoint) {
+async fn archived_account(world: &World, name: &str) -> (AccountId, Checkpoint) {
     let account = world.account(name).await;
     world.audited(&account, &["a", "b", "c"]).await;
     let checkpoint = sign(world, &account, 3).await;
@@ -138,7 +139,7 @@ fn what_is_no_archive_does_not_verify() {
         for (number, (what, statement, expected)) in cases.into_iter().enumerate() {
             let (account, _) = archived_account(&world, &format!("acme-{number}")).await;
             assert_eq!(fault(&world, &account).await, None, "{what}");
-            assert!(world.tamper(&statement.replace("{}", &account)).await > 0, "{what}");
+            assert!(world.tamper(&statement.replace("{}", account.as_str())).await > 0, "{what}");
             let found = fault(&world, &account).await.unwrap_or_else(|| panic!("{what} is not found"));
             assert!(found.contains(expected), "{what}: {found}");
         }
@@ -206,7 +207,7 @@ fn entries_are_checked_wherever_they_are_from() {
         let mut chain = ChainCheck::after(&acme, AuditHead::default());
         assert!(entries.iter().all(|entry| chain.check(entry).is_ok()));
         assert_eq!(chain.head().seq, 2);
-        let mut chain = ChainCheck::after("another", AuditHead::default());
+        let mut chain = ChainCheck::after(&AccountId::new("another"), AuditHead::default());
         assert!(chain.check(&entries[0]).is_err());
         let mut chain = ChainCheck::after(&acme, AuditHead::default());
         assert!(chain.check(&entries[1]).is_err());
@@ -230,7 +231,7 @@ fn a_log_that_is_archived_while_it_is_checked_is_intact() {
                     seq: last.seq,
                     hash: last.hash,
                     at: at(1),
-                    key_id: "key".to_owned(),
+                    key_id: AuditKeyId::new("key"),
                     signature: "signature".to_owned(),
                 };
                 let mut writing = store.write().await.unwrap();

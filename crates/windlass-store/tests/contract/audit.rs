@@ -1,15 +1,16 @@
 //! The audit log: what it holds, and that no change to it goes unnoticed.
 
+use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::resource::Kind;
 use windlass_store::{Actor, AuditEntry, Outcome, Verified};
 
 use crate::world::{World, at, entry, node_key, on_both};
 
-async fn verified(world: &World, account_id: &str) -> Verified {
+async fn verified(world: &World, account_id: &AccountId) -> Verified {
     world.store.read().await.unwrap().audit_verify(account_id).await.unwrap()
 }
 
-async fn broken_at(world: &World, account_id: &str) -> Option<i64> {
+async fn broken_at(world: &World, account_id: &AccountId) -> Option<i64> {
     match verified(world, account_id).await {
         Verified::Broken { seq, .. } => Some(seq),
         Verified::Intact { .. } => None,
@@ -22,8 +23,8 @@ fn an_entry_comes_back_as_it_was_made_and_the_newest_first() {
         let acme = world.account("acme").await;
         let actor = Actor {
             name: "token deploy (ada@example.com)".to_owned(),
-            id: Some("ada".to_owned()),
-            token_id: Some("token".to_owned()),
+            id: Some(UserId::new("ada")),
+            token_id: Some(TokenId::new("token")),
             address: Some("192.0.2.1".to_owned()),
             request_id: Some("request".to_owned()),
         };
@@ -59,12 +60,18 @@ fn an_untouched_log_is_intact_whatever_was_entered() {
         let mut writing = world.store.write_account(&acme).await.unwrap();
         (0..5_000).for_each(|number| writing.audit(entry(&format!("edge-{number}"))));
         writing.commit().await.unwrap();
-        world.audited("", &["installed"]).await;
+        world.audited(&AccountId::installation(), &["installed"]).await;
         let mut reading = world.store.read().await.unwrap();
         let last = reading.audit(&acme, None, i64::MAX, 1).await.unwrap().remove(0);
         assert_eq!(verified(&world, &acme).await, Verified::Intact { entries: 5_004, head: last.hash });
-        assert!(matches!(verified(&world, "").await, Verified::Intact { entries: 1, .. }));
-        assert!(matches!(verified(&world, "nobody").await, Verified::Intact { entries: 0, .. }));
+        assert!(matches!(
+            verified(&world, &AccountId::installation()).await,
+            Verified::Intact { entries: 1, .. }
+        ));
+        assert!(matches!(
+            verified(&world, &AccountId::new("nobody")).await,
+            Verified::Intact { entries: 0, .. }
+        ));
     });
 }
 

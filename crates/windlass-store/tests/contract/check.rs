@@ -1,7 +1,8 @@
 //! Backup while running, and checks that find what is wrong.
 
+use windlass_core::id::AccountId;
 use windlass_core::proposal::Status;
-use windlass_store::{Address, NewDesiredResource, Store, StoreError};
+use windlass_store::{Address, NewDesiredResource, OwnerFilter, ResourceFilter, Store, StoreError};
 
 use crate::proposals::moved;
 use crate::world::{World, at, entry, event, node, node_key, on_both, on_postgres, on_sqlite};
@@ -11,15 +12,19 @@ async fn faults(store: &Store) -> Vec<String> {
     checked.into_iter().filter_map(|it| it.fault.map(|fault| format!("{}: {fault}", it.what))).collect()
 }
 
+fn unowned() -> ResourceFilter {
+    ResourceFilter { owner: Some(OwnerFilter::Nobody), ..ResourceFilter::default() }
+}
+
 /// Something of everything that is checked.
-async fn fill(world: &World) -> String {
+async fn fill(world: &World) -> AccountId {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await;
     let run = world.run(&fleet).await;
     let proposals = world.proposals(&run, &["a", "b"]).await;
     world.node(&acme, "edge", Some(&fleet.id)).await;
     world.audited(&acme, &["a", "b", "c"]).await;
-    world.audited("", &["installed"]).await;
+    world.audited(&AccountId::installation(), &["installed"]).await;
     let spec = node("eu");
     let key = node_key("edge");
     let wanted =
@@ -124,7 +129,7 @@ fn a_backup_made_while_others_write_is_whole() {
             assert_eq!(faults(&copied).await, Vec::<String>::new());
             let mut reading = copied.read().await.unwrap();
             let events = reading.last_event(&acme).await.unwrap();
-            let accepted = reading.resources_all(&acme, Some("")).await.unwrap().len();
+            let accepted = reading.resources_page(&acme, &unowned(), None, 1000).await.unwrap().len();
             assert_eq!(usize::try_from(events).unwrap(), accepted, "events and changes of one moment");
             drop(reading);
             copied.close().await;

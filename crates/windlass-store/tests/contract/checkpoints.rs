@@ -1,26 +1,27 @@
 //! Checkpoints: what they hold, and that a log written anew does not match them.
 
+use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_store::{AuditHead, AuditKey, Checkpoint, Expected, Verified};
 
 use crate::world::{World, at, on_both, on_sqlite};
 
-fn checkpoint(account_id: &str, seq: i64, hash: &str) -> Checkpoint {
+fn checkpoint(account_id: &AccountId, seq: i64, hash: &str) -> Checkpoint {
     Checkpoint {
-        account_id: account_id.to_owned(),
+        account_id: account_id.clone(),
         seq,
         hash: hash.to_owned(),
         at: at(seq),
-        key_id: "key".to_owned(),
+        key_id: AuditKeyId::new("key"),
         signature: "signature".to_owned(),
     }
 }
 
-async fn hash_of(world: &World, account_id: &str, seq: i64) -> String {
+async fn hash_of(world: &World, account_id: &AccountId, seq: i64) -> String {
     let mut reading = world.store.read().await.unwrap();
     reading.audit(account_id, None, seq + 1, 1).await.unwrap().remove(0).hash
 }
 
-pub(crate) async fn sign(world: &World, account_id: &str, seq: i64) -> Checkpoint {
+pub(crate) async fn sign(world: &World, account_id: &AccountId, seq: i64) -> Checkpoint {
     let made = checkpoint(account_id, seq, &hash_of(world, account_id, seq).await);
     let mut writing = world.store.write().await.unwrap();
     assert!(writing.checkpoint_add(&made, None).await.unwrap());
@@ -29,7 +30,7 @@ pub(crate) async fn sign(world: &World, account_id: &str, seq: i64) -> Checkpoin
     made
 }
 
-async fn verified(world: &World, account_id: &str, expected: &Expected) -> Verified {
+async fn verified(world: &World, account_id: &AccountId, expected: &Expected) -> Verified {
     world.store.read().await.unwrap().audit_verify_expecting(account_id, expected).await.unwrap()
 }
 
@@ -38,19 +39,22 @@ fn checkpoints_are_listed_sent_and_the_keys_are_kept() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;
-        world.audited("", &["installed"]).await;
+        world.audited(&AccountId::installation(), &["installed"]).await;
         let (one, three) = (sign(&world, &acme, 1).await, sign(&world, &acme, 3).await);
-        let whole = sign(&world, "", 1).await;
+        let whole = sign(&world, &AccountId::installation(), 1).await;
         let mut reading = world.store.read().await.unwrap();
         assert_eq!(reading.checkpoints(&acme, i64::MAX, 9).await.unwrap(), [three.clone(), one.clone()]);
         assert_eq!(reading.checkpoints(&acme, 3, 9).await.unwrap(), std::slice::from_ref(&one));
-        assert_eq!(reading.checkpoints("", i64::MAX, 9).await.unwrap(), std::slice::from_ref(&whole));
+        assert_eq!(
+            reading.checkpoints(&AccountId::installation(), i64::MAX, 9).await.unwrap(),
+            std::slice::from_ref(&whole)
+        );
         assert_eq!(reading.checkpoints_unsent(9).await.unwrap().len(), 3);
         let mut writing = world.store.write().await.unwrap();
         writing.checkpoint_sent(&one, at(9)).await.unwrap();
         writing.checkpoint_sent(&whole, at(9)).await.unwrap();
         let key = AuditKey {
-            id: "key".to_owned(),
+            id: AuditKeyId::new("key"),
             public_key: "public".to_owned(),
             previous_id: None,
             endorsement: None,

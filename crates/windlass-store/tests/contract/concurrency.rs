@@ -1,5 +1,6 @@
 //! Many writers at once.
 
+use windlass_core::id::{AccountId, HolderId, RepositoryId, RunId};
 use windlass_core::run::RunStatus;
 use windlass_store::{EventFilter, EventOrder, Store, Verified};
 
@@ -82,35 +83,40 @@ fn accounts_and_unscoped_writers_mix_without_deadlock() {
     });
 }
 
-async fn write_account(store: &Store, account_id: &str, repository_id: &str) {
+async fn write_account(store: &Store, account_id: &AccountId, repository_id: &RepositoryId) {
     let mut writing = store.write_account(account_id).await.unwrap();
     writing.repository_schedule(repository_id, at(5)).await.unwrap();
-    let lease = lease_of(repository_id);
+    let lease = lease_of(repository_id.as_str());
     let _ = writing.lease_check(&lease).await;
     writing.resource_put(&node_key("edge"), &node("eu"), Some(repository_id), "ada", at(1)).await.unwrap();
     writing.event(event("written"));
     writing.commit().await.unwrap();
 }
 
-async fn write_unscoped(store: &Store, repository_id: &str) {
+async fn write_unscoped(store: &Store, repository_id: &RepositoryId) {
     let mut writing = store.write().await.unwrap();
     writing.failure_add("ada", None, at(1)).await.unwrap();
-    writing.repository_run_ended(repository_id, "run", RunStatus::Success, None, at(2)).await.unwrap();
+    writing
+        .repository_run_ended(repository_id, &RunId::new("run"), RunStatus::Success, None, at(2))
+        .await
+        .unwrap();
     writing.setting_put("last", "x").await.unwrap();
     writing.events_forget(at(0), at(0), &mut plenty()).await.unwrap();
     writing.commit().await.unwrap();
 }
 
-async fn take_and_return(store: &Store, repository_id: &str) {
+async fn take_and_return(store: &Store, repository_id: &RepositoryId) {
     let length = std::time::Duration::from_secs(30);
-    if let Some(lease) = store.lease_take(repository_id, "holder", at(0), length).await.unwrap() {
+    if let Some(lease) =
+        store.lease_take(repository_id.as_str(), &HolderId::new("holder"), at(0), length).await.unwrap()
+    {
         store.lease_renew(&lease, at(1), length).await.unwrap();
         store.lease_release(&lease).await.unwrap();
     }
 }
 
 fn lease_of(name: &str) -> windlass_store::Lease {
-    windlass_store::Lease { name: name.to_owned(), holder: "holder".to_owned(), epoch: 1 }
+    windlass_store::Lease { name: name.to_owned(), holder: HolderId::new("holder"), epoch: 1 }
 }
 
 #[test]

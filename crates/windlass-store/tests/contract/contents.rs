@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use windlass_core::id::AccountId;
 use windlass_core::proposal::{Edit, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{Store, UnnamedContent, new_id};
@@ -28,7 +29,7 @@ async fn unnamed(store: &Store, now: Timestamp) -> Vec<UnnamedContent> {
     store.read().await.unwrap().contents_unnamed(now, 100).await.unwrap()
 }
 
-async fn end(world: &World, account_id: &str, name: &str) {
+async fn end(world: &World, account_id: &AccountId, name: &str) {
     let mut writing = world.store.write_account(account_id).await.unwrap();
     assert!(writing.resource_remove(ended(&node_key(name)), at(2)).await.unwrap());
     writing.tombstones_forget(at(3), &mut plenty()).await.unwrap();

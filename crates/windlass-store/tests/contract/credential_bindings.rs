@@ -1,5 +1,6 @@
 //! Hosts that credentials are bound to.
 
+use windlass_core::id::AccountId;
 use windlass_store::CredentialBinding;
 
 use crate::world::{at, on_both};
@@ -8,8 +9,8 @@ use crate::world::{at, on_both};
 fn a_credential_is_bound_per_account_to_as_many_hosts_as_someone_bound_it_to() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
-        let binding = |account: &str, path: &str, host: &str| CredentialBinding {
-            account_id: account.to_owned(),
+        let binding = |account: &AccountId, path: &str, host: &str| CredentialBinding {
+            account_id: account.clone(),
             credential_path: path.to_owned(),
             host: host.to_owned(),
             bound_by: "ada@example.com".to_owned(),

@@ -2,15 +2,16 @@
 
 use serde_json::json;
 use windlass_core::event::EventKind;
+use windlass_core::id::{AccountId, DeliveryId};
 use windlass_core::time::Timestamp;
 use windlass_store::{Delivery, DeliveryAttempt, DeliveryFilter, DeliveryState, EventBacklog, new_id};
 
 use crate::world::{World, at, on_both, plenty};
 
-fn delivery(account: &str, provider: &str, seq: Option<i64>, second: i64) -> Delivery {
+fn delivery(account: &AccountId, provider: &str, seq: Option<i64>, second: i64) -> Delivery {
     Delivery {
         id: new_id(),
-        account_id: account.to_owned(),
+        account_id: account.clone(),
         alert: if seq.is_some() { "a".to_owned() } else { String::new() },
         provider: provider.to_owned(),
         event_seq: seq,
@@ -35,7 +36,7 @@ async fn add(world: &World, deliveries: &[Delivery]) -> u64 {
     added
 }
 
-async fn tried(world: &World, id: &str, state: DeliveryState, next_at: Timestamp) -> bool {
+async fn tried(world: &World, id: &DeliveryId, state: DeliveryState, next_at: Timestamp) -> bool {
     let mut writing = world.store.write().await.unwrap();
     let tried = DeliveryAttempt { state, next_at, error: Some("no".to_owned()), at: at(50) };
     let done = writing.delivery_attempted(id, &tried).await.unwrap();
@@ -68,18 +69,18 @@ fn a_delivery_is_due_until_it_is_over_and_can_be_tried_anew() {
         let acme = world.account("acme").await;
         let (early, late) = (delivery(&acme, "p", Some(1), 10), delivery(&acme, "p", Some(2), 20));
         add(&world, &[late.clone(), early.clone()]).await;
-        let due = async |second: i64| -> Vec<String> {
+        let due = async |second: i64| -> Vec<DeliveryId> {
             let mut reading = world.store.read().await.unwrap();
             let due = reading.deliveries_due(at(second), 9).await.unwrap();
             due.into_iter().map(|delivery| delivery.id).collect()
         };
-        assert_eq!(due(9).await, Vec::<String>::new());
+        assert_eq!(due(9).await, Vec::<DeliveryId>::new());
         assert_eq!(due(20).await, [early.id.clone(), late.id.clone()]);
 
         assert!(tried(&world, &early.id, DeliveryState::Pending, at(30)).await);
         assert!(tried(&world, &late.id, DeliveryState::Sent, at(20)).await);
         assert!(!tried(&world, &late.id, DeliveryState::Failed, at(20)).await, "it arrived already");
-        assert_eq!(due(29).await, Vec::<String>::new());
+        assert_eq!(due(29).await, Vec::<DeliveryId>::new());
         assert!(tried(&world, &early.id, DeliveryState::Failed, at(30)).await);
         let mut reading = world.store.read().await.unwrap();
         let failed = reading.delivery(&acme, &early.id).await.unwrap().unwrap();
@@ -92,7 +93,7 @@ fn a_delivery_is_due_until_it_is_over_and_can_be_tried_anew() {
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.delivery_retry(&acme, &early.id, at(60)).await.unwrap());
         assert!(!writing.delivery_retry(&acme, &late.id, at(60)).await.unwrap(), "it arrived");
-        assert!(!writing.delivery_retry("other", &early.id, at(60)).await.unwrap());
+        assert!(!writing.delivery_retry(&AccountId::new("other"), &early.id, at(60)).await.unwrap());
         writing.commit().await.unwrap();
         assert_eq!(due(60).await, [early.id]);
     });
@@ -108,7 +109,13 @@ fn what_is_the_same_is_found_within_its_time_and_counted() {
         let found = reading.deliveries_of_groups(&acme, &["p-group", "x"], at(9)).await.unwrap();
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [("p-group".to_owned(), told.id.clone())]);
         assert!(reading.deliveries_of_groups(&acme, &["p-group"], at(10)).await.unwrap().is_empty());
-        assert!(reading.deliveries_of_groups("other", &["p-group"], at(0)).await.unwrap().is_empty());
+        assert!(
+            reading
+                .deliveries_of_groups(&AccountId::new("other"), &["p-group"], at(0))
+                .await
+                .unwrap()
+                .is_empty()
+        );
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
         writing.delivery_repeated(&told.id, 3).await.unwrap();
@@ -132,8 +139,8 @@ fn a_digest_tells_of_what_was_suppressed_once() {
         assert_eq!(untold, [(acme.clone(), "p".to_owned(), 2)]);
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.deliveries_digested(&acme, "p", "digest").await.unwrap(), 2);
-        assert_eq!(writing.deliveries_digested(&acme, "p", "digest").await.unwrap(), 0);
+        assert_eq!(writing.deliveries_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(), 2);
+        assert_eq!(writing.deliveries_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(), 0);
         writing.commit().await.unwrap();
         assert_eq!(world.store.read().await.unwrap().deliveries_untold().await.unwrap(), []);
     });
@@ -150,20 +157,26 @@ fn deliveries_are_listed_by_provider_and_state_newest_first_and_only_their_accou
         ];
         add(&world, &all).await;
         tried(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
-        let list =
-            async |account: &str, provider: Option<&str>, state, before: Option<&str>| -> Vec<String> {
-                let filter = DeliveryFilter { provider: provider.map(str::to_owned), state };
-                let mut reading = world.store.read().await.unwrap();
-                let found = reading.deliveries(account, &filter, before, 9).await.unwrap();
-                found.into_iter().map(|delivery| delivery.id).collect()
-            };
-        let ids = all.each_ref().map(|delivery| delivery.id.as_str());
-        assert_eq!(list(&acme, None, None, None).await, [ids[2], ids[1], ids[0]]);
-        assert_eq!(list(&acme, Some("p"), None, None).await, [ids[2], ids[0]]);
-        assert_eq!(list(&acme, Some("p"), Some(DeliveryState::Pending), None).await, [ids[0]]);
-        assert_eq!(list(&acme, None, None, Some(ids[1])).await, [ids[0]]);
-        assert_eq!(list("other", None, None, None).await, Vec::<String>::new());
-        assert_eq!(world.store.read().await.unwrap().delivery("other", ids[0]).await.unwrap(), None);
+        let list = async |account: &AccountId,
+                          provider: Option<&str>,
+                          state,
+                          before: Option<&DeliveryId>|
+               -> Vec<DeliveryId> {
+            let filter = DeliveryFilter { provider: provider.map(str::to_owned), state };
+            let mut reading = world.store.read().await.unwrap();
+            let found = reading.deliveries(account, &filter, before, 9).await.unwrap();
+            found.into_iter().map(|delivery| delivery.id).collect()
+        };
+        let ids = all.each_ref().map(|delivery| delivery.id.clone());
+        assert_eq!(list(&acme, None, None, None).await, [ids[2].clone(), ids[1].clone(), ids[0].clone()]);
+        assert_eq!(list(&acme, Some("p"), None, None).await, [ids[2].clone(), ids[0].clone()]);
+        assert_eq!(list(&acme, Some("p"), Some(DeliveryState::Pending), None).await, [ids[0].clone()]);
+        assert_eq!(list(&acme, None, None, Some(&ids[1])).await, [ids[0].clone()]);
+        assert_eq!(list(&AccountId::new("other"), None, None, None).await, Vec::<DeliveryId>::new());
+        assert_eq!(
+            world.store.read().await.unwrap().delivery(&AccountId::new("other"), &ids[0]).await.unwrap(),
+            None
+        );
     });
 }
 

@@ -1,5 +1,6 @@
 //! What git said last.
 
+use windlass_core::id::RepositoryId;
 use windlass_core::resource::{Kind, Spec};
 use windlass_store::{DesiredResource, NewDesiredResource};
 
@@ -131,7 +132,7 @@ fn only_what_differs_is_told_with_both_sides() {
         for (name, owner) in
             [("same", Some(&fleet)), ("differs", Some(&fleet)), ("unowned", None), ("theirs", Some(&twin))]
         {
-            world.node(&acme, name, owner.map(|owner| owner.id.as_str())).await;
+            world.node(&acme, name, owner.map(|owner| &owner.id)).await;
         }
         world.node(&acme, "unwanted", Some(&fleet.id)).await;
         world.node(&other, "elsewhere", Some(&fleet.id)).await;
@@ -177,20 +178,20 @@ fn more_than_one_statement_holds_is_stored_all_the_same() {
     });
 }
 
-async fn replace(world: &World, repository_id: &str, all: &[NewDesiredResource<'_>]) {
+async fn replace(world: &World, repository_id: &RepositoryId, all: &[NewDesiredResource<'_>]) {
     let mut writing = world.store.write().await.unwrap();
     writing.desired_replace(repository_id, all).await.unwrap();
     writing.commit().await.unwrap();
 }
 
-async fn settle_one(world: &World, repository_id: &str, name: &str) {
+async fn settle_one(world: &World, repository_id: &RepositoryId, name: &str) {
     let mut writing = world.store.write().await.unwrap();
     let accepted = Some(node("eu").digest());
     writing.desired_mark_agreed_among(&[(repository_id, &node_key(name), accepted)]).await.unwrap();
     writing.commit().await.unwrap();
 }
 
-async fn only(world: &World, repository_id: &str) -> DesiredResource {
+async fn only(world: &World, repository_id: &RepositoryId) -> DesiredResource {
     let mut found = world.store.read().await.unwrap().desired(repository_id).await.unwrap();
     assert_eq!(found.len(), 1);
     found.remove(0)
@@ -206,7 +207,7 @@ fn what_repositories_declare_among_some_is_found() {
         replace(&world, &other.id, &[wanted("b", &eu, "f")]).await;
         let mut reading = world.store.read().await.unwrap();
         let (a, c) = (node_key("a"), node_key("c"));
-        let pairs = [(fleet.id.as_str(), &a), (other.id.as_str(), &a), (fleet.id.as_str(), &c)];
+        let pairs = [(&fleet.id, &a), (&other.id, &a), (&fleet.id, &c)];
         assert_eq!(reading.desired_among(&pairs).await.unwrap(), [(fleet.id.clone(), a.clone())]);
         assert_eq!(reading.desired_among(&[]).await.unwrap(), []);
     });

@@ -1,20 +1,21 @@
 //! Direct changes that wait as proposals, and who pushed what.
 
 use windlass_core::gate::{Contributor, Contributors, ContributorsGap, MAX_PUSHERS};
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::proposal::{Proposal, Status};
 
 use crate::proposals::moved;
 use crate::world::{at, on_both, plenty, proposal};
 
 /// A direct change of a node, as if someone of the account made it.
-fn direct(template: &Proposal, account_id: &str, owner_id: Option<&str>) -> Proposal {
+fn direct(template: &Proposal, account_id: &AccountId, owner_id: Option<&RepositoryId>) -> Proposal {
     Proposal {
         id: windlass_store::new_id(),
-        account_id: account_id.to_owned(),
-        repository_id: String::new(),
+        account_id: account_id.clone(),
+        repository_id: None,
         repository_name: String::new(),
-        run_id: String::new(),
-        owner_id: owner_id.map(str::to_owned),
+        run_id: None,
+        owner_id: owner_id.cloned(),
         direct_reason: Some("incident 12".to_owned()),
         ..template.clone()
     }
@@ -36,7 +37,7 @@ fn each_account_has_one_open_direct_change_of_a_resource_and_no_run_names_it() {
         assert_eq!(found.direct_reason.as_deref(), Some("incident 12"));
         assert_eq!(
             (found.governing_repository(), from_git.governing_repository()),
-            (Some(&*fleet.id), Some(&*fleet.id))
+            (Some(&fleet.id), Some(&fleet.id))
         );
         assert_eq!(writing.run_proposals(&run.id).await.unwrap().len(), 1);
         let withdrawn = moved(Status::PendingApproval, Status::Withdrawn);

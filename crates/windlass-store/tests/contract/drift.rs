@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_core::drift::Acceptance;
+use windlass_core::id::RepositoryId;
 use windlass_store::{Drift, NewDesiredResource};
 
 use crate::world::{at, node, node_key, on_both, plenty};
@@ -38,8 +39,7 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
             file: "fleet.yaml",
         };
         writing.desired_replace(&fleet.id, &[wanted]).await.unwrap();
-        let among =
-            [(fleet.id.as_str(), &a), (fleet.id.as_str(), &b), (fleet.id.as_str(), &d), ("other", &a)];
+        let among = [(&fleet.id, &a), (&fleet.id, &b), (&fleet.id, &d), (&RepositoryId::new("other"), &a)];
         let mut found = writing.acceptances_among(&among).await.unwrap();
         found.sort_by(|one, other| one.0.key.cmp(&other.0.key));
         assert_eq!(found, [(accepted("a", Some(9)), None), (accepted("b", None), Some(eu.digest()))]);
@@ -71,7 +71,7 @@ fn drift_is_noted_renewed_counted_and_resolved() {
         assert_eq!(writing.drifts(&fleet.id).await.unwrap(), [drifted("a", "bob"), drifted("b", "ada")]);
         assert_eq!(writing.drifts_count(&acme).await.unwrap(), 2);
         let (a, c) = (node_key("a"), node_key("c"));
-        let among = [(fleet.id.as_str(), &a), (fleet.id.as_str(), &c), ("another", &a)];
+        let among = [(&fleet.id, &a), (&fleet.id, &c), (&RepositoryId::new("another"), &a)];
         assert_eq!(writing.drifted_among(&among).await.unwrap(), [node_key("a")]);
         assert_eq!(writing.drifted_among(&[]).await.unwrap(), []);
         let keys = [node_key("a"), node_key("unknown")];

@@ -1,6 +1,7 @@
 //! What goes wrong is told by what to do about it.
 
 use windlass_core::access::Role;
+use windlass_core::id::AccountId;
 use windlass_store::{Address, MigrationError, Store, StoreError};
 
 use crate::world::{at, on_both, on_postgres, on_sqlite, repository};
@@ -10,7 +11,7 @@ fn what_the_schema_forbids_is_taken() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.repository(&acme, "fleet").await;
-        for stranger in [repository(&acme, "fleet"), repository("nobody", "fleet")] {
+        for stranger in [repository(&acme, "fleet"), repository(&AccountId::new("nobody"), "fleet")] {
             let mut writing = world.store.write().await.unwrap();
             let refused = writing.repository_add(&stranger).await;
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
@@ -28,7 +29,7 @@ fn a_server_that_may_not_be_written_is_read_only() {
         match Store::open(&world.address).await {
             Ok(store) => {
                 let mut writing = store.write().await.unwrap();
-                let refused = writing.account_add("id", "acme", at(0)).await;
+                let refused = writing.account_add(&AccountId::new("id"), "acme", at(0)).await;
                 assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
             }
             Err(error) => {
@@ -82,8 +83,8 @@ fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
             world.tamper(&format!("UPDATE {table} SET {column} = '{word}'")).await;
             let mut reading = world.store.read().await.unwrap();
             let error = match table {
-                "memberships" => reading.member(&acme, &ada.id).await.unwrap_err(),
-                "repositories" => reading.repository(&acme, &repository.id).await.unwrap_err(),
+                "memberships" => reading.member(&acme, ada.id.as_str()).await.unwrap_err(),
+                "repositories" => reading.repository(&acme, repository.id.as_str()).await.unwrap_err(),
                 _ => reading.run(&acme, &run.id).await.unwrap_err(),
             };
             let StoreError::Broken { column: named, value } = error else { panic!("{error:?}") };

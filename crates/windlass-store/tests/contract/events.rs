@@ -1,6 +1,7 @@
 //! Events: numbers, filters, order.
 
 use windlass_core::event::{Event, EventKind, NewEvent, Severity};
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::{EventFilter, EventOrder};
 
@@ -8,7 +9,12 @@ use crate::world::{World, event, on_both};
 
 const OLDEST: EventOrder = EventOrder::OldestAfter(0);
 
-async fn listed(world: &World, account_id: &str, filter: &EventFilter, order: EventOrder) -> Vec<Event> {
+async fn listed(
+    world: &World,
+    account_id: &AccountId,
+    filter: &EventFilter,
+    order: EventOrder,
+) -> Vec<Event> {
     world.store.read().await.unwrap().events(account_id, filter, order, 100).await.unwrap()
 }
 
@@ -22,13 +28,13 @@ fn numbers_begin_at_one_for_each_account_and_have_no_gaps() {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         world.events(&acme, &["a", "b"]).await;
         world.events(&other, &["x"]).await;
-        world.events("", &["installed"]).await;
+        world.events(&AccountId::installation(), &["installed"]).await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
         writing.event(event("c"));
         writing.event(event("d"));
         assert_eq!(writing.commit().await.unwrap(), 4);
         let writing = world.store.write_account(&acme).await.unwrap();
-        assert_eq!(writing.account_id(), acme);
+        assert_eq!(*writing.account_id(), acme);
         assert_eq!(writing.commit().await.unwrap(), 4, "nothing was told");
 
         let all = listed(&world, &acme, &EventFilter::default(), OLDEST).await;
@@ -39,7 +45,7 @@ fn numbers_begin_at_one_for_each_account_and_have_no_gaps() {
         let mut reading = world.store.read().await.unwrap();
         assert_eq!(reading.last_event(&acme).await.unwrap(), 4);
         assert_eq!(reading.last_event(&other).await.unwrap(), 1);
-        assert_eq!(reading.last_event("nobody").await.unwrap(), 0);
+        assert_eq!(reading.last_event(&AccountId::new("nobody")).await.unwrap(), 0);
         let page =
             reading.events(&acme, &EventFilter::default(), EventOrder::OldestAfter(1), 2).await.unwrap();
         assert_eq!(messages(&page), ["b", "c"]);
@@ -86,11 +92,15 @@ fn every_filter_finds_what_it_names_and_nothing_else() {
         let key = ResourceKey::new(Kind::Template, "edge");
         writing.event(NewEvent { resource: Some(key.clone()), message: "resource".to_owned(), ..plain() });
         writing.event(NewEvent {
-            repository_id: Some("r".into()),
+            repository_id: Some(RepositoryId::new("r")),
             message: "repository".to_owned(),
             ..plain()
         });
-        writing.event(NewEvent { correlation_id: Some("c".into()), message: "run".to_owned(), ..plain() });
+        writing.event(NewEvent {
+            correlation_id: Some(RunId::new("c")),
+            message: "run".to_owned(),
+            ..plain()
+        });
         writing.commit().await.unwrap();
         let text = |text: &str| Some(text.to_owned());
         for (filter, expected) in [
@@ -101,8 +111,11 @@ fn every_filter_finds_what_it_names_and_nothing_else() {
             (EventFilter { kind: text("gitops"), ..EventFilter::default() }, &[]),
             (EventFilter { severity: Some(Severity::Critical), ..EventFilter::default() }, &["fire"]),
             (EventFilter { resource: Some(key), ..EventFilter::default() }, &["resource"]),
-            (EventFilter { repository_id: text("r"), ..EventFilter::default() }, &["repository"]),
-            (EventFilter { correlation_id: text("c"), ..EventFilter::default() }, &["run"]),
+            (
+                EventFilter { repository_id: Some(RepositoryId::new("r")), ..EventFilter::default() },
+                &["repository"],
+            ),
+            (EventFilter { correlation_id: Some(RunId::new("c")), ..EventFilter::default() }, &["run"]),
             (EventFilter { search: text("100%"), ..EventFilter::default() }, &["100% of A_b"]),
             (EventFilter { search: text("a_B"), ..EventFilter::default() }, &["100% of A_b"]),
             (EventFilter { search: text("\u{dc}BER"), ..EventFilter::default() }, &["100 of AXb \u{dc}ber"]),

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_core::event::EventKind;
+use windlass_core::id::RepositoryId;
 use windlass_core::repository::Repository;
 use windlass_store::{Delivery, DeliveryState, NewForgeReport, PendingPullRequest, ReportKind, new_id};
 
@@ -65,11 +66,11 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
         }
         let [slow, other, theirs] = accounts.map(|(repository, ..)| repository);
         let reports = writing.forge_reports_due(at(10), at(9999), 4).await.unwrap();
-        let found: Vec<&str> = reports.iter().map(|report| report.repository_id.as_str()).collect();
+        let found: Vec<&RepositoryId> = reports.iter().map(|report| &report.repository_id).collect();
         let expected = [&slow.id, &theirs.id, &other.id, &theirs.id];
         assert_eq!(found, expected);
         let wishes = writing.pull_requests_due(at(10), at(9999), 4).await.unwrap();
-        let found: Vec<&str> = wishes.iter().map(|wish| wish.repository_id.as_str()).collect();
+        let found: Vec<&RepositoryId> = wishes.iter().map(|wish| &wish.repository_id).collect();
         assert_eq!(found, expected);
         let deliveries = writing.deliveries_due(at(10), 4).await.unwrap();
         let found: Vec<&str> = deliveries.iter().map(|delivery| delivery.provider.as_str()).collect();

@@ -1,18 +1,29 @@
 //! What forges are to show, until they do.
 
+use std::sync::LazyLock;
+
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::run::Run;
 use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Writing, new_id};
 
 use crate::world::{World, at, on_both, plenty};
 
-fn new<'r>(account: &'r str, repository: &'r str, subject: &'r str, content: &'r str) -> NewForgeReport<'r> {
+/// The run that reports tell of.
+static RUN: LazyLock<RunId> = LazyLock::new(|| RunId::new("run-1"));
+
+fn new<'r>(
+    account: &'r AccountId,
+    repository: &'r RepositoryId,
+    subject: &'r str,
+    content: &'r str,
+) -> NewForgeReport<'r> {
     NewForgeReport {
         account_id: account,
         repository_id: repository,
         kind: ReportKind::Status,
         subject,
         content,
-        run_id: Some("run-1"),
+        run_id: Some(&RUN),
     }
 }
 
@@ -21,7 +32,7 @@ async fn due(writing: &mut Writing, second: i64) -> Vec<ForgeReport> {
 }
 
 /// An account and a repository in it.
-async fn place(world: &World) -> (String, String) {
+async fn place(world: &World) -> (AccountId, RepositoryId) {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await.id;
     (acme, fleet)
@@ -36,7 +47,10 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(2)).await.unwrap());
         let first = due(&mut writing, 1).await.remove(0);
         assert_eq!((first.content.as_str(), first.attempts, first.state), ("one", 0, ReportState::Waiting));
-        assert_eq!((first.kind, first.run_id.as_deref()), (ReportKind::Status, Some("run-1")));
+        assert_eq!(
+            (first.kind, first.run_id.as_ref().map(RunId::as_str)),
+            (ReportKind::Status, Some("run-1"))
+        );
         assert!(due(&mut writing, 0).await.is_empty(), "its time has not come");
         assert!(writing.forge_report_is_current(&first).await.unwrap());
         assert!(writing.forge_report_failed(&first, "no route", Some(at(60)), at(2)).await.unwrap());
@@ -53,7 +67,9 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(5)).await.unwrap());
         let all = writing.forge_reports(&acme, &fleet, ReportKind::Status, 9).await.unwrap();
         assert_eq!((all.len(), all[0].state, all[0].updated_at), (1, ReportState::Sent, at(4)));
-        for (account, kind) in [("another", ReportKind::Status), (acme.as_str(), ReportKind::Comment)] {
+        for (account, kind) in
+            [(&AccountId::new("another"), ReportKind::Status), (&acme, ReportKind::Comment)]
+        {
             assert_eq!(writing.forge_reports(account, &fleet, kind, 9).await.unwrap(), []);
         }
     });
@@ -102,7 +118,7 @@ fn reports_go_with_their_repository() {
         let mut writing = world.store.write().await.unwrap();
         writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap();
         writing.repository_forge_result(&fleet, Some("no route")).await.unwrap();
-        let found = writing.repository(&acme, &fleet).await.unwrap().unwrap();
+        let found = writing.repository(&acme, fleet.as_str()).await.unwrap().unwrap();
         assert_eq!((found.forge_error.as_deref(), found.version), (Some("no route"), 1));
         writing.repository_remove(&fleet).await.unwrap();
         writing.commit().await.unwrap();
@@ -126,6 +142,6 @@ fn the_last_commit_is_that_of_the_newest_run_that_read_one() {
         }
         let last = writing.run_of_last_commit(&acme, &fleet.id).await.unwrap().unwrap();
         assert_eq!(last.commit_sha.as_deref(), Some("new"));
-        assert!(writing.run_of_last_commit("another", &fleet.id).await.unwrap().is_none());
+        assert!(writing.run_of_last_commit(&AccountId::new("another"), &fleet.id).await.unwrap().is_none());
     });
 }

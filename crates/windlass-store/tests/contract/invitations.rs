@@ -1,17 +1,18 @@
 //! Invitations, what ends with a membership, and what groups prove.
 
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, UserId};
 use windlass_store::{Invitation, Origin, Token, new_id};
 
 use crate::world::{World, at, on_both, plenty};
 
-fn invitation(account_id: &str, email: &str, by: &str, expires: i64) -> Invitation {
+fn invitation(account_id: &AccountId, email: &str, by: &UserId, expires: i64) -> Invitation {
     Invitation {
         id: new_id(),
-        account_id: account_id.to_owned(),
+        account_id: account_id.clone(),
         email: email.to_owned(),
         role: Role::Viewer,
-        invited_by: by.to_owned(),
+        invited_by: by.clone(),
         created_at: at(1),
         expires_at: at(expires),
         declined_at: None,
@@ -81,7 +82,7 @@ fn tokens_end_with_a_membership_or_all_at_once_and_others_stay() {
                 last_used_at: None,
                 revoked_at: None,
             };
-            writing.token_add(&token, &token.id).await.unwrap();
+            writing.token_add(&token, token.id.as_str()).await.unwrap();
         }
         writing.member_remove(&acme, &ada.id, at(2)).await.unwrap();
         writing.commit().await.unwrap();
@@ -109,16 +110,16 @@ fn groups_prove_what_they_gave_and_nothing_else() {
         writing.identity_add("https://id", "1", &ada.id, at(1)).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
-        let groups = reading.member(&acme, &ada.id).await.unwrap().unwrap();
+        let groups = reading.member(&acme, ada.id.as_str()).await.unwrap().unwrap();
         assert_eq!((groups.origin, groups.proved_at), (Origin::Groups, at(9)));
-        let hand = reading.member(&other, &ada.id).await.unwrap().unwrap();
+        let hand = reading.member(&other, ada.id.as_str()).await.unwrap().unwrap();
         assert_eq!((hand.origin, hand.proved_at), (Origin::Hand, at(1)));
         assert!(reading.identity_unverified(&ada.id).await.unwrap());
         let mut writing = world.store.write().await.unwrap();
         writing.identity_set_verified("https://id", "1", true).await.unwrap();
         writing.commit().await.unwrap();
         assert!(!reading.identity_unverified(&ada.id).await.unwrap());
-        assert!(!reading.identity_unverified("nobody").await.unwrap());
+        assert!(!reading.identity_unverified(&UserId::new("nobody")).await.unwrap());
     });
 }
 
@@ -132,6 +133,6 @@ fn administrators_of_the_installation_are_listed_those_who_may_sign_in_first() {
         writing.user_set_disabled(&ada.id, Some(at(2))).await.unwrap();
         writing.commit().await.unwrap();
         let roots = world.store.read().await.unwrap().users_root().await.unwrap();
-        assert_eq!(roots.iter().map(|root| root.id.as_str()).collect::<Vec<_>>(), [&*bob.id, &*ada.id]);
+        assert_eq!(roots.iter().map(|root| &root.id).collect::<Vec<_>>(), [&bob.id, &ada.id]);
     });
 }

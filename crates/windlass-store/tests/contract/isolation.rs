@@ -1,18 +1,22 @@
 //! Nothing of an account is seen from another.
 
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, ProposalId, RepositoryId, ResourceId, RunId};
 use windlass_core::resource::Kind;
-use windlass_store::{EventFilter, EventOrder, ProposalFilter, ResourceFilter, Token, Verified, new_id};
+use windlass_store::{
+    EventFilter, EventOrder, OwnerFilter, ProposalFilter, ProposalSource, ResourceFilter, Token, Verified,
+    new_id,
+};
 
 use crate::world::{World, at, node_key, on_both};
 
 /// An account with something of everything.
 struct Full {
-    account: String,
-    repository: String,
-    run: String,
-    proposal: String,
-    resource: String,
+    account: AccountId,
+    repository: RepositoryId,
+    run: RunId,
+    proposal: ProposalId,
+    resource: ResourceId,
 }
 
 async fn full(world: &World) -> Full {
@@ -46,17 +50,22 @@ async fn full(world: &World) -> Full {
 }
 
 /// How many things each way of reading finds in an account.
-async fn seen_from(world: &World, account: &str, full: &Full) -> Vec<usize> {
+async fn seen_from(world: &World, account: &AccountId, full: &Full) -> Vec<usize> {
     let mut reading = world.store.read().await.unwrap();
     let key = node_key("edge");
-    let owned = ResourceFilter { owner_id: Some(full.repository.clone()), ..ResourceFilter::default() };
+    let owned = ResourceFilter {
+        owner: Some(OwnerFilter::Repository(full.repository.clone())),
+        ..ResourceFilter::default()
+    };
     let of_run = ProposalFilter { run_id: Some(full.run.clone()), ..ProposalFilter::default() };
-    let of_repository =
-        ProposalFilter { repository_id: Some(full.repository.clone()), ..ProposalFilter::default() };
-    let of_events = EventFilter { correlation_id: Some("run".to_owned()), ..EventFilter::default() };
+    let of_repository = ProposalFilter {
+        source: Some(ProposalSource::Repository(full.repository.clone())),
+        ..ProposalFilter::default()
+    };
+    let of_events = EventFilter { correlation_id: Some(RunId::new("run")), ..EventFilter::default() };
     let (oldest, newest) = (EventOrder::OldestAfter(0), EventOrder::NewestBefore(i64::MAX));
     vec![
-        usize::from(reading.repository(account, &full.repository).await.unwrap().is_some()),
+        usize::from(reading.repository(account, full.repository.as_str()).await.unwrap().is_some()),
         usize::from(reading.repository(account, "fleet").await.unwrap().is_some()),
         reading.repositories(account).await.unwrap().len(),
         usize::from(reading.run(account, &full.run).await.unwrap().is_some()),
@@ -97,7 +106,11 @@ fn what_is_in_one_account_is_found_there_and_nowhere_else() {
         let inside = seen_from(&world, &full.account, &full).await;
         assert_eq!(inside, vec![1; inside.len()]);
         for stranger in [other.as_str(), "", "nobody", "%", "full"] {
-            assert_eq!(seen_from(&world, stranger, &full).await, vec![0; inside.len()], "{stranger:?}");
+            assert_eq!(
+                seen_from(&world, &AccountId::new(stranger), &full).await,
+                vec![0; inside.len()],
+                "{stranger:?}"
+            );
         }
         let mut reading = world.store.read().await.unwrap();
         assert!(reading.proposals_to_apply(&other, None, 10).await.unwrap().is_empty());

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::HolderId;
 use windlass_store::{Lease, StoreError};
 
 use crate::world::{World, at, on_both, plenty};
@@ -9,7 +10,7 @@ use crate::world::{World, at, on_both, plenty};
 const LENGTH: Duration = Duration::from_secs(30);
 
 async fn take(world: &World, holder: &str, second: i64) -> Option<Lease> {
-    world.store.lease_take("sync", holder, at(second), LENGTH).await.unwrap()
+    world.store.lease_take("sync", &HolderId::new(holder), at(second), LENGTH).await.unwrap()
 }
 
 async fn check(world: &World, lease: &Lease) -> Result<(), StoreError> {
@@ -25,7 +26,8 @@ fn a_lease_is_refused_while_it_is_held_and_passes_on_with_a_higher_epoch() {
         assert_eq!((first.epoch, first.holder.as_str()), (1, "a"));
         assert_eq!(take(&world, "b", 29).await, None);
         assert_eq!(take(&world, "a", 29).await, None, "not even its holder takes it twice");
-        let other = world.store.lease_take("apply", "b", at(0), LENGTH).await.unwrap().unwrap();
+        let other =
+            world.store.lease_take("apply", &HolderId::new("b"), at(0), LENGTH).await.unwrap().unwrap();
         assert_eq!(other.epoch, 1);
         check(&world, &first).await.unwrap();
         assert!(world.store.lease_renew(&first, at(20), LENGTH).await.unwrap());
@@ -68,10 +70,11 @@ fn ending_all_leases_frees_them() {
 #[test]
 fn leases_are_forgotten_long_after_they_ran_out_or_were_given_back() {
     on_both(|world| async move {
-        let given_back = world.store.lease_take("one", "a", at(0), LENGTH).await.unwrap().unwrap();
+        let given_back =
+            world.store.lease_take("one", &HolderId::new("a"), at(0), LENGTH).await.unwrap().unwrap();
         world.store.lease_release(&given_back).await.unwrap();
-        world.store.lease_take("two", "a", at(0), LENGTH).await.unwrap().unwrap();
-        world.store.lease_take("three", "a", at(500), LENGTH).await.unwrap().unwrap();
+        world.store.lease_take("two", &HolderId::new("a"), at(0), LENGTH).await.unwrap().unwrap();
+        world.store.lease_take("three", &HolderId::new("a"), at(500), LENGTH).await.unwrap().unwrap();
         let mut writing = world.store.write().await.unwrap();
         assert_eq!(writing.leases_forget(at(29), &mut plenty()).await.unwrap(), 0);
         assert_eq!(writing.leases_forget(at(30), &mut plenty()).await.unwrap(), 2);
@@ -88,7 +91,7 @@ fn of_many_who_want_a_lease_one_gets_it() {
                 .map(|number| {
                     let store = world.store.clone();
                     tokio::spawn(async move {
-                        let holder = format!("replica-{number}");
+                        let holder = HolderId::new(format!("replica-{number}"));
                         store.lease_take("sync", &holder, at(turn * 100), LENGTH).await.unwrap()
                     })
                 })

@@ -3,6 +3,7 @@
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributors, approval_digest};
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::plan::{ChangeSet, SetScope, StoredPlan, StoredStep};
 use windlass_core::proposal::{Approval, Status};
 use windlass_core::repository::Repository;
@@ -92,7 +93,7 @@ fn a_plan_is_found_again_whole_in_parts_and_by_its_run() {
         first.confirmed_commit = Some("c0ffee".to_owned());
         assert_eq!(writing.plan_newest(&fleet.id).await.unwrap(), Some(first.clone()));
         assert_eq!(writing.plan_of_run(&acme, &run.id).await.unwrap(), Some(first.clone()));
-        assert_eq!(writing.plan_of_run("other", &run.id).await.unwrap(), None);
+        assert_eq!(writing.plan_of_run(&AccountId::new("other"), &run.id).await.unwrap(), None);
         assert_eq!(writing.plan_steps(&first.id).await.unwrap(), plan.steps);
         for (from, expected) in [(0, 0..250), (249, 249..250), (250, 250..500), (599, 599..600), (600, 0..0)]
         {
@@ -208,7 +209,7 @@ fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
         assert_eq!(standing, [whole.clone(), group.clone()]);
         let of_bob = writing.approval_sets_in_force_by(&acme, "bob").await.unwrap();
         assert_eq!(of_bob, std::slice::from_ref(&group));
-        assert_eq!(writing.approval_sets_in_force_by("another", "bob").await.unwrap(), []);
+        assert_eq!(writing.approval_sets_in_force_by(&AccountId::new("another"), "bob").await.unwrap(), []);
         writing.approval_set_carry(&group.id, &second.id).await.unwrap();
         writing.approval_set_lapse(&whole.id, "the plan moved", at(8)).await.unwrap();
         let carried = ApprovalSet { plan_id: second.id.clone(), ..group };
@@ -254,7 +255,7 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
         let applied = writing.steps_applied(&fleet.id, &steps).await.unwrap();
         let done = approval_digest(&node_key("done"), None, Some(node("eu").digest()));
         assert_eq!(applied.into_iter().collect::<Vec<_>>(), [done]);
-        assert!(writing.steps_applied("other", &steps).await.unwrap().is_empty());
+        assert!(writing.steps_applied(&RepositoryId::new("other"), &steps).await.unwrap().is_empty());
     });
 }
 
@@ -277,7 +278,7 @@ fn plans_that_no_run_names_are_forgotten_in_time() {
         let mut writing = world.store.write().await.unwrap();
         writing.plans_forget(at(6), &mut plenty()).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(world.ask(ids).await, [second.id]);
+        assert_eq!(world.ask(ids).await, [second.id.to_string()]);
     });
 }
 
@@ -288,19 +289,25 @@ fn only_the_newest_run_can_be_confirmed_and_only_if_it_failed() {
         let fleet = world.repository(&acme, "fleet").await;
         let mut writing = world.store.write().await.unwrap();
         let confirmed = async |writing: &mut windlass_store::Writing, run: &str| {
-            writing.repository_confirm_failure(&fleet.id, run).await.unwrap()
+            writing.repository_confirm_failure(&fleet.id, &RunId::new(run)).await.unwrap()
         };
-        writing.repository_run_ended(&fleet.id, "one", RunStatus::Success, None, at(1)).await.unwrap();
+        writing
+            .repository_run_ended(&fleet.id, &RunId::new("one"), RunStatus::Success, None, at(1))
+            .await
+            .unwrap();
         assert!(!confirmed(&mut writing, "one").await);
-        writing.repository_run_ended(&fleet.id, "two", RunStatus::Failed, None, at(1)).await.unwrap();
+        writing
+            .repository_run_ended(&fleet.id, &RunId::new("two"), RunStatus::Failed, None, at(1))
+            .await
+            .unwrap();
         assert!(!confirmed(&mut writing, "two").await, "its changes failed, not the sync");
         writing
-            .repository_run_ended(&fleet.id, "three", RunStatus::Failed, Some("gone"), at(1))
+            .repository_run_ended(&fleet.id, &RunId::new("three"), RunStatus::Failed, Some("gone"), at(1))
             .await
             .unwrap();
         assert!(!confirmed(&mut writing, "two").await);
         assert!(confirmed(&mut writing, "three").await);
-        let found = writing.repository(&acme, &fleet.id).await.unwrap().unwrap();
-        assert_eq!(found.confirmed_failure.as_deref(), Some("three"));
+        let found = writing.repository(&acme, fleet.id.as_str()).await.unwrap().unwrap();
+        assert_eq!(found.confirmed_failure, Some(RunId::new("three")));
     });
 }

@@ -1,5 +1,6 @@
 //! Previews: one for each reference, bounded, and forgotten in time.
 
+use windlass_core::id::PreviewId;
 use windlass_core::repository::Repository;
 use windlass_store::{Preview, PreviewOutcome, PreviewSource, new_id};
 
@@ -57,7 +58,7 @@ fn made_up_references_do_not_pile_up_and_other_accounts_see_none() {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;
         let mut writing = world.store.write().await.unwrap();
-        let mut last = String::new();
+        let mut last = PreviewId::new("");
         for number in 0..205 {
             let made = preview(&fleet, &format!("refs/pull/{number}/head"), number);
             last = writing.preview_put(&made).await.unwrap();

@@ -1,17 +1,18 @@
 //! Finding proposals.
 
 use windlass_core::diff::{Action, Cause};
+use windlass_core::id::{AccountId, ProposalId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
 use windlass_core::run::Run;
-use windlass_store::{PlanCursor, ProposalFilter, ProposalMove, ProposalPosition};
+use windlass_store::{PlanCursor, ProposalFilter, ProposalMove, ProposalPosition, ProposalSource};
 
 use crate::proposals::moved;
 use crate::world::{World, at, node_key, on_both};
 
 struct Scene {
-    acme: String,
+    acme: AccountId,
     fleet: Repository,
     run: Run,
     proposals: Vec<Proposal>,
@@ -33,7 +34,7 @@ async fn scene(world: &World) -> Scene {
     Scene { acme, fleet, run, proposals }
 }
 
-async fn step(world: &World, id: &str, moved: &ProposalMove<'_>) {
+async fn step(world: &World, id: &ProposalId, moved: &ProposalMove<'_>) {
     let mut writing = world.store.write().await.unwrap();
     assert!(writing.proposal_move(id, moved).await.unwrap());
     writing.commit().await.unwrap();
@@ -78,7 +79,10 @@ fn every_filter_finds_what_it_names_newest_first() {
                 &["gone", "100%", "aXb"],
             ),
             (ProposalFilter { run_id: Some(other_run.id.clone()), ..all() }, &["theirs"]),
-            (ProposalFilter { repository_id: Some(other.id.clone()), ..all() }, &["theirs"]),
+            (
+                ProposalFilter { source: Some(ProposalSource::Repository(other.id.clone())), ..all() },
+                &["theirs"],
+            ),
             (ProposalFilter { kind: Some(Kind::Template), ..all() }, &[]),
             (ProposalFilter { name: text("a_b"), kind: Some(Kind::Node), ..all() }, &["a_b"]),
             (ProposalFilter { search: text("A_B"), ..all() }, &["a_b"]),
@@ -87,7 +91,7 @@ fn every_filter_finds_what_it_names_newest_first() {
             let found = reading.proposals(&scene.acme, &filter, None, 9).await.unwrap();
             assert_eq!(names(&found), expected, "{filter:?}");
         }
-        let before = Some(scene.proposals[2].id.as_str());
+        let before = Some(&scene.proposals[2].id);
         let page = reading.proposals(&scene.acme, &ProposalFilter::default(), before, 1).await.unwrap();
         assert_eq!(names(&page), ["aXb"]);
     });
@@ -146,7 +150,7 @@ fn the_proposals_of_a_run_are_in_the_order_of_its_plan() {
         let later = world.run(&scene.fleet).await;
         let mut writing = world.store.write().await.unwrap();
         for (position, index) in [(0, 2), (1, 0), (2, 1)] {
-            let id = scene.proposals[index].id.as_str();
+            let id = &scene.proposals[index].id;
             writing.run_proposals_add(&[(&later.id, id, position)]).await.unwrap();
         }
         assert_eq!(names(&writing.run_proposals(&later.id).await.unwrap()), ["100%", "a_b", "aXb"]);
@@ -163,7 +167,7 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
         let scene = scene(&world).await;
         let quiet = world.account("quiet").await;
         let mut writing = world.store.write().await.unwrap();
-        let id = scene.proposals[1].id.as_str();
+        let id = &scene.proposals[1].id;
         let placed = ProposalPosition {
             id,
             position: 9,

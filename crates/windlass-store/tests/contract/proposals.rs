@@ -6,6 +6,7 @@ use std::sync::Arc;
 use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
+use windlass_core::id::{AccountId, ProposalId};
 use windlass_core::proposal::{Approval, Edit, Proposal, Status};
 use windlass_core::run::ProposalOutcomes;
 use windlass_store::{ProposalMove, ProposalPosition, StoreError};
@@ -90,7 +91,7 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
         };
         assert!(writing.proposal_move(&id, &approved).await.unwrap());
         assert!(!writing.proposal_move(&id, &approved).await.unwrap());
-        assert!(!writing.proposal_move("nothing", &approved).await.unwrap());
+        assert!(!writing.proposal_move(&ProposalId::new("nothing"), &approved).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!((found.status, found.version, found.closed_at), (Status::Approved, 2, None));
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
@@ -169,7 +170,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
             (found.position, found.change.cause, found.waits_for, found.blocked_by),
             (4, Cause::Adopted, waits.to_vec(), blocked.to_vec())
         );
-        assert_eq!((found.version, found.run_id.as_str()), (1, first.id.as_str()));
+        assert_eq!((found.version, found.run_id), (1, Some(first.id.clone())));
         writing.proposals_block(&[(id.clone(), Vec::new())]).await.unwrap();
         assert!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by.is_empty());
         let runs = writing.runs_of_proposals(&[&id]).await.unwrap();
@@ -203,10 +204,10 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         }
         let all = [given("b", "two", 1), given("b", "one", 2), given("a", "one", 3)];
         assert_eq!(writing.approvals(&id).await.unwrap(), all);
-        assert_eq!(writing.approvals("nothing").await.unwrap(), []);
-        let of_both = writing.approvals_of(&[&id, "nothing"]).await.unwrap();
+        assert_eq!(writing.approvals(&ProposalId::new("nothing")).await.unwrap(), []);
+        let of_both = writing.approvals_of(&[&id, &ProposalId::new("nothing")]).await.unwrap();
         assert_eq!(of_both.into_iter().collect::<Vec<_>>(), [(id.clone(), all.to_vec())]);
-        assert_eq!(writing.approvals_lapse("another", "b", "they left").await.unwrap(), 0);
+        assert_eq!(writing.approvals_lapse(&AccountId::new("another"), "b", "they left").await.unwrap(), 0);
         assert_eq!(writing.approvals_lapse(&acme, "b", "they left").await.unwrap(), 2);
         let fallen = |approval: Approval| Approval { fallen: Some("they left".to_owned()), ..approval };
         let all = [fallen(given("b", "two", 1)), fallen(given("b", "one", 2)), given("a", "one", 3)];
@@ -214,7 +215,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         writing.approvals_add(&[(&id, given("b", "one", 12))]).await.unwrap();
         let again = writing.approvals(&id).await.unwrap();
         assert_eq!(again.last(), Some(&given("b", "one", 12)), "what fell can be given again");
-        let refused = writing.approvals_add(&[("nothing", given("a", "one", 1))]).await;
+        let refused = writing.approvals_add(&[(&ProposalId::new("nothing"), given("a", "one", 1))]).await;
         assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
     });
 }
@@ -260,6 +261,6 @@ async fn how_many(tasks: Vec<tokio::task::JoinHandle<bool>>) -> usize {
     count
 }
 
-async fn version(world: &World, account_id: &str, id: &str) -> i64 {
+async fn version(world: &World, account_id: &AccountId, id: &ProposalId) -> i64 {
     world.store.read().await.unwrap().proposal(account_id, id).await.unwrap().unwrap().version
 }

@@ -101,7 +101,7 @@ fn a_quarantined_repository_is_never_due_and_a_released_one_is() {
         let of_sync = Quarantines::default().with(QuarantinableWork::Sync, held);
         writing.repository_quarantine(&fleet, &of_sync).await.unwrap();
         assert!(!is_due(&mut writing).await);
-        let stored = writing.repository(&acme, &fleet).await.unwrap().unwrap();
+        let stored = writing.repository(&acme, fleet.as_str()).await.unwrap().unwrap();
         assert_eq!(stored.quarantines, of_sync);
         writing.repository_quarantine(&fleet, &Quarantines::default()).await.unwrap();
         assert!(is_due(&mut writing).await);

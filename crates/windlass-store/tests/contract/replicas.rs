@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::HolderId;
 use windlass_store::{Store, StoreError};
 
 use crate::world::{at, event, on_postgres, on_sqlite};
@@ -30,12 +31,14 @@ fn what_a_dead_replica_held_is_free_and_it_can_save_nothing_any_more() {
     on_postgres(|world| async move {
         let dead = Store::open(&world.address).await.unwrap();
         dead.beat(LENGTH).await.unwrap();
-        let held = dead.lease_take("sync:1", "dead", at(0), LENGTH).await.unwrap().unwrap();
-        let own = world.store.lease_take("sync:2", "alive", at(0), LENGTH).await.unwrap().unwrap();
+        let held = dead.lease_take("sync:1", &HolderId::new("dead"), at(0), LENGTH).await.unwrap().unwrap();
+        let own =
+            world.store.lease_take("sync:2", &HolderId::new("alive"), at(0), LENGTH).await.unwrap().unwrap();
         assert_eq!(world.store.beat(LENGTH).await.unwrap(), 0, "it is not silent for long enough");
         // Its clock may stand at the same millisecond still.
         while world.store.beat(Duration::ZERO).await.unwrap() == 0 {}
-        let taken = world.store.lease_take("sync:1", "alive", at(1), LENGTH).await.unwrap().unwrap();
+        let taken =
+            world.store.lease_take("sync:1", &HolderId::new("alive"), at(1), LENGTH).await.unwrap().unwrap();
         assert_eq!(taken.epoch, held.epoch + 1);
         assert!(world.store.lease_renew(&own, at(1), LENGTH).await.unwrap(), "its own are not given back");
         assert!(!dead.lease_renew(&held, at(1), LENGTH).await.unwrap());
@@ -51,7 +54,7 @@ fn what_a_dead_replica_held_is_free_and_it_can_save_nothing_any_more() {
 fn one_that_left_is_not_missed_and_one_that_never_said_anything_keeps_what_it_holds() {
     on_postgres(|world| async move {
         let other = Store::open(&world.address).await.unwrap();
-        other.lease_take("sync:1", "other", at(0), LENGTH).await.unwrap().unwrap();
+        other.lease_take("sync:1", &HolderId::new("other"), at(0), LENGTH).await.unwrap().unwrap();
         assert_eq!(world.store.beat(Duration::ZERO).await.unwrap(), 0, "an older version says nothing");
         other.beat(LENGTH).await.unwrap();
         other.leave().await.unwrap();

@@ -2,6 +2,7 @@
 
 use windlass_core::drift::Acceptance;
 use windlass_core::forge::ForgeKind;
+use windlass_core::id::RunId;
 use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_core::run::{Run, RunStatus};
 use windlass_store::{Drift, NewDesiredResource, StoreError, new_id};
@@ -105,27 +106,39 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
         let fleet = world.repository(&acme, "fleet").await;
         let mut writing = world.store.write().await.unwrap();
         assert_eq!(writing.repositories_compared().await.unwrap(), []);
-        writing.repository_last_good(&fleet.id, "run-1", "c0ffee", at(3)).await.unwrap();
-        writing.repository_run_ended(&fleet.id, "run-1", RunStatus::Success, None, at(3)).await.unwrap();
+        writing.repository_last_good(&fleet.id, &RunId::new("run-1"), "c0ffee", at(3)).await.unwrap();
         writing
-            .repository_run_ended(&fleet.id, "run-2", RunStatus::Failed, Some("no route"), at(4))
+            .repository_run_ended(&fleet.id, &RunId::new("run-1"), RunStatus::Success, None, at(3))
+            .await
+            .unwrap();
+        writing
+            .repository_run_ended(&fleet.id, &RunId::new("run-2"), RunStatus::Failed, Some("no route"), at(4))
             .await
             .unwrap();
         writing.repository_pin(&fleet.id, "ssh-ed25519 BBBB").await.unwrap();
         let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
         assert_eq!(
-            (found.good_run_id.as_deref(), found.good_commit.as_deref()),
+            (found.good_run_id.as_ref().map(RunId::as_str), found.good_commit.as_deref()),
             (Some("run-1"), Some("c0ffee"))
         );
         assert_eq!((found.good_at, found.last_run_at), (Some(at(3)), Some(at(4))));
-        assert_eq!((found.last_run_id.as_deref(), found.last_status.slug()), (Some("run-2"), "failed"));
+        assert_eq!(
+            (found.last_run_id.as_ref().map(RunId::as_str), found.last_status.slug()),
+            (Some("run-2"), "failed")
+        );
         assert_eq!((found.last_error.as_deref(), found.version), (Some("no route"), 1));
         assert_eq!(found.host_keys.as_deref(), Some("ssh-ed25519 BBBB"));
         // A run that asked git nothing says nothing of when git was read, nor of what held since.
-        writing.repository_compared(&fleet.id, "run-3").await.unwrap();
+        writing.repository_compared(&fleet.id, &RunId::new("run-3")).await.unwrap();
         let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
-        assert_eq!((found.good_run_id.as_deref(), found.good_at), (Some("run-3"), Some(at(3))));
-        assert_eq!((found.last_run_id.as_deref(), found.last_status.slug()), (Some("run-2"), "failed"));
+        assert_eq!(
+            (found.good_run_id.as_ref().map(RunId::as_str), found.good_at),
+            (Some("run-3"), Some(at(3)))
+        );
+        assert_eq!(
+            (found.last_run_id.as_ref().map(RunId::as_str), found.last_status.slug()),
+            (Some("run-2"), "failed")
+        );
         assert_eq!(writing.repositories_compared().await.unwrap(), [(acme, fleet.id)]);
     });
 }
@@ -163,7 +176,7 @@ fn a_removed_repository_leaves_its_resources_and_disowns_them() {
         );
         let kept = reading.resource(&acme, &node_key("edge-02")).await.unwrap().unwrap();
         assert_eq!(kept.owner_id, Some(other.id));
-        assert!(reading.repository(&acme, &fleet.id).await.unwrap().is_none());
+        assert!(reading.repository(&acme, fleet.id.as_str()).await.unwrap().is_none());
         assert!(reading.run_queued(&fleet.id).await.unwrap().is_none());
         assert!(reading.run(&acme, &old.id).await.unwrap().is_some(), "what happened stays to be read");
         let checked = world.store.check().await.unwrap();
@@ -238,8 +251,8 @@ fn a_repository_moves_and_what_it_owned_stays_with_what_it_leaves_behind() {
         writing.repository_move(&fleet, &globex, at(5)).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
-        assert!(reading.repository(&acme, &fleet.id).await.unwrap().is_none());
-        assert!(reading.repository(&globex, &fleet.id).await.unwrap().is_some());
+        assert!(reading.repository(&acme, fleet.id.as_str()).await.unwrap().is_none());
+        assert!(reading.repository(&globex, fleet.id.as_str()).await.unwrap().is_some());
         let found = reading.repository_left_by(&acme, &fleet.id).await.unwrap().unwrap();
         assert_eq!(found.id, left.id);
         assert!(reading.repository_left_by(&globex, &fleet.id).await.unwrap().is_none());

@@ -1,8 +1,9 @@
 //! Accepted resources: storing, finding, paging, searching.
 
 use serde_json::json;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_store::{EndedResource, NewResource, ResourceFilter, new_id};
+use windlass_store::{EndedResource, NewResource, OwnerFilter, ResourceFilter, new_id};
 
 use crate::world::{World, at, ended, node, node_key, on_both, template};
 
@@ -15,11 +16,14 @@ fn a_resource_is_made_changed_and_ended() {
         writing.resource_put(&key, &node("eu"), None, "ada", at(1)).await.unwrap();
         let first = writing.resource(&acme, &key).await.unwrap().unwrap();
         assert_eq!(first.generation, 1);
-        writing.resource_put(&key, &node("us"), Some("r"), "bob", at(2)).await.unwrap();
+        writing.resource_put(&key, &node("us"), Some(&RepositoryId::new("r")), "bob", at(2)).await.unwrap();
         let second = writing.resource_by_id(&acme, Kind::Node, &first.id).await.unwrap().unwrap();
         assert_eq!((second.digest, second.generation), (node("us").digest(), 2));
         assert_eq!((second.created_at, second.updated_at), (at(1), at(2)));
-        assert_eq!((second.owner_id.as_deref(), second.updated_by.as_str()), (Some("r"), "bob"));
+        assert_eq!(
+            (second.owner_id.as_ref().map(RepositoryId::as_str), second.updated_by.as_str()),
+            (Some("r"), "bob")
+        );
         assert_eq!(second.spec.digest(), second.digest);
         assert!(writing.resource_by_id(&acme, Kind::Template, &first.id).await.unwrap().is_none());
         assert!(writing.resource_remove(ended(&key), at(3)).await.unwrap());
@@ -93,7 +97,7 @@ fn search_takes_every_character_for_itself() {
             ("$1", &[]),
         ] {
             let filter =
-                ResourceFilter { search: Some(search.to_owned()), kind: Some(Kind::Node), owner_id: None };
+                ResourceFilter { search: Some(search.to_owned()), kind: Some(Kind::Node), owner: None };
             let found: Vec<String> =
                 keys(&world, &acme, &filter).await.into_iter().map(|key| key.name).collect();
             assert_eq!(found, expected, "{search:?}");
@@ -106,12 +110,12 @@ fn owners_are_told_apart_and_kinds_are_counted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         fill(&world, &acme).await;
-        world.node(&acme, "owned", Some("r1")).await;
-        world.node(&acme, "theirs", Some("r2")).await;
+        world.node(&acme, "owned", Some(&RepositoryId::new("r1"))).await;
+        world.node(&acme, "theirs", Some(&RepositoryId::new("r2"))).await;
         let mut reading = world.store.read().await.unwrap();
-        let owned = reading.resources_all(&acme, Some("r1")).await.unwrap();
+        let owned = reading.resources_all(&acme, Some(&RepositoryId::new("r1"))).await.unwrap();
         assert_eq!(owned.iter().map(|it| it.key.name.as_str()).collect::<Vec<_>>(), ["owned"]);
-        assert_eq!(reading.resources_all(&acme, Some("")).await.unwrap().len(), 14);
+        assert_eq!(reading.resources_page(&acme, &unowned(), None, 100).await.unwrap().len(), 14);
         assert_eq!(reading.resources_all(&acme, None).await.unwrap().len(), 16);
         let mut counts = reading.resources_count(&acme).await.unwrap();
         counts.sort();
@@ -119,7 +123,7 @@ fn owners_are_told_apart_and_kinds_are_counted() {
         let heads = reading.resource_heads(&acme).await.unwrap();
         let head = heads.iter().find(|head| head.key == node_key("theirs")).unwrap();
         assert_eq!(
-            (heads.len(), head.owner_id.as_deref(), head.digest),
+            (heads.len(), head.owner_id.as_ref().map(RepositoryId::as_str), head.digest),
             (16, Some("r2"), node("eu").digest())
         );
     });
@@ -130,18 +134,18 @@ fn kinds_are_counted_as_a_filter_finds_them() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         fill(&world, &acme).await;
-        world.node(&acme, "owned", Some("r1")).await;
+        world.node(&acme, "owned", Some(&RepositoryId::new("r1"))).await;
         let mut reading = world.store.read().await.unwrap();
-        for (owner_id, search, expected) in [
+        for (owner, search, expected) in [
             (None, None, &[(Kind::Template, 5), (Kind::Node, 10)][..]),
             (None, Some("A"), &[(Kind::Template, 1), (Kind::Node, 5)]),
-            (Some("r1"), None, &[(Kind::Node, 1)]),
-            (Some(""), Some("owned"), &[]),
+            (Some(OwnerFilter::Repository(RepositoryId::new("r1"))), None, &[(Kind::Node, 1)]),
+            (Some(OwnerFilter::Nobody), Some("owned"), &[]),
         ] {
             let filter = ResourceFilter {
                 // Whatever kind is chosen, the others are counted too.
                 kind: Some(Kind::Cluster),
-                owner_id: owner_id.map(str::to_owned),
+                owner,
                 search: search.map(str::to_owned),
             };
             let mut found = reading.resources_tally(&acme, &filter).await.unwrap();
@@ -186,14 +190,18 @@ fn the_same_name_in_two_accounts_is_two_resources() {
     });
 }
 
-async fn keys(world: &World, account_id: &str, filter: &ResourceFilter) -> Vec<ResourceKey> {
+fn unowned() -> ResourceFilter {
+    ResourceFilter { owner: Some(OwnerFilter::Nobody), ..ResourceFilter::default() }
+}
+
+async fn keys(world: &World, account_id: &AccountId, filter: &ResourceFilter) -> Vec<ResourceKey> {
     let mut reading = world.store.read().await.unwrap();
     let found = reading.resources_page(account_id, filter, None, 100).await.unwrap();
     found.into_iter().map(|found| found.key).collect()
 }
 
 /// Nine nodes and five templates, with names that other orders and patterns would stumble over.
-async fn fill(world: &World, account_id: &str) {
+async fn fill(world: &World, account_id: &AccountId) {
     let nodes = ["edge-a", "Edge", "edge_z", "A_b", "a_b", "100%", "back\\slash", "\u{fc}ber", "a-b"];
     let mut writing = world.store.write_account(account_id).await.unwrap();
     for name in nodes {
@@ -246,12 +254,12 @@ fn who_refers_to_what_follows_every_change() {
 fn the_file_of_the_last_change_from_git_is_kept_by_direct_changes() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let (key, spec) = (node_key("a"), node("eu"));
+        let (key, spec, owner) = (node_key("a"), node("eu"), RepositoryId::new("r"));
         let file = |declared_in| NewResource {
             key: &key,
             spec: &spec,
             digest: spec.digest(),
-            owner_id: Some("r"),
+            owner_id: Some(&owner),
             declared_in,
             by: "ada",
         };
@@ -281,14 +289,14 @@ fn many_are_made_found_and_ended_at_once() {
         let acme = world.account("acme").await;
         let keys: Vec<ResourceKey> = (0..1_203).map(|number| node_key(&format!("edge-{number}"))).collect();
         let spec = node("eu");
-        let digest = spec.digest();
+        let (digest, owner) = (spec.digest(), RepositoryId::new("r"));
         let all: Vec<NewResource<'_>> = keys
             .iter()
             .map(|key| NewResource {
                 key,
                 spec: &spec,
                 digest,
-                owner_id: Some("r"),
+                owner_id: Some(&owner),
                 declared_in: None,
                 by: "ada",
             })
@@ -306,6 +314,8 @@ fn many_are_made_found_and_ended_at_once() {
         assert_eq!(writing.resources_remove(&gone, at(3)).await.unwrap(), 1_200);
         let left = writing.resource_heads_of(&acme, &keys).await.unwrap();
         assert_eq!(left.len(), 3);
-        assert!(left.iter().all(|head| head.digest == digest && head.owner_id.as_deref() == Some("r")));
+        assert!(left.iter().all(
+            |head| head.digest == digest && head.owner_id.as_ref().map(RepositoryId::as_str) == Some("r")
+        ));
     });
 }

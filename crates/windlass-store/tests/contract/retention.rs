@@ -2,6 +2,7 @@
 
 use windlass_core::digest::Digest;
 use windlass_core::event::{NewEvent, Severity};
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::{Approval, Status};
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, RunStatus};
@@ -115,8 +116,8 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
 }
 
 /// The run is kept while a proposal of it is open; here that one is another run's too.
-async fn forget_run(writing: &mut windlass_store::Writing, run_id: &str) {
-    let open: Vec<String> = writing
+async fn forget_run(writing: &mut windlass_store::Writing, run_id: &RunId) {
+    let open: Vec<ProposalId> = writing
         .run_proposals(run_id)
         .await
         .unwrap()

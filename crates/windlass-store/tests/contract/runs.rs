@@ -1,6 +1,7 @@
 //! Sync runs.
 
 use serde_json::json;
+use windlass_core::id::RunId;
 use windlass_core::run::{Movement, Run, RunError, RunStatus, Stage, Trigger};
 use windlass_store::new_id;
 
@@ -94,10 +95,10 @@ fn runs_are_listed_newest_first_in_pages() {
             ids.insert(0, world.run(repository).await.id);
         }
         let mut reading = world.store.read().await.unwrap();
-        let told = |runs: Vec<Run>| -> Vec<String> { runs.into_iter().map(|run| run.id).collect() };
+        let told = |runs: Vec<Run>| -> Vec<RunId> { runs.into_iter().map(|run| run.id).collect() };
         assert_eq!(told(reading.runs(&acme, None, None, 4).await.unwrap()), ids[..4]);
         assert_eq!(told(reading.runs(&acme, None, Some(&ids[3]), 4).await.unwrap()), ids[4..]);
-        let of_one: Vec<String> = ids.iter().skip(1).step_by(2).cloned().collect();
+        let of_one: Vec<RunId> = ids.iter().skip(1).step_by(2).cloned().collect();
         assert_eq!(told(reading.runs(&acme, Some(&fleet.id), None, 9).await.unwrap()), of_one);
     });
 }

@@ -1,5 +1,6 @@
 //! Settings, answers to repeated requests.
 
+use windlass_core::id::AccountId;
 use windlass_store::{Answer, KeyedRequest};
 
 use crate::world::{at, on_both, plenty};
@@ -27,21 +28,23 @@ fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time(
         let known =
             |answer: Option<&Answer>| Some(KeyedRequest { digest: "d".to_owned(), answer: answer.cloned() });
         let mut writing = world.store.write().await.unwrap();
-        assert!(writing.request_begin("acme", "k", "d", at(10)).await.unwrap());
-        assert!(!writing.request_begin("acme", "k", "d", at(11)).await.unwrap());
-        assert_eq!(writing.request("acme", "k").await.unwrap(), known(None));
-        assert!(!writing.request_answer("acme", "k", "another", &answer, at(12)).await.unwrap());
-        assert!(writing.request_answer("acme", "k", "d", &answer, at(12)).await.unwrap());
-        assert!(!writing.request_answer("acme", "k", "d", &other, at(13)).await.unwrap());
-        writing.request_forget("acme", "k").await.unwrap();
-        assert_eq!(writing.request("acme", "k").await.unwrap(), known(Some(&answer)));
+        assert!(writing.request_begin(&AccountId::new("acme"), "k", "d", at(10)).await.unwrap());
+        assert!(!writing.request_begin(&AccountId::new("acme"), "k", "d", at(11)).await.unwrap());
+        assert_eq!(writing.request(&AccountId::new("acme"), "k").await.unwrap(), known(None));
+        assert!(
+            !writing.request_answer(&AccountId::new("acme"), "k", "another", &answer, at(12)).await.unwrap()
+        );
+        assert!(writing.request_answer(&AccountId::new("acme"), "k", "d", &answer, at(12)).await.unwrap());
+        assert!(!writing.request_answer(&AccountId::new("acme"), "k", "d", &other, at(13)).await.unwrap());
+        writing.request_forget(&AccountId::new("acme"), "k").await.unwrap();
+        assert_eq!(writing.request(&AccountId::new("acme"), "k").await.unwrap(), known(Some(&answer)));
         // One that changed nothing is answered without having been noted.
-        assert!(writing.request_answer("zeta", "k", "d", &other, at(20)).await.unwrap());
-        assert_eq!(writing.request("zeta", "k").await.unwrap(), known(Some(&other)));
-        assert!(writing.request_begin("zeta", "l", "d", at(20)).await.unwrap());
-        writing.request_forget("zeta", "l").await.unwrap();
-        assert_eq!(writing.request("zeta", "l").await.unwrap(), None);
+        assert!(writing.request_answer(&AccountId::new("zeta"), "k", "d", &other, at(20)).await.unwrap());
+        assert_eq!(writing.request(&AccountId::new("zeta"), "k").await.unwrap(), known(Some(&other)));
+        assert!(writing.request_begin(&AccountId::new("zeta"), "l", "d", at(20)).await.unwrap());
+        writing.request_forget(&AccountId::new("zeta"), "l").await.unwrap();
+        assert_eq!(writing.request(&AccountId::new("zeta"), "l").await.unwrap(), None);
         assert_eq!(writing.answers_forget(at(20), &mut plenty()).await.unwrap(), 1);
-        assert_eq!(writing.request("acme", "k").await.unwrap(), None);
+        assert_eq!(writing.request(&AccountId::new("acme"), "k").await.unwrap(), None);
     });
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, RepositoryId, ResourceId};
 use windlass_core::observed::{
     AgentMessage, AgentReport, ApplyFailure, Coverage, Enrolment, Generation, LastContact, Observation,
     Observed, ObservedTarget, ReportOrder, Sighting, UnknownCause,
@@ -58,7 +59,7 @@ fn report(order: ReportOrder, coverage: Coverage) -> AgentReport {
     }
 }
 
-async fn save(store: &Store, account_id: &str, report: &AgentReport) -> ObservedTarget {
+async fn save(store: &Store, account_id: &AccountId, report: &AgentReport) -> ObservedTarget {
     let mut writing = store.write().await.unwrap();
     let before = writing.observed(account_id, &node_key("edge")).await.unwrap();
     let mut after = before.clone();
@@ -173,7 +174,7 @@ fn an_assignment_gets_a_generation_only_when_it_changes() {
     });
 }
 
-async fn inventory(world: &World, account_id: &str) -> Vec<String> {
+async fn inventory(world: &World, account_id: &AccountId) -> Vec<ResourceId> {
     let mut reading = world.store.read().await.unwrap();
     let items = reading.inventory(account_id, &node_key("edge")).await.unwrap();
     items.into_iter().map(|item| item.resource_id).collect()
@@ -183,18 +184,27 @@ async fn inventory(world: &World, account_id: &str) -> Vec<String> {
 fn an_inventory_grows_by_what_may_be_there_and_shrinks_by_what_is_confirmed() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let item = |id: &str, name| InventoryItem { resource_id: id.to_owned(), key: module(name) };
+        let item = |id: &str, name| InventoryItem { resource_id: ResourceId::new(id), key: module(name) };
         for items in [[item("1", "a"), item("2", "b")], [item("2", "b"), item("3", "c")]] {
             let mut writing = world.store.write().await.unwrap();
             writing.inventory_add(&acme, &node_key("edge"), &items, at(1)).await.unwrap();
             writing.commit().await.unwrap();
         }
-        assert_eq!(inventory(&world, &acme).await, ["1", "2", "3"]);
+        assert_eq!(inventory(&world, &acme).await, ["1", "2", "3"].map(ResourceId::new));
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.inventory_remove(&acme, &node_key("edge"), &["1", "9"]).await.unwrap(), 1);
-        assert_eq!(writing.inventory_remove(&acme, &node_key("other"), &["2"]).await.unwrap(), 0);
+        assert_eq!(
+            writing
+                .inventory_remove(&acme, &node_key("edge"), &[&ResourceId::new("1"), &ResourceId::new("9")])
+                .await
+                .unwrap(),
+            1
+        );
+        assert_eq!(
+            writing.inventory_remove(&acme, &node_key("other"), &[&ResourceId::new("2")]).await.unwrap(),
+            0
+        );
         writing.commit().await.unwrap();
-        assert_eq!(inventory(&world, &acme).await, ["2", "3"]);
+        assert_eq!(inventory(&world, &acme).await, ["2", "3"].map(ResourceId::new));
     });
 }
 
@@ -205,14 +215,20 @@ fn a_resource_that_ended_leaves_a_tombstone_and_the_next_of_its_name_counts_on()
         let key = node_key("edge");
         let mut writing = world.store.write_account(&acme).await.unwrap();
         for region in ["eu", "us"] {
-            writing.resource_put(&key, &node(region), Some("r"), "bob", at(1)).await.unwrap();
+            writing
+                .resource_put(&key, &node(region), Some(&RepositoryId::new("r")), "bob", at(1))
+                .await
+                .unwrap();
         }
         let first = writing.resource(&acme, &key).await.unwrap().unwrap();
         writing.resource_remove(ended(&key), at(2)).await.unwrap();
         let left = writing.tombstones(&acme, &key).await.unwrap();
         let [tombstone] = left.as_slice() else { panic!("{left:?}") };
         assert_eq!((&tombstone.resource_id, tombstone.generation), (&first.id, 2));
-        assert_eq!((tombstone.digest, tombstone.owner_id.as_deref()), (node("us").digest(), Some("r")));
+        assert_eq!(
+            (tombstone.digest, tombstone.owner_id.as_ref().map(RepositoryId::as_str)),
+            (node("us").digest(), Some("r"))
+        );
         assert_eq!((tombstone.ended_at, tombstone.ended_by.as_str()), (at(2), "ada"));
         writing.resource_put(&key, &node("eu"), None, "ada", at(3)).await.unwrap();
         let second = writing.resource(&acme, &key).await.unwrap().unwrap();

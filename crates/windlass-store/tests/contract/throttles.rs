@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::UserId;
 use windlass_core::inbound::throttle::FailureCount;
 
 use crate::world::{at, on_both, plenty};
@@ -76,7 +77,7 @@ fn where_people_signed_in_is_remembered_for_a_while_and_not_without_end() {
         assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
         writing.sign_in_place_note(&user.id, "192.0.2.1", at(1)).await.unwrap();
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
-        assert!(!writing.sign_in_place_is_known("another", "192.0.2.1").await.unwrap());
+        assert!(!writing.sign_in_place_is_known(&UserId::new("another"), "192.0.2.1").await.unwrap());
         for number in 2..50 {
             writing.sign_in_place_note(&user.id, &format!("192.0.2.{number}"), at(number)).await.unwrap();
         }

@@ -1,16 +1,17 @@
 //! API tokens.
 
+use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_store::{StoreError, Token, new_id};
 
 use crate::world::{at, on_both};
 
-fn token(account_id: &str, user_id: &str) -> Token {
+fn token(account_id: &AccountId, user_id: &UserId) -> Token {
     Token {
         id: new_id(),
-        account_id: account_id.to_owned(),
+        account_id: account_id.clone(),
         name: "deploy \"all\"".to_owned(),
         permissions: vec!["proposals.approve".to_owned(), "ü\\\"".to_owned()],
-        created_by: user_id.to_owned(),
+        created_by: user_id.clone(),
         created_at: at(1),
         expires_at: Some(at(100)),
         last_used_at: None,
@@ -33,7 +34,7 @@ fn a_token_is_found_by_its_hash_and_listed_newest_first() {
         assert_eq!((&found.id, &found.permissions), (&first.id, &first.permissions));
         assert_eq!((found.name, found.expires_at, found.created_by), (first.name, first.expires_at, ada.id));
         assert!(reading.token_by_hash("hash-3").await.unwrap().is_none());
-        let ids: Vec<String> = reading.tokens(&acme).await.unwrap().into_iter().map(|it| it.id).collect();
+        let ids: Vec<TokenId> = reading.tokens(&acme).await.unwrap().into_iter().map(|it| it.id).collect();
         assert_eq!(ids, [second.id.clone(), first.id]);
 
         let mut writing = world.store.write().await.unwrap();

@@ -1,12 +1,13 @@
 //! What is written together becomes true together, or not at all.
 
+use windlass_core::id::AccountId;
 use windlass_core::proposal::Status;
 use windlass_store::{EventFilter, EventOrder, Store, StoreError};
 
 use crate::proposals::moved;
 use crate::world::{at, entry, event, node, node_key, on_both, user};
 
-async fn told(store: &Store, account_id: &str) -> Vec<String> {
+async fn told(store: &Store, account_id: &AccountId) -> Vec<String> {
     let mut reading = store.read().await.unwrap();
     let order = EventOrder::OldestAfter(0);
     let events = reading.events(account_id, &EventFilter::default(), order, 100).await.unwrap();
@@ -93,7 +94,7 @@ fn nobody_sees_what_is_not_committed() {
 #[test]
 fn an_account_that_is_not_there_cannot_be_written() {
     on_both(|world| async move {
-        let refused = world.store.write_account("nobody").await.err();
+        let refused = world.store.write_account(&AccountId::new("nobody")).await.err();
         assert!(matches!(refused, Some(StoreError::NoAccount { .. })), "{refused:?}");
         world.account("acme").await;
     });

@@ -1,6 +1,7 @@
 //! People, memberships and sessions.
 
 use windlass_core::access::Role;
+use windlass_core::id::{AccountId, SessionId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_store::{Session, StoreError, new_id};
 
@@ -13,7 +14,7 @@ fn a_person_is_found_by_id_and_by_address_however_it_is_spelled() {
         let mut reading = world.store.read().await.unwrap();
         for key in [ada.id.as_str(), "ada@example.com", "ADA@example.COM"] {
             let found = reading.user(key).await.unwrap().unwrap();
-            assert_eq!((found.id.as_str(), found.email.as_str()), (&*ada.id, "ada@example.com"));
+            assert_eq!((&found.id, found.email.as_str()), (&ada.id, "ada@example.com"));
             assert_eq!(found.password_hash.expose(), "hash");
         }
         assert!(reading.user("bob@example.com").await.unwrap().is_none());
@@ -47,8 +48,8 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
             members.iter().map(|member| (member.user.email.as_str(), member.role)).collect();
         assert_eq!(members, [("ada@example.com", Role::Admin), ("bob@example.com", Role::Viewer)]);
         assert_eq!(reading.member(&acme, "Ada@example.com").await.unwrap().unwrap().role, Role::Admin);
-        assert!(reading.member(&other, &bob.id).await.unwrap().is_none());
-        let told = |id: &str, name: &str, role| (id.to_owned(), name.to_owned(), role);
+        assert!(reading.member(&other, bob.id.as_str()).await.unwrap().is_none());
+        let told = |id: &AccountId, name: &str, role| (id.clone(), name.to_owned(), role);
         assert_eq!(
             reading.memberships(&ada.id).await.unwrap(),
             [told(&acme, "acme", Role::Admin), told(&other, "other", Role::Viewer)]
@@ -85,7 +86,7 @@ fn a_session_ends_with_its_time_its_person_and_their_password() {
         writing.user_set_password(&ada.id, &Redacted::new("new".to_owned()), true).await.unwrap();
         writing.commit().await.unwrap();
         assert!(reading.session(&id, at(2)).await.unwrap().is_none());
-        let found = reading.user(&ada.id).await.unwrap().unwrap();
+        let found = reading.user(ada.id.as_str()).await.unwrap().unwrap();
         assert_eq!((found.password_hash.expose().as_str(), found.must_change_password), ("new", true));
 
         let id = begin(&world, &ada.id, &acme).await;
@@ -93,11 +94,11 @@ fn a_session_ends_with_its_time_its_person_and_their_password() {
         writing.user_set_disabled(&ada.id, Some(at(7))).await.unwrap();
         writing.commit().await.unwrap();
         assert!(reading.session(&id, at(2)).await.unwrap().is_none());
-        assert_eq!(reading.user(&ada.id).await.unwrap().unwrap().disabled_at, Some(at(7)));
+        assert_eq!(reading.user(ada.id.as_str()).await.unwrap().unwrap().disabled_at, Some(at(7)));
         let mut writing = world.store.write().await.unwrap();
         writing.user_set_disabled(&ada.id, None).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(reading.user(&ada.id).await.unwrap().unwrap().disabled_at, None);
+        assert_eq!(reading.user(ada.id.as_str()).await.unwrap().unwrap().disabled_at, None);
     });
 }
 
@@ -114,11 +115,11 @@ fn ended_sessions_are_forgotten_and_others_are_not() {
     });
 }
 
-async fn begin(world: &World, user_id: &str, account_id: &str) -> String {
+async fn begin(world: &World, user_id: &UserId, account_id: &AccountId) -> SessionId {
     let session = Session {
         id: new_id(),
-        user_id: user_id.to_owned(),
-        account_id: account_id.to_owned(),
+        user_id: user_id.clone(),
+        account_id: account_id.clone(),
         address: "192.0.2.1".to_owned(),
         created_at: at(1),
         expires_at: at(100),

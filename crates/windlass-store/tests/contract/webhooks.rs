@@ -2,7 +2,7 @@
 
 use windlass_core::digest::Digest;
 use windlass_core::forge::WebhookSender;
-use windlass_store::{Received, Refused, Webhook, new_id};
+use windlass_store::{Received, Refused, Webhook, unique_text};
 
 use crate::world::{at, on_both, plenty};
 
@@ -28,7 +28,7 @@ fn a_webhook_is_found_by_id_or_by_account_and_name_and_by_nothing_less() {
             ("acme:", None),
             ("acme:fleet:", None),
             ("", None),
-            (new_id().as_str(), None),
+            (unique_text().as_str(), None),
         ] {
             let repository = reading.repository_of_webhook(address).await.unwrap();
             assert_eq!(repository.map(|it| it.id).as_ref(), found, "{address}");
@@ -92,7 +92,7 @@ fn a_repository_is_hastened_but_never_put_off_and_takes_its_webhook_with_it() {
                 writing.repository_schedule(&fleet.id, at(60)).await.unwrap();
             }
             writing.repository_sync_by(&fleet.id, at(asked)).await.unwrap();
-            let next = writing.repository(&acme, &fleet.id).await.unwrap().unwrap().next_sync_at;
+            let next = writing.repository(&acme, fleet.id.as_str()).await.unwrap().unwrap().next_sync_at;
             assert_eq!(next, at(then), "{asked}");
         }
         writing.webhook_delivery_record(&fleet.id, Digest::of(b"body"), at(1)).await.unwrap();

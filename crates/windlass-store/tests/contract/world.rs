@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use windlass_core::diff::{Cause, Change};
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::id::{AccountId, RepositoryId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::redacted::Redacted;
 use windlass_core::repository::Repository;
@@ -140,7 +141,7 @@ impl World {
     }
 
     /// Adds an account and returns its id.
-    pub(crate) async fn account(&self, name: &str) -> String {
+    pub(crate) async fn account(&self, name: &str) -> AccountId {
         let id = new_id();
         let mut writing = self.store.write().await.unwrap();
         writing.account_add(&id, name, at(0)).await.unwrap();
@@ -149,7 +150,7 @@ impl World {
     }
 
     /// Adds a repository.
-    pub(crate) async fn repository(&self, account_id: &str, name: &str) -> Repository {
+    pub(crate) async fn repository(&self, account_id: &AccountId, name: &str) -> Repository {
         let repository = repository(account_id, name);
         let mut writing = self.store.write().await.unwrap();
         writing.repository_add(&repository).await.unwrap();
@@ -189,14 +190,14 @@ impl World {
     }
 
     /// Accepts a node.
-    pub(crate) async fn node(&self, account_id: &str, name: &str, owner: Option<&str>) {
+    pub(crate) async fn node(&self, account_id: &AccountId, name: &str, owner: Option<&RepositoryId>) {
         let mut writing = self.store.write_account(account_id).await.unwrap();
         writing.resource_put(&node_key(name), &node("eu"), owner, "ada", at(1)).await.unwrap();
         writing.commit().await.unwrap();
     }
 
     /// Tells events of an account, one transaction each.
-    pub(crate) async fn events(&self, account_id: &str, messages: &[&str]) {
+    pub(crate) async fn events(&self, account_id: &AccountId, messages: &[&str]) {
         for message in messages {
             let mut writing = self.store.write_account(account_id).await.unwrap();
             writing.event(event(message));
@@ -205,7 +206,7 @@ impl World {
     }
 
     /// Enters targets into an account's audit log, one transaction each.
-    pub(crate) async fn audited(&self, account_id: &str, targets: &[&str]) {
+    pub(crate) async fn audited(&self, account_id: &AccountId, targets: &[&str]) {
         for target in targets {
             let mut writing = self.store.write_account(account_id).await.unwrap();
             writing.audit(entry(target));
@@ -214,7 +215,7 @@ impl World {
     }
 }
 
-pub(crate) fn repository(account_id: &str, name: &str) -> Repository {
+pub(crate) fn repository(account_id: &AccountId, name: &str) -> Repository {
     let place = (name, "https://git.example.com/fleet.git");
     let plain = Repository::new(new_id(), account_id, place, at(0));
     Repository { credential_path: Some("vault:git".to_owned()), ..plain }
@@ -256,9 +257,9 @@ pub(crate) fn proposal(run: &Run, position: usize, name: &str) -> Proposal {
     Proposal {
         id: new_id(),
         account_id: run.account_id.clone(),
-        repository_id: run.repository_id.clone(),
+        repository_id: Some(run.repository_id.clone()),
         repository_name: run.repository_name.clone(),
-        run_id: run.id.clone(),
+        run_id: Some(run.id.clone()),
         change: Change {
             key: node_key(name),
             cause: Cause::Declared,
@@ -295,8 +296,8 @@ pub(crate) fn event(message: &str) -> NewEvent {
         kind: EventKind::ProposalOpened,
         severity: Severity::Low,
         resource: Some(node_key("edge-01")),
-        repository_id: Some("repository".to_owned()),
-        correlation_id: Some("run".to_owned()),
+        repository_id: Some(RepositoryId::new("repository")),
+        correlation_id: Some(RunId::new("run")),
         source: "ada@example.com".to_owned(),
         message: message.to_owned(),
         payload: json!({ "message": message }),

@@ -4,6 +4,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use windlass_core::id::RepositoryId;
 use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState};
 use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
@@ -16,7 +17,7 @@ struct Place {
     installation: Installation,
     admin: Person,
     forge: FakeForge,
-    repository: String,
+    repository: RepositoryId,
 }
 
 impl Place {
@@ -41,6 +42,7 @@ impl Place {
         }});
         let made = installation.tell(&admin.token, "POST", "/api/v1/system/gitops_repositories", &body).await;
         let repository = made.expect(201)["gitops_repository"]["id"].as_str().unwrap().to_owned();
+        let repository = RepositoryId::new(repository);
         Place { installation, admin, forge, repository }
     }
 

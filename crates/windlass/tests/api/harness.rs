@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::address_guard::AllowedAddress;
 use windlass_core::digest::Digest;
+use windlass_core::id::{AccountId, SessionId, TokenId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_core::time::Timestamp;
 use windlass_server::{Config, InsecureUrls, RunningServer};
-use windlass_store::{Session, Store, Token, User, new_id};
+use windlass_store::{Session, Store, Token, User, new_id, unique_text};
 use windlass_testkit::servers::WorkTree;
 
 /// A fleet with something of most kinds, for the account that every installation begins with.
@@ -33,7 +34,7 @@ pub(crate) struct Installation {
     pub(crate) directory: TempDir,
     pub(crate) store: Store,
     /// The account made at the first start, named `acme`.
-    pub(crate) account: String,
+    pub(crate) account: AccountId,
     pub(crate) base: String,
     key: Vec<u8>,
     http: reqwest::Client,
@@ -43,9 +44,9 @@ pub(crate) struct Installation {
 /// Someone who is signed in.
 #[derive(Clone)]
 pub(crate) struct Person {
-    pub(crate) id: String,
+    pub(crate) id: UserId,
     pub(crate) email: String,
-    pub(crate) account: String,
+    pub(crate) account: AccountId,
     pub(crate) token: String,
 }
 
@@ -136,7 +137,7 @@ impl Installation {
     }
 
     /// Another account.
-    pub(crate) async fn new_account(&self, name: &str) -> String {
+    pub(crate) async fn new_account(&self, name: &str) -> AccountId {
         let id = new_id();
         let mut writing = self.store.write().await.unwrap();
         writing.account_add(&id, name, now()).await.unwrap();
@@ -145,13 +146,13 @@ impl Installation {
     }
 
     /// Someone new in an account, signed in.
-    pub(crate) async fn person(&self, account: &str, role: Role) -> Person {
+    pub(crate) async fn person(&self, account: &AccountId, role: Role) -> Person {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         self.person_called(&format!("{role}-{number}@example.com"), account, role).await
     }
 
     /// Someone new of this address in an account, signed in.
-    pub(crate) async fn person_called(&self, email: &str, account: &str, role: Role) -> Person {
+    pub(crate) async fn person_called(&self, email: &str, account: &AccountId, role: Role) -> Person {
         let user = User {
             id: new_id(),
             email: email.to_owned(),
@@ -167,16 +168,16 @@ impl Installation {
         writing.member_set(account, &user.id, role, now()).await.unwrap();
         writing.commit().await.unwrap();
         let token = self.session(&user.id, account).await;
-        Person { id: user.id, email: user.email, account: account.to_owned(), token }
+        Person { id: user.id, email: user.email, account: account.clone(), token }
     }
 
     /// Puts someone into another account, too.
-    pub(crate) async fn also_in(&self, person: &Person, account: &str, role: Role) -> Person {
+    pub(crate) async fn also_in(&self, person: &Person, account: &AccountId, role: Role) -> Person {
         let mut writing = self.store.write().await.unwrap();
         writing.member_set(account, &person.id, role, now()).await.unwrap();
         writing.commit().await.unwrap();
         let token = self.session(&person.id, account).await;
-        Person { account: account.to_owned(), token, ..person.clone() }
+        Person { account: account.clone(), token, ..person.clone() }
     }
 
     /// An admin of the first account.
@@ -195,12 +196,12 @@ impl Installation {
     }
 
     /// A new session of someone.
-    pub(crate) async fn session(&self, user_id: &str, account: &str) -> String {
+    pub(crate) async fn session(&self, user_id: &UserId, account: &AccountId) -> String {
         let expires_at = now().plus(Duration::from_secs(3600));
         let session = Session {
             id: new_id(),
-            user_id: user_id.to_owned(),
-            account_id: account.to_owned(),
+            user_id: user_id.clone(),
+            account_id: account.clone(),
             address: "127.0.0.1".to_owned(),
             created_at: now(),
             expires_at,
@@ -217,8 +218,8 @@ impl Installation {
         key: &[u8],
         algorithm: Algorithm,
         audience: &str,
-        user_id: &str,
-        session_id: &str,
+        user_id: &UserId,
+        session_id: &SessionId,
         expires_at: Timestamp,
     ) -> String {
         let claims = json!({"aud": audience, "sub": user_id, "sid": session_id, "iat": 1,
@@ -233,7 +234,7 @@ impl Installation {
 
     /// An API token of someone, as if it had been made through the API, but with any life.
     pub(crate) async fn api_token(&self, of: &Person, permissions: &[Permission], life: Life) -> ApiToken {
-        let secret = format!("wlt_test-{}-{}", NEXT.fetch_add(1, Ordering::Relaxed), new_id());
+        let secret = format!("wlt_test-{}-{}", NEXT.fetch_add(1, Ordering::Relaxed), unique_text());
         let day = Duration::from_secs(24 * 3600);
         let token = Token {
             id: new_id(),
@@ -304,7 +305,7 @@ impl Installation {
 
 /// An API token with its secret.
 pub(crate) struct ApiToken {
-    pub(crate) id: String,
+    pub(crate) id: TokenId,
     pub(crate) secret: String,
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
+use windlass_core::id::AccountId;
 use windlass_store::{Invitation, new_id};
 
 use crate::harness::{ALL, Installation, Life, Person, Reply, now};
@@ -38,7 +39,7 @@ fn without_own(mut invitation: Value) -> Value {
     invitation
 }
 
-async fn actions(installation: &Installation, account: &str) -> Vec<(String, String)> {
+async fn actions(installation: &Installation, account: &AccountId) -> Vec<(String, String)> {
     let mut reading = installation.store.read().await.unwrap();
     let entries = reading.audit(account, None, i64::MAX, 50).await.unwrap();
     entries.into_iter().map(|entry| (entry.action, entry.target)).collect()
@@ -112,7 +113,7 @@ async fn declining_looks_like_silence_and_is_on_the_installations_record() {
     assert_eq!(installation.get(&admin, SENT).await, before);
     assert_eq!(actions(&installation, &installation.account).await, record);
     let declined = ("invitation.decline".to_owned(), "known@example.com".to_owned());
-    assert!(actions(&installation, "").await.contains(&declined));
+    assert!(actions(&installation, &AccountId::installation()).await.contains(&declined));
     invite(&installation, &admin, "known@example.com").await.expect(201);
     assert!(received(&installation, &known).await.is_empty(), "asking again does not help");
     let accept = format!("{RECEIVED}/{id}/accept");
@@ -137,7 +138,7 @@ async fn an_invitation_falls_when_it_expires_is_revoked_or_its_maker_may_invite_
     writing.commit().await.unwrap();
     assert!(received(&installation, &known).await.is_empty());
     let accept = |id: &str| format!("{RECEIVED}/{id}/accept");
-    assert_eq!(installation.ask(&known.token, "POST", &accept(&late.id)).await.status, 404);
+    assert_eq!(installation.ask(&known.token, "POST", &accept(late.id.as_str())).await.status, 404);
 
     let made = invite(&installation, &admin, &known.email).await.expect(201);
     let id = made["invitation"]["id"].as_str().unwrap();

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::{Endpoint, Method, Operation, endpoints};
 use windlass_api::noun::Noun;
 use windlass_api::permission::Role;
-use windlass_store::new_id;
+use windlass_core::id::AccountId;
+use windlass_store::unique_text;
 use windlass_testkit::servers::WorkTree;
 
 use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, texts};
@@ -40,7 +41,7 @@ async fn two_tenants(installation: &Installation) -> (Tenant, Tenant) {
     (first, second)
 }
 
-async fn tenant(installation: &Installation, account: &str, name: &str, text: &str) -> Tenant {
+async fn tenant(installation: &Installation, account: &AccountId, name: &str, text: &str) -> Tenant {
     let admin = installation.person(account, Role::Admin).await;
     let work = fleet(text);
     let repository = installation.register(&admin, name, &work).await;
@@ -53,7 +54,7 @@ async fn tenant(installation: &Installation, account: &str, name: &str, text: &s
     Tenant {
         proposal: run["proposals"][0]["id"].as_str().unwrap().to_owned(),
         run: run["id"].as_str().unwrap().to_owned(),
-        token: token.id,
+        token: token.id.to_string(),
         repository_name: name.to_owned(),
         admin,
         repository,
@@ -156,7 +157,7 @@ fn sound_body(operation: Operation) -> Value {
 async fn subjects(installation: &Installation, of: &Tenant, endpoint: &Endpoint) -> Vec<String> {
     match endpoint.operation {
         Operation::TokenRevoke => vec![of.token.clone()],
-        Operation::UserPatch | Operation::UserRemove => vec![of.admin.id.clone(), of.admin.email.clone()],
+        Operation::UserPatch | Operation::UserRemove => vec![of.admin.id.to_string(), of.admin.email.clone()],
         Operation::RunShow | Operation::RunApprove | Operation::RunConfirmFailure => vec![of.run.clone()],
         Operation::Resource(noun, _) => {
             let page = installation.get(&of.admin, &format!("/api/v1/system/{}", noun.path())).await;
@@ -192,7 +193,7 @@ async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist
     for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.path.contains("{id}")) {
         let body = sound_body(endpoint.operation);
         for subject in subjects(&installation, &acme, &endpoint).await {
-            let missing = if subject.len() == 36 { new_id() } else { "absent".to_owned() };
+            let missing = if subject.len() == 36 { unique_text() } else { "absent".to_owned() };
             let mut answers = Vec::new();
             for id in [&subject, &missing] {
                 let id = id.replace('/', "%2F").replace('@', "%40");
@@ -208,7 +209,7 @@ async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist
     for path in ["resources", "nodes", "proposals", "fleet_events", "gitops_sync_runs", "export_fleet_yaml"] {
         let asked = |repository: String| format!("/api/v1/system/{path}?repository={repository}");
         let theirs = installation.ask(&stranger.token, "GET", &asked(acme.repository.clone())).await;
-        let absent = installation.ask(&stranger.token, "GET", &asked(new_id())).await;
+        let absent = installation.ask(&stranger.token, "GET", &asked(unique_text())).await;
         assert_eq!((theirs.status, theirs.without_request()), (404, absent.without_request()), "{path}");
     }
     let after = everything(&installation, &acme.admin).await;
@@ -231,7 +232,7 @@ async fn a_batch_decides_only_about_ones_own() {
     assert_eq!(theirs["proposal"]["approvals"], json!([]));
     let body = json!({"decision": "reject", "approval_request_id": acme.run});
     let foreign = installation.tell(&bravo.admin.token, "POST", path, &body).await;
-    let body = json!({"decision": "reject", "approval_request_id": new_id()});
+    let body = json!({"decision": "reject", "approval_request_id": unique_text()});
     let absent = installation.tell(&bravo.admin.token, "POST", path, &body).await;
     assert_eq!((foreign.status, foreign.without_request()), (404, absent.without_request()));
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
+use windlass_core::id::UserId;
 use windlass_core::redacted::Redacted;
 
 use crate::harness::{ALL, FLEET, Installation, Life, file_url, fleet};
@@ -9,7 +10,7 @@ use crate::harness::{ALL, FLEET, Installation, Life, file_url, fleet};
 const TOKENS: &str = "/api/v1/auth/tokens";
 const STATUS: &str = "/api/v1/system/status";
 
-fn user(id: &str) -> String {
+fn user(id: &UserId) -> String {
     format!("/api/v1/auth/users/{id}")
 }
 

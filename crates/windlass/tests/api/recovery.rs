@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
+use windlass_core::id::{AccountId, UserId};
 use windlass_server::{Recovery, RecoveryError, TokenHandling, recover_admin};
 use windlass_store::Verified;
 
 use crate::harness::{Installation, Life, now};
 
-fn user(id: &str) -> String {
+fn user(id: &UserId) -> String {
     format!("/api/v1/auth/users/{id}")
 }
 
@@ -67,7 +68,7 @@ async fn the_administrator_is_let_in_again_while_the_server_runs_and_it_is_on_th
         assert_eq!(installation.ask(old, "GET", "/api/v1/auth/me").await.status, 401);
     }
     let mut reading = installation.store.read().await.unwrap();
-    for account in ["", installation.account.as_str()] {
+    for account in [&AccountId::installation(), &installation.account] {
         let entries = reading.audit(account, None, i64::MAX, 20).await.unwrap();
         let entry = entries.iter().find(|entry| entry.action == "user.recover").unwrap();
         assert_eq!((entry.target.as_str(), entry.outcome.as_str()), ("admin@localhost", "done"));

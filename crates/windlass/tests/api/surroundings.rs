@@ -73,7 +73,7 @@ async fn machines_learn_how_it_is_and_no_names() {
         assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':'), "{line}");
         assert!(!series.contains('{') || series.ends_with('}'), "{line}");
     }
-    for word in ["acme", "telling", "example.com", "MADEUP", "my-own", &admin.account] {
+    for word in ["acme", "telling", "example.com", "MADEUP", "my-own", admin.account.as_str()] {
         assert!(!metrics.text.contains(word), "{word}");
     }
 }

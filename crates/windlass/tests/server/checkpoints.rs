@@ -10,6 +10,7 @@ use windlass_api::client::ClientError;
 use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 use windlass_api::types::{AuditKeys, AuditVerdict, CheckpointEnvelope, CheckpointInfo, CheckpointList, Me};
+use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_server::first_fault;
 use windlass_store::{Actor, Address, AuditEntry, Checkpoint, Outcome, Store, Verified};
 
@@ -92,7 +93,7 @@ fn every_chain_is_signed_when_the_server_starts_and_on_request() {
 }
 
 /// A forged database: as it was in a backup, and then with other entries, every hash of which is right.
-fn forge(installation: &Installation, backup: &PathBuf, account: &str, entries: usize) {
+fn forge(installation: &Installation, backup: &PathBuf, account: &AccountId, entries: usize) {
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", database(installation).display()));
     }
@@ -121,7 +122,7 @@ fn forge(installation: &Installation, backup: &PathBuf, account: &str, entries: 
 }
 
 /// A server whose log was signed up to an entry, then stopped; a backup from before that entry; the account's id.
-fn signed_world(installation: &Installation) -> (PathBuf, String, CheckpointInfo) {
+fn signed_world(installation: &Installation) -> (PathBuf, AccountId, CheckpointInfo) {
     let server = installation.serve(&[]);
     act(&server.api, "before");
     sign(&server.api);
@@ -132,7 +133,7 @@ fn signed_world(installation: &Installation) -> (PathBuf, String, CheckpointInfo
     let kept = sign(&server.api);
     let me: Me = server.api.send(server.api.call(Operation::Me, &[])).unwrap();
     server.stop();
-    (backup, me.account_id, kept)
+    (backup, AccountId::new(me.account_id), kept)
 }
 
 #[test]
@@ -216,11 +217,11 @@ fn checkpoints_that_others_signed_or_moved_are_found_without_the_servers_memory(
         });
     };
     let stored = |info: &CheckpointInfo| Checkpoint {
-        account_id: info.account_id.clone(),
+        account_id: AccountId::new(&*info.account_id),
         seq: info.seq,
         hash: info.head.clone(),
         at: windlass_core::time::Timestamp::parse(&info.at).unwrap(),
-        key_id: info.key_id.clone(),
+        key_id: AuditKeyId::new(&*info.key_id),
         signature: info.signature.clone(),
     };
     add(stored(&kept));

@@ -9,6 +9,7 @@ use aws_lc_rs::hmac;
 use windlass_api::client::ClientError;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{Me, RepositoryFields, WebhookShown};
+use windlass_core::id::AccountId;
 use windlass_store::{Address, Store};
 use windlass_testkit::servers::Postgres;
 
@@ -255,7 +256,8 @@ fn sessions_and_webhooks_go_on_while_a_rotated_key_overlaps_and_end_when_it_does
     server.stop();
     let actions = wait(async {
         let store = open(&installation).await;
-        let entries = store.read().await.unwrap().audit("", None, i64::MAX, 50).await.unwrap();
+        let entries =
+            store.read().await.unwrap().audit(&AccountId::installation(), None, i64::MAX, 50).await.unwrap();
         store.close().await;
         entries.into_iter().map(|entry| entry.action).collect::<Vec<_>>()
     });

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
 use windlass_api::types::{DeliveryEnvelope, DeliveryInfo, DeliveryList, ProviderTest};
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{Address, Delivery, DeliveryState, Store, new_id};
 use windlass_testkit::servers::{MailServer, Postgres};
@@ -292,7 +293,7 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
     let an_hour_ago = Timestamp::from_millis(0).plus(since_1970 - Duration::from_secs(3600));
     let suppressed = |seq| Delivery {
         id: new_id(),
-        account_id: account.clone(),
+        account_id: AccountId::new(&*account),
         alert: "clusters".to_owned(),
         provider: "hook".to_owned(),
         event_seq: Some(seq),

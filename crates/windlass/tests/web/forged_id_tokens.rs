@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use windlass_core::id::AccountId;
 use windlass_server::{Config, OidcSettings};
 
 use crate::browser::Browser;
@@ -80,7 +81,14 @@ async fn a_token_that_proves_nothing_lets_nobody_in() {
     let mut browser = Browser::new(&installation);
     let reply = sign_in(&mut browser, &forger).await;
     assert!(reply.status == 200 && is_in(&browser), "the same that tells the truth is let in: {reply:?}");
-    let log = installation.store.read().await.unwrap().audit("", None, i64::MAX, 100).await.unwrap();
+    let log = installation
+        .store
+        .read()
+        .await
+        .unwrap()
+        .audit(&AccountId::installation(), None, i64::MAX, 100)
+        .await
+        .unwrap();
     let refused = log.iter().filter(|entry| entry.detail.contains("sso-token")).count();
     assert_eq!(refused, 12, "{log:?}");
 }

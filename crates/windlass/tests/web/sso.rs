@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
+use windlass_core::id::AccountId;
 use windlass_server::OidcSettings;
 use windlass_testkit::servers::OidcServer;
 
@@ -17,7 +18,7 @@ async fn start() -> Option<(OidcServer, Installation)> {
     let running = windlass_server::start(config.clone()).await.unwrap();
     let store = windlass_store::Store::open(&config.database).await.unwrap();
     let mut writing = store.write().await.unwrap();
-    writing.account_add(&windlass_store::new_id(), "lab", crate::harness::now()).await.unwrap();
+    writing.account_add(&windlass_store::new_id::<AccountId>(), "lab", crate::harness::now()).await.unwrap();
     writing.commit().await.unwrap();
     store.close().await;
     running.stop().await;
@@ -123,7 +124,7 @@ async fn the_first_sign_in_makes_a_person_with_the_role_that_their_groups_give()
 async fn each_sign_in_makes_roles_what_the_groups_give_now_and_keeps_what_was_given_by_hand() {
     let Some((provider, installation)) = start().await else { return };
     let lab = installation.store.read().await.unwrap().account("lab").await.unwrap().unwrap().id;
-    let role_in = async |account: &str| {
+    let role_in = async |account: &AccountId| {
         let mut reading = installation.store.read().await.unwrap();
         reading.member(account, "ada@example.com").await.unwrap().map(|member| member.role.slug())
     };
@@ -191,7 +192,14 @@ async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never
     let login = json!({"email": "ada@example.com", "password": once});
     let login = installation.send(installation.request("POST", "/api/v1/auth/login").json(&login)).await;
     assert_eq!(login.status, 401, "whoever handed out the password knows it");
-    let log = installation.store.read().await.unwrap().audit("", None, i64::MAX, 20).await.unwrap();
+    let log = installation
+        .store
+        .read()
+        .await
+        .unwrap()
+        .audit(&AccountId::installation(), None, i64::MAX, 20)
+        .await
+        .unwrap();
     let linked = log.iter().find(|entry| entry.action == "user.link").unwrap();
     assert_eq!((linked.target.as_str(), &detail(linked)["subject"]), ("ada@example.com", &json!("1")));
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use windlass_core::apply::{Gatekeeper, check_review, governing_repository};
 use windlass_core::event::{EventKind, NewEvent};
 use windlass_core::gate::{Consent, ReviewProblem};
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
@@ -26,7 +27,7 @@ const ACTION: &str = "proposal.approve";
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewedProposal<'r> {
     /// Which proposal.
-    pub id: &'r str,
+    pub id: &'r ProposalId,
     /// The content they reviewed; none to consent to what the commit declares, which is not taken of what someone typed.
     pub digest: Option<&'r str>,
 }
@@ -49,8 +50,8 @@ pub(crate) async fn approve_all(
     reason: Option<&str>,
 ) -> Result<Vec<DecisionResult>, StoreError> {
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let Some(account) = writing.account(&who.account_id).await? else { return Ok(Vec::new()) };
-    let ids: Vec<&str> = reviewed.iter().map(|reviewed| reviewed.id).collect();
+    let Some(account) = writing.account(who.account_id.as_str()).await? else { return Ok(Vec::new()) };
+    let ids: Vec<&ProposalId> = reviewed.iter().map(|reviewed| reviewed.id).collect();
     let found = writing.proposals_by_id(&who.account_id, &ids).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
@@ -80,10 +81,10 @@ struct ApprovalBatch<'h> {
     reason: Option<&'h str>,
     gatekeeper: Gatekeeper,
     repositories: Vec<Repository>,
-    proposals: BTreeMap<String, Proposal>,
+    proposals: BTreeMap<ProposalId, Proposal>,
     approvals: Approvals,
-    given: Vec<(String, Approval)>,
-    grants: Vec<(String, GrantedConsent)>,
+    given: Vec<(ProposalId, Approval)>,
+    grants: Vec<(ProposalId, GrantedConsent)>,
     now: Timestamp,
 }
 
@@ -105,9 +106,9 @@ impl ApprovalBatch<'_> {
             fallen: None,
         };
         self.record(writing, proposal, &approval);
-        let given = self.approvals.entry(reviewed.id.to_owned()).or_default();
+        let given = self.approvals.entry(reviewed.id.clone()).or_default();
         given.push(approval.clone());
-        self.given.push((reviewed.id.to_owned(), approval));
+        self.given.push((reviewed.id.clone(), approval));
         self.evaluate(writing, reviewed.id);
         Ok(())
     }
@@ -116,7 +117,7 @@ impl ApprovalBatch<'_> {
         governing_repository(proposal, &self.repositories)
     }
 
-    fn approvals_of(&self, id: &str) -> &[Approval] {
+    fn approvals_of(&self, id: &ProposalId) -> &[Approval] {
         self.approvals.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -144,21 +145,27 @@ impl ApprovalBatch<'_> {
         writing.audit(AuditEntry {
             before: proposal.change.base,
             after: proposal.effective_digest(),
-            ..record::audit_entry(&self.who.actor(), ACTION, ("proposal", &proposal.id), detail, self.now)
+            ..record::audit_entry(
+                &self.who.actor(),
+                ACTION,
+                ("proposal", proposal.id.as_str()),
+                detail,
+                self.now,
+            )
         });
     }
 
     /// Sees whether the consents given by now suffice.
-    fn evaluate(&mut self, writing: &mut AccountWriting, id: &str) {
+    fn evaluate(&mut self, writing: &mut AccountWriting, id: &ProposalId) {
         let Some(proposal) = self.proposals.get(id) else { return };
         let repository = self.repository_of(proposal);
         let judgement = self.gatekeeper.judge(proposal, repository, self.approvals_of(id), self.now);
         let event = |by: &str, reason: Option<&str>| {
-            record::proposal_event(proposal, &proposal.run_id, Status::Approved, by, reason, self.now)
+            record::proposal_event(proposal, proposal.run_id.as_ref(), Status::Approved, by, reason, self.now)
         };
         if let Some(grant) = granted_consent(&judgement) {
             writing.event(event(&grant.by, self.reason));
-            self.grants.push((id.to_owned(), grant));
+            self.grants.push((id.clone(), grant));
             if let Some(proposal) = self.proposals.get_mut(id) {
                 proposal.status = Status::Approved;
             }
@@ -170,10 +177,10 @@ impl ApprovalBatch<'_> {
     }
 
     async fn save(&self, writing: &mut AccountWriting) -> Result<(), StoreError> {
-        let given: Vec<_> = self.given.iter().map(|(id, approval)| (id.as_str(), approval.clone())).collect();
+        let given: Vec<_> = self.given.iter().map(|(id, approval)| (id, approval.clone())).collect();
         writing.approvals_add(&given).await?;
         let moves: Vec<_> =
-            self.grants.iter().map(|(id, grant)| (id.as_str(), grant.moved(self.reason, self.now))).collect();
+            self.grants.iter().map(|(id, grant)| (id, grant.moved(self.reason, self.now))).collect();
         writing.proposals_move(&moves).await?;
         Ok(())
     }

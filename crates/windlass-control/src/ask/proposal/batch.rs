@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use windlass_api::types::{BatchBody, BatchDecision, BatchItem, BatchResult};
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::Status;
 
 use crate::ask::proposal::approve::{self, ReviewedProposal};
@@ -17,8 +18,8 @@ const MAX_BATCH: usize = 100_000;
 /// Decides about several, each by itself.
 pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> Result<BatchResult, Refusal> {
     let ids = match (&body.approval_request_id, body.ids.is_empty()) {
-        (Some(run), true) => open_of_run(server, who, run).await?,
-        (None, false) => body.ids.clone(),
+        (Some(run), true) => open_of_run(server, who, &RunId::new(run)).await?,
+        (None, false) => body.ids.iter().map(ProposalId::new).collect(),
         _ => {
             let message = "name either ids or an approval_request_id";
             return Err(Refusal::bad_request(
@@ -38,13 +39,13 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
         BatchDecision::Approve => {
             let reviewed: Vec<ReviewedProposal<'_>> = ids
                 .iter()
-                .map(|id| ReviewedProposal { id, digest: body.digests.get(id).map(String::as_str) })
+                .map(|id| ReviewedProposal { id, digest: body.digests.get(id.as_str()).map(String::as_str) })
                 .collect();
             approve::approve_all(server, who, &reviewed, reason).await?
         }
         BatchDecision::Reject => {
             let rejection = RejectRequest { reason, until_change: body.until_change };
-            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let ids: Vec<&ProposalId> = ids.iter().collect();
             reject::reject_all(server, who, &ids, rejection).await?
         }
     };
@@ -55,7 +56,7 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
         .map(|(id, decided)| BatchItem {
             status: statuses.get(&id).copied(),
             error: decided.err().map(|error| Refusal::from(error).into_body()),
-            id,
+            id: id.to_string(),
         })
         .collect();
     let refused = results.iter().filter(|item| item.error.is_some()).count();
@@ -65,14 +66,14 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
 async fn statuses_of(
     server: &Control,
     who: &Identity,
-    ids: &[String],
-) -> Result<BTreeMap<String, Status>, Refusal> {
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    ids: &[ProposalId],
+) -> Result<BTreeMap<ProposalId, Status>, Refusal> {
+    let ids: Vec<&ProposalId> = ids.iter().collect();
     let proposals = server.store().read().await?.proposals_by_id(&who.account_id, &ids).await?;
     Ok(proposals.into_iter().map(|proposal| (proposal.id, proposal.status)).collect())
 }
 
-async fn open_of_run(server: &Control, who: &Identity, run_id: &str) -> Result<Vec<String>, Refusal> {
+async fn open_of_run(server: &Control, who: &Identity, run_id: &RunId) -> Result<Vec<ProposalId>, Refusal> {
     let mut reading = server.store().read().await?;
     reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
     let proposals = reading.run_proposals(run_id).await?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::content::{ContentChange, ContentDifference};
+use windlass_core::id::AccountId;
 use windlass_core::proposal::Proposal;
 use windlass_store::{Reading, StoreError};
 
@@ -12,7 +13,7 @@ const LISTED_TEXT: usize = 256 * 1024;
 /// What differs in the files of several proposals, in their order. One by itself is shown whole.
 pub(crate) async fn load_contents(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     proposals: &[Proposal],
 ) -> Result<Vec<Vec<ContentDifference>>, StoreError> {
     let changes: Vec<Vec<ContentChange>> =

@@ -121,7 +121,7 @@ pub(crate) fn record_refusal(
     let detail = json!({"reason": reason, "resource": proposal.change.key.to_string()});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::audit_entry(&who.actor(), action, ("proposal", &proposal.id), detail, now)
+        ..record::audit_entry(&who.actor(), action, ("proposal", proposal.id.as_str()), detail, now)
     });
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use windlass_core::diff::Action;
 use windlass_core::event::EventKind;
 use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::{Edit, Proposal, Status};
 use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
@@ -24,7 +25,7 @@ use crate::record;
 pub async fn edit(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id: &ProposalId,
     payload: &Value,
     version: Option<i64>,
 ) -> DecisionResult {
@@ -60,10 +61,16 @@ pub async fn edit(
     writing.audit(AuditEntry {
         before,
         after,
-        ..record::audit_entry(&who.actor(), "proposal.edit", ("proposal", id), detail, now)
+        ..record::audit_entry(&who.actor(), "proposal.edit", ("proposal", id.as_str()), detail, now)
     });
-    let mut event =
-        record::proposal_event(&proposal, &proposal.run_id, Status::PendingApproval, &who.email, None, now);
+    let mut event = record::proposal_event(
+        &proposal,
+        proposal.run_id.as_ref(),
+        Status::PendingApproval,
+        &who.email,
+        None,
+        now,
+    );
     event.kind = EventKind::ProposalEdited;
     event.message = format!("edited: {}", proposal.change.key);
     writing.event(event);

@@ -35,10 +35,10 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
     let fields = effective.fields().into_iter().map(Into::into);
     let edited = proposal.edit.as_ref();
     ProposalInfo {
-        id: proposal.id.clone(),
-        repository_id: proposal.repository_id.clone(),
+        id: proposal.id.to_string(),
+        repository_id: proposal.repository_id.as_ref().map(ToString::to_string).unwrap_or_default(),
         repository_name: source_of(proposal),
-        run_id: proposal.run_id.clone(),
+        run_id: proposal.run_id.as_ref().map(ToString::to_string).unwrap_or_default(),
         action: format!("{}_{}", change.action(), change.key.kind),
         kind: change.key.kind.slug().to_owned(),
         name: change.key.name.clone(),

@@ -5,10 +5,11 @@ use windlass_api::types::ProposalInfo;
 use windlass_core::account::Account;
 use windlass_core::apply::governing_repository;
 use windlass_core::diff::Action;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::resource::Kind;
-use windlass_store::{ProposalFilter, Reading};
+use windlass_store::{ProposalFilter, ProposalSource, Reading};
 
 use crate::ask::proposal::content::load_contents;
 use crate::ask::proposal::info::{ProposalContext, info};
@@ -61,19 +62,21 @@ pub async fn filter_of(
     who: &Identity,
     query: &ProposalQuery,
 ) -> Result<ProposalFilter, Refusal> {
-    let repository_id = match &query.repository {
+    let source = match &query.repository {
         // Direct changes have no repository.
-        Some(none) if none == "none" => Some(String::new()),
+        Some(none) if none == "none" => Some(ProposalSource::Direct),
         Some(repository) => {
-            Some(reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?.id)
+            let found =
+                reading.repository(&who.account_id, repository).await?.ok_or_else(Refusal::not_found)?;
+            Some(ProposalSource::Repository(found.id))
         }
         None => None,
     };
     let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
     Ok(ProposalFilter {
         statuses: query.status.as_deref().map(read_statuses).transpose()?.unwrap_or_default(),
-        run_id: query.run.clone(),
-        repository_id,
+        run_id: query.run.as_ref().map(RunId::new),
+        source,
         owner_id: None,
         kind: query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?,
         change: query.change.as_deref().map(read_change).transpose()?,
@@ -84,7 +87,7 @@ pub async fn filter_of(
 }
 
 async fn surroundings(reading: &mut Reading, who: &Identity) -> Result<(Account, Vec<Repository>), Refusal> {
-    let account = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     Ok((account, reading.repositories(&who.account_id).await?))
 }
 
@@ -98,11 +101,8 @@ pub async fn describe(
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
     let gatekeeper = load_gatekeeper(reading, &account, changed, now).await?;
-    let open: Vec<&str> = found
-        .iter()
-        .filter(|proposal| proposal.status.is_open())
-        .map(|proposal| proposal.id.as_str())
-        .collect();
+    let open: Vec<&ProposalId> =
+        found.iter().filter(|proposal| proposal.status.is_open()).map(|proposal| &proposal.id).collect();
     let approvals = reading.approvals_of(&open).await?;
     let contents = load_contents(reading, &who.account_id, found).await?;
     let told = found.iter().zip(&contents).map(|(proposal, content)| {
@@ -120,7 +120,7 @@ pub async fn describe(
 }
 
 /// Everything about one proposal.
-pub async fn load(server: &Control, who: &Identity, id: &str) -> Result<ProposalInfo, Refusal> {
+pub async fn load(server: &Control, who: &Identity, id: &ProposalId) -> Result<ProposalInfo, Refusal> {
     let mut reading = server.store().read().await?;
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalMove, StoreError};
@@ -29,7 +30,7 @@ pub struct RejectRequest<'r> {
 pub async fn reject(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id: &ProposalId,
     rejection: RejectRequest<'_>,
 ) -> DecisionResult {
     single_result(reject_all(server, who, &[id], rejection).await?)
@@ -39,12 +40,12 @@ pub async fn reject(
 pub(crate) async fn reject_all(
     server: &Control,
     who: &Identity,
-    ids: &[&str],
+    ids: &[&ProposalId],
     rejection: RejectRequest<'_>,
 ) -> Result<Vec<DecisionResult>, StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let mut proposals: BTreeMap<String, Proposal> = writing
+    let mut proposals: BTreeMap<ProposalId, Proposal> = writing
         .proposals_by_id(&who.account_id, ids)
         .await?
         .into_iter()
@@ -76,7 +77,7 @@ pub(crate) async fn reject_all(
         decided.push(Ok(()));
     }
     writing.proposals_move(&moves).await?;
-    let rejected: Vec<&str> = moves.iter().map(|(id, _)| *id).collect();
+    let rejected: Vec<&ProposalId> = moves.iter().map(|(id, _)| *id).collect();
     update_runs::update_runs(&mut writing, &rejected, None, now).await?;
     server.commit(writing).await?;
     // Another repository's proposal may have waited for one of these to go, and there is room for the next changes of the
@@ -93,9 +94,9 @@ fn tell_rejection(
     now: Timestamp,
 ) {
     let RejectRequest { reason, until_change } = rejection;
-    let run_id = &proposal.run_id;
+    let run_id = proposal.run_id.as_ref();
     writing.event(record::proposal_event(proposal, run_id, Status::Rejected, &who.email, reason, now));
     let detail = json!({"digest": proposal.content_digest(), "reason": reason, "until_change": until_change,
         "resource": proposal.change.key.to_string()});
-    writing.audit(record::audit_entry(&who.actor(), ACTION, ("proposal", &proposal.id), detail, now));
+    writing.audit(record::audit_entry(&who.actor(), ACTION, ("proposal", proposal.id.as_str()), detail, now));
 }

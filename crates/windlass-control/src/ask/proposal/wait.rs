@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::Status;
 
 use crate::caller::Identity;
@@ -15,7 +16,7 @@ const LONGEST_WAIT: u64 = 60;
 pub async fn wait_until_applied(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id: &ProposalId,
     wait: Option<u64>,
 ) -> Result<(), Refusal> {
     let seconds = wait.unwrap_or(10).min(LONGEST_WAIT);

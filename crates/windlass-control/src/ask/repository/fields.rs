@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use windlass_api::types::{QuarantineInfo, QuarantinedWork, RepositoryFields, RepositoryInfo};
+use windlass_core::id::AccountId;
 use windlass_core::quarantine::{Quarantine, Quarantines};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
@@ -23,7 +24,7 @@ const INTERVALS: std::ops::RangeInclusive<u64> = 10..=86_400;
 
 /// A repository as it would be registered, everything left out at its default.
 pub(crate) fn new_repository(
-    account_id: &str,
+    account_id: &AccountId,
     fields: RepositoryFields,
     config: &ControlConfig,
     now: Timestamp,
@@ -182,8 +183,8 @@ pub fn info(repository: &Repository) -> RepositoryInfo {
     let keys = url.as_ref().map_or(&[] as &[&str], |url| required_keys(url.scheme()));
     let fingerprints = repository.host_keys.as_deref().and_then(|keys| HostKeys::parse(keys).ok());
     RepositoryInfo {
-        id: repository.id.clone(),
-        account_id: repository.account_id.clone(),
+        id: repository.id.to_string(),
+        account_id: repository.account_id.to_string(),
         name: repository.name.clone(),
         repo_url: repository.repo_url.clone(),
         branch: repository.branch.clone(),
@@ -199,7 +200,7 @@ pub fn info(repository: &Repository) -> RepositoryInfo {
         status: repository.status(),
         last_status: repository.last_status,
         last_error: repository.last_error.clone(),
-        last_run_id: repository.last_run_id.clone(),
+        last_run_id: repository.last_run_id.as_ref().map(ToString::to_string),
         last_synced_at: repository.last_run_at.map(|at| at.to_string()),
         last_synced_revision: repository.good_commit.clone(),
         forge: forge_info(repository),

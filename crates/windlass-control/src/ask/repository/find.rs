@@ -9,8 +9,8 @@ use crate::caller::Identity;
 use crate::refusal::Refusal;
 
 /// A repository of the caller's account.
-pub async fn find(reading: &mut Reading, who: &Identity, id: &str) -> Result<Repository, Refusal> {
-    reading.repository(&who.account_id, id).await?.ok_or_else(Refusal::not_found)
+pub async fn find(reading: &mut Reading, who: &Identity, id_or_name: &str) -> Result<Repository, Refusal> {
+    reading.repository(&who.account_id, id_or_name).await?.ok_or_else(Refusal::not_found)
 }
 
 /// The repositories of the caller's account, by name.
@@ -19,6 +19,10 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Repos
 }
 
 /// A repository of the caller's account, as answers show it.
-pub async fn load(reading: &mut Reading, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
-    Ok(info(&find(reading, who, id).await?))
+pub async fn load(
+    reading: &mut Reading,
+    who: &Identity,
+    id_or_name: &str,
+) -> Result<RepositoryInfo, Refusal> {
+    Ok(info(&find(reading, who, id_or_name).await?))
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use windlass_api::types::{RepositoryFields, RepositoryInfo};
 use windlass_core::apply::Gatekeeper;
 use windlass_core::gate::RepositoryChange;
+use windlass_core::id::AccountId;
 use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_core::run::Trigger;
 use windlass_store::Reading;
@@ -51,14 +52,14 @@ pub async fn register(
         writing.repository_schedule(&repository.id, now.plus(repository.interval)).await?;
     }
     record(&mut writing, who, "repository.register", &repository, audited_settings(&repository), now);
-    let stored = find(&mut writing, who, &repository.id).await?;
+    let stored = find(&mut writing, who, repository.id.as_str()).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     Ok(info(&stored))
 }
 
-async fn load_gatekeeper(reading: &mut Reading, account_id: &str) -> Result<Gatekeeper, Refusal> {
-    let account = reading.account(account_id).await?.ok_or_else(Refusal::not_found)?;
+async fn load_gatekeeper(reading: &mut Reading, account_id: &AccountId) -> Result<Gatekeeper, Refusal> {
+    let account = reading.account(account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     Ok(Gatekeeper::before_approvals(&account))
 }
 
@@ -82,10 +83,10 @@ fn forge_location(repository: &Repository) -> (Option<ForgeSettings>, String) {
 async fn first_uses_after(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     fields: &RepositoryFields,
 ) -> Result<Vec<CredentialUse>, Refusal> {
-    let before = find(&mut server.store().read().await?, who, id).await?;
+    let before = find(&mut server.store().read().await?, who, id_or_name).await?;
     let mut after = before.clone();
     change_repository(&mut after, fields.clone(), server.config())?;
     credential_binding::first_uses(server, who, &after, Some(&before)).await
@@ -95,15 +96,15 @@ async fn first_uses_after(
 pub async fn configure(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     if_match: &IfMatch,
     fields: RepositoryFields,
 ) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     // Credentials are looked at before the transaction begins: nobody waits for Vault in one.
-    let first_uses = first_uses_after(server, who, id, &fields).await?;
+    let first_uses = first_uses_after(server, who, id_or_name, &fields).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let mut repository = find(&mut writing, who, id).await?;
+    let mut repository = find(&mut writing, who, id_or_name).await?;
     if_match.check(repository.version)?;
     let (was_good, told) = (repository.good_commit.clone(), forge_location(&repository));
     if repository.left_by.is_some() {
@@ -142,7 +143,7 @@ pub async fn configure(
     record(&mut writing, who, "repository.change", &repository, audited_settings(&repository), now);
     // Its proposals may need no approval any more.
     re_evaluate_open_proposals(&mut writing, now).await?;
-    let stored = find(&mut writing, who, &repository.id).await?;
+    let stored = find(&mut writing, who, repository.id.as_str()).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     server.nudges().apply.notify_one();
@@ -150,10 +151,10 @@ pub async fn configure(
 }
 
 /// Removes a repository. What it owned stays as it is, owned by nobody.
-pub async fn unregister(server: &Control, who: &Identity, id: &str) -> Result<(), Refusal> {
+pub async fn unregister(server: &Control, who: &Identity, id_or_name: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
     let owned = writing.resources_owned(&who.account_id, &repository.id).await?;
     let settings = repository.trusted_settings();
@@ -170,10 +171,10 @@ pub async fn unregister(server: &Control, who: &Identity, id: &str) -> Result<()
 }
 
 /// Forgets the pinned SSH host keys of a repository.
-pub async fn forget(server: &Control, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+pub async fn forget(server: &Control, who: &Identity, id_or_name: &str) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let mut repository = find(&mut writing, who, id).await?;
+    let mut repository = find(&mut writing, who, id_or_name).await?;
     let with_keys = repository.clone();
     let before = repository.host_keys.take();
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
@@ -183,7 +184,7 @@ pub async fn forget(server: &Control, who: &Identity, id: &str) -> Result<Reposi
     writing.repository_configure(&repository).await?;
     let detail = json!({"forgotten": before.is_some()});
     record(&mut writing, who, "repository.forget_host_keys", &repository, detail, now);
-    let stored = find(&mut writing, who, &repository.id).await?;
+    let stored = find(&mut writing, who, repository.id.as_str()).await?;
     server.commit(writing).await?;
     Ok(info(&stored))
 }

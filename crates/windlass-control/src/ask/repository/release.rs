@@ -13,12 +13,16 @@ use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
 /// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
-pub async fn release_all(server: &Control, who: &Identity, id: &str) -> Result<RepositoryInfo, Refusal> {
+pub async fn release_all(
+    server: &Control,
+    who: &Identity,
+    id_or_name: &str,
+) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     if repository.quarantines.is_empty() {
-        return load(&mut writing, who, id).await;
+        return load(&mut writing, who, id_or_name).await;
     }
     writing.repository_quarantine(&repository.id, &Quarantines::default()).await?;
     if repository.enabled {
@@ -36,7 +40,7 @@ pub async fn release_all(server: &Control, who: &Identity, id: &str) -> Result<R
         payload: detail,
     };
     writing.event(news.event(&repository, now));
-    let released = load(&mut writing, who, &repository.id).await?;
+    let released = load(&mut writing, who, repository.id.as_str()).await?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
     Ok(released)

@@ -14,6 +14,7 @@ use windlass_core::account::Account;
 use windlass_core::code::{Code, ProblemSeverity};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::gate::{RepositoryChange, why_approver_required};
+use windlass_core::id::AccountId;
 use windlass_core::repository::{LastStatus, Repository};
 use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
@@ -43,14 +44,14 @@ const NAMES_TRIED: usize = 1_000;
 pub async fn relocate_to(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     account: &str,
 ) -> Result<RepositoryInfo, Refusal> {
-    let moving = check(server, who, id, account).await?;
+    let moving = check(server, who, id_or_name, account).await?;
     let mut writing = server.store().write_accounts(&who.account_id, &moving.target.id).await?;
     carry_out(&mut writing, who, &moving, server.config()).await?;
     writing.switch_account(&moving.target.id);
-    let moved = writing.repository(&moving.target.id, &moving.repository.id).await?;
+    let moved = writing.repository(&moving.target.id, moving.repository.id.as_str()).await?;
     let moved = moved.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
@@ -67,9 +68,14 @@ struct RepositoryMove {
 }
 
 /// Checks everything that can be checked before something is written.
-async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Result<RepositoryMove, Refusal> {
+async fn check(
+    server: &Control,
+    who: &Identity,
+    id_or_name: &str,
+    account: &str,
+) -> Result<RepositoryMove, Refusal> {
     let mut reading = server.store().read().await?;
-    let repository = find(&mut reading, who, id).await?;
+    let repository = find(&mut reading, who, id_or_name).await?;
     let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
     if target.id == who.account_id {
         return Err(Refusal::unprocessable("senseless", "it is in that account already", ""));
@@ -80,7 +86,7 @@ async fn check(server: &Control, who: &Identity, id: &str, account: &str) -> Res
         return Err(Refusal::conflict("left-behind", message, help));
     }
     check_permissions(&mut reading, who, &repository, &target).await?;
-    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let home = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let context = accepted::reading_context(&mut reading, &target).await?;
     drop(reading);
     let read = preview::read_branch(server, &home, &repository, context).await?;
@@ -106,7 +112,7 @@ async fn check_permissions(
     let there = permissions_in(reading, who, target).await?;
     require_permission(&who.permissions, Permission::GitopsWrite, &who.account_name)?;
     require_permission(&there, Permission::GitopsWrite, &target.name)?;
-    let home = reading.account(&who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let home = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let settings = &repository.trusted_settings();
     let owned = reading.resources_owned(&home.id, &repository.id).await?;
     if why_approver_required(&home.bound_policy(), RepositoryChange::Remove { settings, owned }).is_some() {
@@ -131,7 +137,7 @@ async fn permissions_in(
     who: &Identity,
     account: &Account,
 ) -> Result<BTreeSet<Permission>, Refusal> {
-    let member = reading.member(&account.id, &who.user_id).await?;
+    let member = reading.member(&account.id, who.user_id.as_str()).await?;
     let role = member.map(|member| member.role);
     Ok(role.map(Role::permissions).unwrap_or_default())
 }
@@ -172,12 +178,12 @@ async fn carry_out(
     config: &ControlConfig,
 ) -> Result<(), Refusal> {
     let (now, target) = (now(), &moving.target);
-    let repository = find(writing, who, &moving.repository.id).await?;
+    let repository = find(writing, who, moving.repository.id.as_str()).await?;
     if repository.version != moving.repository.version {
         return Err(Refusal::precondition());
     }
     // Asked again in the transaction: what the repository owns, and either policy, may have changed meanwhile.
-    let now_there = writing.account(&target.id).await?.ok_or_else(Refusal::not_found)?;
+    let now_there = writing.account(target.id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     check_permissions(writing, who, &repository, &now_there).await?;
     let taken = writing.repository(&target.id, &repository.name).await?;
     if taken.is_some() {
@@ -233,7 +239,7 @@ async fn leave_behind(
     Ok(Some(left))
 }
 
-async fn free_name(reading: &mut Reading, account_id: &str, name: &str) -> Result<String, Refusal> {
+async fn free_name(reading: &mut Reading, account_id: &AccountId, name: &str) -> Result<String, Refusal> {
     let beginning: String = name.chars().take(NAME_KEPT).collect();
     for number in 1..=NAMES_TRIED {
         let name = match number {
@@ -256,7 +262,7 @@ async fn take_back(
     repository: &Repository,
     now: Timestamp,
 ) -> Result<Option<String>, Refusal> {
-    let account_id = writing.account_id().to_owned();
+    let account_id = writing.account_id().clone();
     let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
     let reason = "the repository returned to this account";
     withdraw_all(writing, who, &left, reason).await?;

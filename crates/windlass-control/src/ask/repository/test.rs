@@ -34,9 +34,13 @@ pub async fn test_unregistered(
 }
 
 /// Tests the connection of a repository.
-pub async fn test_registered(server: &Control, who: &Identity, id: &str) -> Result<RepositoryTest, Refusal> {
+pub async fn test_registered(
+    server: &Control,
+    who: &Identity,
+    id_or_name: &str,
+) -> Result<RepositoryTest, Refusal> {
     let mut reading = server.store().read().await?;
-    let repository = find(&mut reading, who, id).await?;
+    let repository = find(&mut reading, who, id_or_name).await?;
     drop(reading);
     test_repository(server, who, OnDemandWork::ReadsRepository(repository)).await
 }

@@ -2,7 +2,7 @@
 
 use windlass_core::proposal::Status;
 use windlass_core::repository::Repository;
-use windlass_store::{AccountWriting, ProposalFilter};
+use windlass_store::{AccountWriting, ProposalFilter, ProposalSource};
 
 use crate::caller::Identity;
 use crate::clock::now;
@@ -17,7 +17,10 @@ pub(crate) async fn withdraw_all(
     repository: &Repository,
     reason: &str,
 ) -> Result<(), Refusal> {
-    let filter = ProposalFilter { repository_id: Some(repository.id.clone()), ..ProposalFilter::default() };
+    let filter = ProposalFilter {
+        source: Some(ProposalSource::Repository(repository.id.clone())),
+        ..ProposalFilter::default()
+    };
     withdraw_open(writing, who, filter, reason).await?;
     lapse_all(writing, repository, reason, &who.actor(), now()).await?;
     Ok(())
@@ -42,7 +45,7 @@ async fn withdraw_open(
     reason: &str,
 ) -> Result<(), Refusal> {
     let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
-    let account_id = writing.account_id().to_owned();
+    let account_id = writing.account_id().clone();
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
     let endings: Vec<ProposalClosing<'_>> = open
         .iter()

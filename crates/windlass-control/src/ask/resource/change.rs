@@ -8,6 +8,7 @@ use windlass_api::noun::Noun;
 use windlass_api::types::WaitingChange;
 use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::diff::{Cause, Change};
+use windlass_core::id::RepositoryId;
 use windlass_core::proposal::{ResourceLookup as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::Defaults;
@@ -198,7 +199,7 @@ async fn submit_direct_change(
     writing: &mut AccountWriting,
     who: &Identity,
     change: Change,
-    (owner_id, reason): (Option<String>, Option<&str>),
+    (owner_id, reason): (Option<RepositoryId>, Option<&str>),
 ) -> Result<Option<WaitingChange>, Refusal> {
     let lifetime = server.config().intervals.proposal_lifetime;
     let direct = DirectChange { who, change, owner_id, reason, lifetime };

@@ -9,10 +9,13 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_core::diff::{Action, Change};
 use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
+use windlass_core::id::{AccountId, ProposalId, RepositoryId};
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, AuditEntry, EndedResource, ProposalFilter, StoreError, new_id};
+use windlass_store::{
+    AccountWriting, AuditEntry, EndedResource, ProposalFilter, ProposalSource, StoreError, new_id,
+};
 
 use crate::caller::Identity;
 use crate::clock::now;
@@ -33,7 +36,7 @@ pub(crate) struct DirectChange<'d> {
     pub(crate) who: &'d Identity,
     pub(crate) change: Change,
     /// The repository that owns the resource, which it stays with.
-    pub(crate) owner_id: Option<String>,
+    pub(crate) owner_id: Option<RepositoryId>,
     pub(crate) reason: Option<&'d str>,
     /// How long it waits for approvals before it expires.
     pub(crate) lifetime: Duration,
@@ -44,7 +47,7 @@ pub(crate) enum DirectOutcome {
     /// It was made.
     Applied,
     /// It waits as this proposal.
-    AwaitingApproval(String),
+    AwaitingApproval(ProposalId),
 }
 
 /// Makes a direct change, or opens a proposal for it.
@@ -53,11 +56,11 @@ pub(crate) async fn change_directly(
     direct: DirectChange<'_>,
 ) -> Result<DirectOutcome, Refusal> {
     let now = now();
-    let account = writing.account(&direct.who.account_id).await?.ok_or_else(Refusal::not_found)?;
+    let account = writing.account(direct.who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     let mut proposal = new_proposal(writing, &direct, now).await?;
     let gatekeeper = load_gatekeeper(writing, &account, [&proposal.change.key], now).await?;
     let owner = match &direct.owner_id {
-        Some(id) => writing.repository(&account.id, id).await?,
+        Some(id) => writing.repository(&account.id, id.as_str()).await?,
         None => None,
     };
     let email = &direct.who.email;
@@ -115,9 +118,9 @@ async fn new_proposal(
     Ok(Proposal {
         id: new_id(),
         account_id: direct.who.account_id.clone(),
-        repository_id: String::new(),
+        repository_id: None,
         repository_name: String::new(),
-        run_id: String::new(),
+        run_id: None,
         owner_id: direct.owner_id.clone(),
         direct_reason: Some(reason_of(direct)),
         change: direct.change.clone(),
@@ -156,12 +159,12 @@ fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
 
 async fn open_direct_change(
     writing: &mut AccountWriting,
-    account_id: &str,
+    account_id: &AccountId,
     key: &ResourceKey,
 ) -> Result<Option<Proposal>, StoreError> {
     let filter = ProposalFilter {
         statuses: vec![Status::PendingApproval, Status::Approved],
-        repository_id: Some(String::new()),
+        source: Some(ProposalSource::Direct),
         kind: Some(key.kind),
         name: Some(key.name.clone()),
         ..ProposalFilter::default()
@@ -202,7 +205,7 @@ async fn apply_now(
 ) -> Result<(), StoreError> {
     let DirectChange { who, change, owner_id, .. } = direct;
     match &change.after {
-        Some(spec) => writing.resource_put(&change.key, spec, owner_id.as_deref(), &who.email, now).await?,
+        Some(spec) => writing.resource_put(&change.key, spec, owner_id.as_ref(), &who.email, now).await?,
         None => {
             let ended = EndedResource { key: &change.key, by: &who.email };
             writing.resource_remove(ended, now).await?;
@@ -239,12 +242,12 @@ async fn save(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     writing.proposals_add(std::slice::from_ref(proposal)).await?;
-    let given: Vec<_> = approvals.iter().map(|approval| (proposal.id.as_str(), approval.clone())).collect();
+    let given: Vec<_> = approvals.iter().map(|approval| (&proposal.id, approval.clone())).collect();
     writing.approvals_add(&given).await?;
-    let opened = record::proposal_event(proposal, "", Status::PendingApproval, &who.email, None, now);
+    let opened = record::proposal_event(proposal, None, Status::PendingApproval, &who.email, None, now);
     writing.event(opened);
     writing.event(match &proposal.decided_by {
-        Some(by) => record::proposal_event(proposal, "", Status::Approved, by, None, now),
+        Some(by) => record::proposal_event(proposal, None, Status::Approved, by, None, now),
         None => record::direct_approval_requested(proposal, now),
     });
     let detail = json!({"resource": proposal.change.key.to_string(), "reason": proposal.direct_reason,
@@ -252,7 +255,7 @@ async fn save(
     writing.audit(AuditEntry {
         before: proposal.change.base,
         after: proposal.change.desired,
-        ..record::audit_entry(&who.actor(), "proposal.open", ("proposal", &proposal.id), detail, now)
+        ..record::audit_entry(&who.actor(), "proposal.open", ("proposal", proposal.id.as_str()), detail, now)
     });
     Ok(())
 }

@@ -10,10 +10,11 @@ use windlass_core::allocate::{Allocation, allocate};
 use windlass_core::diff::hide_secrets;
 use windlass_core::digest::Digest;
 use windlass_core::drift::Acceptance;
+use windlass_core::id::{RepositoryId, ResourceId};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_core::shape::Defaults;
 use windlass_core::time::Timestamp;
-use windlass_store::{Reading, Resource, ResourceFilter, StoreError};
+use windlass_store::{OwnerFilter, Reading, Resource, ResourceFilter, StoreError};
 
 use crate::account_state::names::{RepositoryNames, owner_of, repository_names};
 use crate::caller::Identity;
@@ -68,9 +69,9 @@ impl ResourceContext {
         resources: &[Resource],
     ) -> Result<ResourceContext, StoreError> {
         let names = repository_names(reading, &who.account_id).await?;
-        let owned: Vec<(&str, &ResourceKey)> = resources
+        let owned: Vec<(&RepositoryId, &ResourceKey)> = resources
             .iter()
-            .filter_map(|resource| Some((resource.owner_id.as_deref()?, &resource.key)))
+            .filter_map(|resource| Some((resource.owner_id.as_ref()?, &resource.key)))
             .collect();
         let accepted = reading.acceptances_among(&owned).await?;
         let acceptances = accepted.into_iter().map(|found| (found.0.key.clone(), found)).collect();
@@ -109,14 +110,14 @@ fn info(resource: &Resource, around: &ResourceContext) -> ResourceInfo {
     let accepted = around.acceptances.get(resource.key.kind, &resource.key.name);
     let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), around.now));
     ResourceInfo {
-        id: resource.id.clone(),
+        id: resource.id.to_string(),
         kind: resource.key.kind.slug().to_owned(),
         name: resource.key.name.clone(),
         spec: hide_secrets(resource.spec.to_json(Defaults::Fill)),
         allocated: allocated(&resource.key, around.allocation.as_ref()),
         digest: resource.digest.to_string(),
         owner: resource.owner_id.as_ref().map(|id| OwnerInfo {
-            repository_id: id.clone(),
+            repository_id: id.to_string(),
             repository_name: around.names.get(id).cloned().unwrap_or_default(),
         }),
         differs_because: accepted.map(|(accepted, _)| format!("{} ({})", accepted.reason, accepted.by)),
@@ -167,14 +168,15 @@ pub async fn filter_of(
     search: Option<String>,
     repository: Option<&str>,
 ) -> Result<ResourceFilter, Refusal> {
-    let owner_id = match repository {
-        Some("none") => Some(String::new()),
+    let owner = match repository {
+        Some("none") => Some(OwnerFilter::Nobody),
         Some(name) => {
-            Some(reading.repository(&who.account_id, name).await?.ok_or_else(Refusal::not_found)?.id)
+            let found = reading.repository(&who.account_id, name).await?.ok_or_else(Refusal::not_found)?;
+            Some(OwnerFilter::Repository(found.id))
         }
         None => None,
     };
-    Ok(ResourceFilter { kind, owner_id, search })
+    Ok(ResourceFilter { kind, owner, search })
 }
 
 /// A page of resources.
@@ -200,19 +202,27 @@ pub async fn load(
     reading: &mut Reading,
     who: &Identity,
     kind: Kind,
-    id: &str,
+    id_or_name: &str,
 ) -> Result<(ResourceInfo, Resource), Refusal> {
-    let resource = find(reading, who, kind, id).await?;
+    let resource = find(reading, who, kind, id_or_name).await?;
     let around = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
     Ok((info(&resource, &around), resource))
 }
 
 /// A resource by id or name.
-pub async fn find(reading: &mut Reading, who: &Identity, kind: Kind, id: &str) -> Result<Resource, Refusal> {
-    if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id)).await? {
+pub async fn find(
+    reading: &mut Reading,
+    who: &Identity,
+    kind: Kind,
+    id_or_name: &str,
+) -> Result<Resource, Refusal> {
+    if let Some(found) = reading.resource(&who.account_id, &ResourceKey::new(kind, id_or_name)).await? {
         return Ok(found);
     }
-    reading.resource_by_id(&who.account_id, kind, id).await?.ok_or_else(Refusal::not_found)
+    reading
+        .resource_by_id(&who.account_id, kind, &ResourceId::new(id_or_name))
+        .await?
+        .ok_or_else(Refusal::not_found)
 }
 
 /// A resource as answers show it, and its generation.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
+use windlass_core::id::RunId;
 use windlass_store::{AuditEntry, Outcome};
 
 use crate::ask::proposal::decision::{DecisionError, DecisionResult};
@@ -14,7 +15,7 @@ use crate::record;
 pub async fn confirm_failure(
     server: &Control,
     who: &Identity,
-    run_id: &str,
+    run_id: &RunId,
     reason: Option<&str>,
 ) -> DecisionResult {
     let now = now();
@@ -23,8 +24,13 @@ pub async fn confirm_failure(
     let is_newest = writing.repository_confirm_failure(&run.repository_id, &run.id).await?;
     let detail = json!({"reason": reason, "repository": run.repository_name,
         "error": run.error.as_ref().map(|error| error.message.as_str())});
-    let entry =
-        record::audit_entry(&who.actor(), "run.confirm_failure", ("run", &run.id), detail.clone(), now);
+    let entry = record::audit_entry(
+        &who.actor(),
+        "run.confirm_failure",
+        ("run", run.id.as_str()),
+        detail.clone(),
+        now,
+    );
     if !is_newest {
         writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
         server.commit(writing).await?;

@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_api::types::SyncBody;
+use windlass_core::id::RunId;
 use windlass_core::repository::Repository;
 use windlass_core::run::Trigger;
 use windlass_store::Reading;
@@ -20,12 +21,12 @@ use crate::refusal::Refusal;
 pub async fn request_sync(
     server: &Control,
     who: &Identity,
-    id: &str,
+    id_or_name: &str,
     body: &SyncBody,
-) -> Result<String, Refusal> {
+) -> Result<RunId, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
-    let repository = find(&mut writing, who, id).await?;
+    let repository = find(&mut writing, who, id_or_name).await?;
     // Asking for a run changes nothing that it will look at.
     writing.keep_state();
     let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;

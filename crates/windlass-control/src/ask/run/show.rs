@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, PageMeta, RunErrorInfo, RunInfo, RunList, RunProposal};
+use windlass_core::id::{ProposalId, RepositoryId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::run::{Run, RunStatus, Stage};
 use windlass_core::time::Timestamp;
@@ -22,7 +23,12 @@ use crate::refusal::Refusal;
 const LONGEST_WAIT: u64 = 60;
 
 /// The run, as soon as it has compared or the wait is over.
-pub async fn load(server: &Control, who: &Identity, run_id: &str, seconds: u64) -> Result<RunInfo, Refusal> {
+pub async fn load(
+    server: &Control,
+    who: &Identity,
+    run_id: &RunId,
+    seconds: u64,
+) -> Result<RunInfo, Refusal> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.min(LONGEST_WAIT));
     let mut writes = server.watch_writes();
     loop {
@@ -48,13 +54,13 @@ pub async fn load(server: &Control, who: &Identity, run_id: &str, seconds: u64) 
 pub async fn load_page(
     reading: &mut Reading,
     who: &Identity,
-    repository: Option<&str>,
+    repository_id: Option<&RepositoryId>,
     page: &PageQuery,
 ) -> Result<RunList, Refusal> {
     let limit = page.limit()?;
     let before = page.after_as(read_id)?;
-    let mut runs = reading.runs(&who.account_id, repository, before.as_deref(), limit + 1).await?;
-    let meta = cut(&mut runs, limit, |run| run.id.clone());
+    let mut runs = reading.runs(&who.account_id, repository_id, before.as_ref(), limit + 1).await?;
+    let meta = cut(&mut runs, limit, |run| run.id.to_string());
     let mut sync_runs = Vec::with_capacity(runs.len());
     for run in runs {
         sync_runs.push(info(reading, run, RunDetail::Head).await?);
@@ -66,7 +72,7 @@ pub async fn load_page(
 pub async fn load_head(
     reading: &mut Reading,
     who: &Identity,
-    run_id: &str,
+    run_id: &RunId,
 ) -> Result<Option<RunInfo>, Refusal> {
     match reading.run(&who.account_id, run_id).await? {
         Some(run) => {
@@ -93,13 +99,13 @@ pub struct RunSlice {
 pub async fn load_part(
     reading: &mut Reading,
     who: &Identity,
-    run_id: &str,
+    run_id: &RunId,
     statuses: &[Status],
     page: &PageQuery,
 ) -> Result<RunSlice, Refusal> {
     let (limit, after) = (page.limit()?, page.after_as(read_place)?);
     let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
-    let after = after.as_ref().map(|(position, id)| (*position, id.as_str()));
+    let after = after.as_ref().map(|(position, id)| (*position, id));
     let mut found = reading.run_proposals_page(&run.id, statuses, after, limit + 1).await?;
     let meta = cut(&mut found, limit, |(position, proposal)| format!("{position} {}", proposal.id));
     let counted = reading.run_tally(&run.id).await?;
@@ -115,7 +121,7 @@ pub async fn load_part(
     })
 }
 
-fn read_place(text: &str) -> Option<(usize, String)> {
+fn read_place(text: &str) -> Option<(usize, ProposalId)> {
     let (position, id) = text.split_once(' ')?;
     Some((position.parse().ok()?, read_id(id)?))
 }
@@ -165,8 +171,8 @@ fn tell_run(
     };
     Ok(RunInfo {
         waiting_for: waiting_for(&run, pending, proposals.iter().filter(is_open)),
-        id: run.id.clone(),
-        repository_id: run.repository_id,
+        id: run.id.to_string(),
+        repository_id: run.repository_id.to_string(),
         repository_name: run.repository_name,
         status: run.status,
         stage: run.stage,
@@ -181,7 +187,7 @@ fn tell_run(
         diff_count: run.diff_count,
         remaining: run.remaining,
         requires_approval,
-        approval_request_id: run.id,
+        approval_request_id: run.id.to_string(),
         plan_digest: None,
         sets: Vec::new(),
         holds_proposals: false,
@@ -238,7 +244,7 @@ fn action_name(proposal: &Proposal) -> String {
 
 fn action_info(proposal: &Proposal) -> ActionInfo {
     ActionInfo {
-        proposal_id: Some(proposal.id.clone()),
+        proposal_id: Some(proposal.id.to_string()),
         action: action_name(proposal),
         kind: proposal.change.key.kind.slug().to_owned(),
         name: proposal.change.key.name.clone(),
@@ -252,7 +258,7 @@ fn action_info(proposal: &Proposal) -> ActionInfo {
 
 fn proposal_info(proposal: &Proposal) -> RunProposal {
     RunProposal {
-        id: proposal.id.clone(),
+        id: proposal.id.to_string(),
         action: action_name(proposal),
         kind: proposal.change.key.kind.slug().to_owned(),
         name: proposal.change.key.name.clone(),

@@ -7,6 +7,7 @@ use tracing::{Instrument as _, Span};
 use windlass_core::apply::Verdict;
 use windlass_core::diff::{Action, Change};
 use windlass_core::drift::Acceptance;
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::proposal::{ApplyOrder, Proposal, Status};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
@@ -36,7 +37,7 @@ pub(crate) struct ApplyBatchResult {
 /// Applies the next approved proposals after a place, so many at most.
 pub(crate) async fn apply(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     after: Option<&ApplyOrder>,
     limit: usize,
 ) -> Result<ApplyBatchResult, StoreError> {
@@ -46,8 +47,8 @@ pub(crate) async fn apply(
     }
 }
 
-fn span_of(account_id: &str) -> Span {
-    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id, windlass.changes = Empty)
+fn span_of(account_id: &AccountId) -> Span {
+    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id.as_str(), windlass.changes = Empty)
 }
 
 /// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
@@ -58,7 +59,7 @@ fn is_transient(error: &StoreError) -> bool {
 /// Each in a commit of its own, so that only what cannot be stored fails.
 async fn apply_one_by_one(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     after: Option<&ApplyOrder>,
     limit: usize,
 ) -> Result<ApplyBatchResult, StoreError> {
@@ -83,7 +84,7 @@ async fn apply_one_by_one(
 /// Ends the next proposal, which could not be applied.
 async fn fail_next(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     after: Option<&ApplyOrder>,
     error: &StoreError,
 ) -> Result<ApplyBatchResult, StoreError> {
@@ -93,7 +94,7 @@ async fn fail_next(
     let endings: Vec<ProposalClosing<'_>> =
         group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
     for proposal in &group {
-        tracing::error!(proposal = proposal.id, %error, "a change could not be applied");
+        tracing::error!(proposal = %proposal.id, %error, "a change could not be applied");
     }
     close_proposals(&mut writing, &endings, None, now()).await?;
     server.commit(writing).await?;
@@ -108,7 +109,7 @@ async fn fail_next(
 /// Applies a group in one commit, or not at all.
 async fn apply_together(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     after: Option<&ApplyOrder>,
     limit: usize,
 ) -> Result<ApplyBatchResult, StoreError> {
@@ -116,7 +117,7 @@ async fn apply_together(
     let mut writing = server.store().write_account(account_id).await?;
     let mut group = writing.proposals_to_apply(account_id, after, limit).await?;
     cut_before_second(&mut group);
-    let Some(account) = writing.account(account_id).await? else {
+    let Some(account) = writing.account(account_id.as_str()).await? else {
         return Ok(ApplyBatchResult { last: None, has_changed: false, has_waiting: false });
     };
     let mut scene = load_apply_context(&mut writing, &account, &group, now).await?;
@@ -167,7 +168,7 @@ async fn save(
     for (proposal, verdict) in verdicts {
         match verdict {
             Verdict::Apply { change, owner_id } => {
-                made.push(PendingChange::new(proposal, change, owner_id.as_deref()));
+                made.push(PendingChange::new(proposal, change, owner_id.as_ref()));
                 endings.push(ProposalClosing::new(proposal, Status::Applied, None));
             }
             Verdict::End(status, reason) => {
@@ -198,18 +199,23 @@ struct PendingChange<'m> {
     proposal: &'m Proposal,
     change: &'m Change,
     /// Whose the resource is afterwards.
-    owner_id: Option<&'m str>,
+    owner_id: Option<&'m RepositoryId>,
     by: String,
 }
 
 impl<'m> PendingChange<'m> {
-    fn new(proposal: &'m Proposal, change: &'m Change, owner_id: Option<&'m str>) -> PendingChange<'m> {
+    fn new(
+        proposal: &'m Proposal,
+        change: &'m Change,
+        owner_id: Option<&'m RepositoryId>,
+    ) -> PendingChange<'m> {
         let decided_by = proposal.decided_by.as_deref().unwrap_or("windlass");
         PendingChange { proposal, change, owner_id, by: format!("{decided_by} (proposal {})", proposal.id) }
     }
 
-    fn place(&self) -> (&'m str, &'m ResourceKey) {
-        (&self.proposal.repository_id, &self.change.key)
+    /// The repository that wanted it, and the resource; none of a direct change.
+    fn place(&self) -> Option<(&'m RepositoryId, &'m ResourceKey)> {
+        Some((self.proposal.repository_id.as_ref()?, &self.change.key))
     }
 }
 
@@ -237,11 +243,8 @@ async fn store_accepted(
     writing.resources_put(&put, now).await?;
     writing.resources_remove(&removed, now).await?;
     // A direct change settles nothing: git has not had its way.
-    let agreed: Vec<_> = made
-        .iter()
-        .filter(|made| !made.proposal.is_direct())
-        .map(|made| (made.proposal.repository_id.as_str(), &made.change.key, made.change.desired))
-        .collect();
+    let agreed: Vec<_> =
+        made.iter().filter_map(|made| made.place().map(|(id, key)| (id, key, made.change.desired))).collect();
     writing.desired_mark_agreed_among(&agreed).await
 }
 
@@ -251,12 +254,11 @@ async fn accept_edited_differences(
     made: &[PendingChange<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let from_git = || made.iter().filter(|made| !made.proposal.is_direct());
     let places: Vec<_> =
-        from_git().filter(|made| made.proposal.edit.is_none()).map(PendingChange::place).collect();
+        made.iter().filter(|made| made.proposal.edit.is_none()).filter_map(PendingChange::place).collect();
     writing.acceptances_remove(&places).await?;
-    for PendingChange { proposal, .. } in from_git() {
-        let Some(edit) = &proposal.edit else { continue };
+    for PendingChange { proposal, .. } in made {
+        let (Some(repository_id), Some(edit)) = (&proposal.repository_id, &proposal.edit) else { continue };
         if proposal.change.action() == Action::Destroy || Some(edit.digest) == proposal.change.desired {
             continue;
         }
@@ -269,7 +271,7 @@ async fn accept_edited_differences(
             by: edit.by.clone(),
             at: now,
         };
-        writing.acceptance_put(&proposal.repository_id, &acceptance).await?;
+        writing.acceptance_put(repository_id, &acceptance).await?;
     }
     Ok(())
 }
@@ -279,8 +281,8 @@ fn record_events(writing: &mut AccountWriting, made: &[PendingChange<'_>], now: 
         let actor = Actor { name: by.clone(), ..Actor::windlass() };
         let told = ResourceChange {
             change,
-            repository_id: owner_id.or_else(|| proposal.governing_repository()).map(str::to_owned),
-            run_id: Some(proposal.run_id.clone()).filter(|id| !id.is_empty()),
+            repository_id: owner_id.or_else(|| proposal.governing_repository()).cloned(),
+            run_id: proposal.run_id.clone(),
             proposal_id: Some(proposal.id.clone()),
             actor: &actor,
             audit_action: "proposal.apply",

@@ -4,6 +4,7 @@ use windlass_core::account::Account;
 use windlass_core::apply::ApplyContext;
 use windlass_core::conflict::Candidate;
 use windlass_core::diff::Change;
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::Proposal;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, StoreError};
@@ -22,7 +23,7 @@ pub(crate) async fn load_apply_context(
     let changes: Vec<Change> = group.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =
         group.iter().zip(&changes).map(|(proposal, change)| proposal.candidate(change)).collect();
-    let ids: Vec<&str> = group.iter().map(|proposal| proposal.id.as_str()).collect();
+    let ids: Vec<&ProposalId> = group.iter().map(|proposal| &proposal.id).collect();
     let changed = changes.iter().map(|change| &change.key);
     Ok(ApplyContext {
         world: load_account_state(writing, &account.id, &candidates, DeclarationSource::Stored).await?,

@@ -10,6 +10,7 @@ pub mod load_context;
 
 use std::time::Duration;
 
+use windlass_core::id::AccountId;
 use windlass_core::proposal::ApplyOrder;
 use windlass_store::{Lease, StoreError};
 
@@ -54,7 +55,7 @@ async fn apply_all_accounts(server: &Control) -> Result<(), StoreError> {
 }
 
 /// Applies what can be applied in one account, and opens what comes next.
-pub async fn apply_account(server: &Control, account_id: &str) -> Result<OpenNextResult, StoreError> {
+pub async fn apply_account(server: &Control, account_id: &AccountId) -> Result<OpenNextResult, StoreError> {
     // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
     // step checks the state it starts from.
     let name = format!("apply:{account_id}");
@@ -69,7 +70,7 @@ pub async fn apply_account(server: &Control, account_id: &str) -> Result<OpenNex
 /// Applies and opens in turn, some batches of it.
 async fn apply_batches(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     lease: &Lease,
 ) -> Result<OpenNextResult, StoreError> {
     let mut next = OpenNextResult::Ready;
@@ -92,7 +93,7 @@ async fn apply_batches(
 }
 
 /// Goes through what is approved until nothing more can be applied. Says whether anything was.
-async fn apply_all(server: &Control, account_id: &str, lease: &Lease) -> Result<bool, StoreError> {
+async fn apply_all(server: &Control, account_id: &AccountId, lease: &Lease) -> Result<bool, StoreError> {
     let mut has_applied = false;
     // What one change waits for may be made by a later one: of another repository, say.
     while let ApplyPass { has_changed: true, has_waiting } = apply_once(server, account_id, lease).await? {
@@ -111,7 +112,11 @@ struct ApplyPass {
     has_waiting: bool,
 }
 
-async fn apply_once(server: &Control, account_id: &str, lease: &Lease) -> Result<ApplyPass, StoreError> {
+async fn apply_once(
+    server: &Control,
+    account_id: &AccountId,
+    lease: &Lease,
+) -> Result<ApplyPass, StoreError> {
     let mut pass = ApplyPass::default();
     let mut after: Option<ApplyOrder> = None;
     while !server.is_stopping() && server.store().lease_renew(lease, now(), LEASE).await? {

@@ -2,6 +2,7 @@
 //! rejections, which are decisions and have an audit entry of their own.
 
 use serde_json::json;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
@@ -18,7 +19,7 @@ pub(crate) struct ProposalClosing<'e> {
     /// Who or what brings it about, for the event.
     pub(crate) by: &'e str,
     /// The run that tells of it.
-    pub(crate) run_id: &'e str,
+    pub(crate) run_id: Option<&'e RunId>,
 }
 
 impl<'e> ProposalClosing<'e> {
@@ -28,7 +29,7 @@ impl<'e> ProposalClosing<'e> {
         status: Status,
         reason: Option<&'e str>,
     ) -> ProposalClosing<'e> {
-        ProposalClosing { proposal, status, reason, by: "windlass", run_id: &proposal.run_id }
+        ProposalClosing { proposal, status, reason, by: "windlass", run_id: proposal.run_id.as_ref() }
     }
 
     /// How the audit log calls it. What was applied has an entry of its own, with the resource.
@@ -48,10 +49,10 @@ impl<'e> ProposalClosing<'e> {
 pub(crate) async fn close_proposals(
     writing: &mut AccountWriting,
     endings: &[ProposalClosing<'_>],
-    except: Option<&str>,
+    except: Option<&RunId>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let moves: Vec<(&str, ProposalMove<'_>)> = endings
+    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = endings
         .iter()
         .map(|ProposalClosing { proposal, status, reason, .. }| {
             let moved = ProposalMove {
@@ -62,7 +63,7 @@ pub(crate) async fn close_proposals(
                 until_change: false,
                 at: now,
             };
-            (proposal.id.as_str(), moved)
+            (&proposal.id, moved)
         })
         .collect();
     writing.proposals_move(&moves).await?;
@@ -70,11 +71,11 @@ pub(crate) async fn close_proposals(
         let ProposalClosing { proposal, status, reason, by, run_id } = *ending;
         writing.event(record::proposal_event(proposal, run_id, status, by, reason, now));
         if let Some(action) = ending.audit_action() {
-            let detail = json!({"reason": reason, "run_id": run_id});
+            let detail = json!({"reason": reason, "run_id": run_id.map_or("", RunId::as_str)});
             let target = ("proposal", proposal.id.as_str());
             writing.audit(record::audit_entry(&Actor::windlass(), action, target, detail, now));
         }
     }
-    let ids: Vec<&str> = endings.iter().map(|ending| ending.proposal.id.as_str()).collect();
+    let ids: Vec<&ProposalId> = endings.iter().map(|ending| &ending.proposal.id).collect();
     update_runs::update_runs(writing, &ids, except, now).await
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use windlass_core::diff::nonempty_diff_document;
+use windlass_core::id::{AccountId, ProposalId, RepositoryId, RunId};
 use windlass_core::run::{ProposalOutcomes, RunFacts, run_status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, StoreError};
@@ -11,12 +12,12 @@ use crate::flow::drift::differences::differences_of;
 /// Brings the runs of proposals up to date; `except` is a run that is just being made.
 pub(crate) async fn update_runs(
     writing: &mut AccountWriting,
-    proposal_ids: &[&str],
-    except: Option<&str>,
+    proposal_ids: &[&ProposalId],
+    except: Option<&RunId>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let runs = writing.runs_of_proposals(proposal_ids).await?;
-    for run_id in runs.iter().filter(|run_id| Some(run_id.as_str()) != except) {
+    for run_id in runs.iter().filter(|run_id| Some(*run_id) != except) {
         update_run(writing, run_id, now).await?;
     }
     Ok(())
@@ -25,10 +26,10 @@ pub(crate) async fn update_runs(
 /// Brings a run up to date with what became of its proposals.
 pub(crate) async fn update_run(
     writing: &mut AccountWriting,
-    run_id: &str,
+    run_id: &RunId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let account_id = writing.account_id().to_owned();
+    let account_id = writing.account_id().clone();
     let Some(run) = writing.run_head(&account_id, run_id).await? else { return Ok(()) };
     // While changes of its plan are yet to be opened, it is not over, whatever became of those before.
     let fates = match run.next_position {
@@ -46,9 +47,9 @@ pub(crate) async fn update_run(
     writing.run_set_status(run_id, status, drift.as_ref(), applied_at).await?;
     if run.status != status {
         let is_last = writing
-            .repository(&account_id, &run.repository_id)
+            .repository(&account_id, run.repository_id.as_str())
             .await?
-            .is_some_and(|repository| repository.last_run_id.as_deref() == Some(run_id));
+            .is_some_and(|repository| repository.last_run_id.as_ref() == Some(run_id));
         if is_last {
             writing.repository_run_ended(&run.repository_id, run_id, status, None, now).await?;
         }
@@ -59,8 +60,8 @@ pub(crate) async fn update_run(
 /// What still differs between a repository and the accepted state.
 async fn remaining_difference(
     writing: &mut AccountWriting,
-    account_id: &str,
-    repository_id: &str,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
 ) -> Result<Value, StoreError> {
     let found = differences_of(writing, account_id, repository_id).await?;
     Ok(nonempty_diff_document(found.open().map(|difference| (difference.action, &difference.key))))

@@ -6,6 +6,7 @@ use windlass_core::diff::{Cause, Change, FieldChange};
 use windlass_core::drift::{
     Acceptance, Acceptances, AcceptedDigest, DesiredDigests, DifferenceOrigin, GitDifference, git_differences,
 };
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{DifferingResource, Reading, StoreError};
@@ -41,8 +42,8 @@ impl RepositoryDifferences {
 /// How the accepted state differs from what a repository last said.
 pub async fn differences_of(
     reading: &mut Reading,
-    account_id: &str,
-    repository_id: &str,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
 ) -> Result<RepositoryDifferences, StoreError> {
     let differing = reading.differing(account_id, repository_id).await?;
     load_differences(reading, account_id, repository_id, differing).await
@@ -51,8 +52,8 @@ pub async fn differences_of(
 /// How one resource differs from what a repository last said.
 pub async fn difference_at(
     reading: &mut Reading,
-    account_id: &str,
-    repository_id: &str,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
     key: &ResourceKey,
 ) -> Result<RepositoryDifferences, StoreError> {
     let differing = reading.differing_resource(account_id, repository_id, key).await?;
@@ -61,8 +62,8 @@ pub async fn difference_at(
 
 async fn load_differences(
     reading: &mut Reading,
-    account_id: &str,
-    repository_id: &str,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
     differing: impl IntoIterator<Item = DifferingResource>,
 ) -> Result<RepositoryDifferences, StoreError> {
     let names = repository_names(reading, account_id).await?;
@@ -73,10 +74,8 @@ async fn load_differences(
             wanted.insert(differing.key.clone(), DesiredDigests { digest, last_agreed });
         }
         if let Some((digest, owner_id)) = differing.accepted {
-            accepted.insert(
-                differing.key,
-                AcceptedDigest { digest, owner: owner_of(owner_id.as_deref(), &names) },
-            );
+            accepted
+                .insert(differing.key, AcceptedDigest { digest, owner: owner_of(owner_id.as_ref(), &names) });
         }
     }
     let acceptances = reading.acceptances(repository_id).await?;
@@ -99,8 +98,8 @@ pub(crate) struct DifferenceDetails {
 /// What there is to tell of a repository's differences, in three questions however many they are.
 pub(crate) async fn details_of(
     reading: &mut Reading,
-    account_id: &str,
-    repository_id: &str,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
     differences: &[&GitDifference],
 ) -> Result<ResourceMap<DifferenceDetails>, StoreError> {
     let keys: Vec<ResourceKey> = differences.iter().map(|difference| difference.key.clone()).collect();

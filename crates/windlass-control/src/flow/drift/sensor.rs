@@ -5,6 +5,7 @@ use tracing::Instrument as _;
 use windlass_core::diff::Action;
 use windlass_core::drift::GitDifference;
 use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
@@ -25,7 +26,8 @@ pub(crate) async fn run_loop(server: Control) {
 async fn check_all_repositories(server: &Control) -> Result<(), StoreError> {
     let repositories = server.store().read().await?.repositories_compared().await?;
     for (account_id, repository_id) in repositories {
-        let span = tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id);
+        let span =
+            tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id.as_str());
         check_repository(server, &account_id, &repository_id).instrument(span).await?;
     }
     Ok(())
@@ -33,7 +35,11 @@ async fn check_all_repositories(server: &Control) -> Result<(), StoreError> {
 
 /// Looks at one repository. Nothing is written while nothing is new, and what is new is put together before the account's
 /// row is taken, unless something moved meanwhile.
-async fn check_repository(server: &Control, account_id: &str, repository_id: &str) -> Result<(), StoreError> {
+async fn check_repository(
+    server: &Control,
+    account_id: &AccountId,
+    repository_id: &RepositoryId,
+) -> Result<(), StoreError> {
     let mut reading = server.store().read_snapshot().await?;
     let version = reading.state_version(account_id).await?;
     let mut news = UnreportedDrift::load(&mut reading, account_id, repository_id).await?;
@@ -42,7 +48,9 @@ async fn check_repository(server: &Control, account_id: &str, repository_id: &st
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
-    let Some(repository) = writing.repository(account_id, repository_id).await? else { return Ok(()) };
+    let Some(repository) = writing.repository(account_id, repository_id.as_str()).await? else {
+        return Ok(());
+    };
     if writing.state_version() != version {
         news = UnreportedDrift::load(&mut writing, account_id, repository_id).await?;
     }
@@ -63,8 +71,8 @@ struct UnreportedDrift {
 impl UnreportedDrift {
     async fn load(
         reading: &mut Reading,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<UnreportedDrift, StoreError> {
         let found = differences_of(reading, account_id, repository_id).await?;
         let told = reading.drifts(repository_id).await?;

@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_core::event::{NewEvent, Severity};
 use windlass_core::gate::{Consent, GrantedBy, Judgement, Notify};
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
@@ -50,14 +51,14 @@ pub(crate) fn granted_consent(judgement: &Judgement) -> Option<GrantedConsent> {
 pub(crate) async fn approve_granted(
     writing: &mut AccountWriting,
     grants: &[(&Proposal, GrantedConsent)],
-    run_id: Option<&str>,
+    run_id: Option<&RunId>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let moves: Vec<(&str, ProposalMove<'_>)> =
-        grants.iter().map(|(proposal, grant)| (proposal.id.as_str(), grant.moved(None, now))).collect();
+    let moves: Vec<(&ProposalId, ProposalMove<'_>)> =
+        grants.iter().map(|(proposal, grant)| (&proposal.id, grant.moved(None, now))).collect();
     writing.proposals_move(&moves).await?;
     for (proposal, grant) in grants {
-        record_auto_approval(writing, proposal, run_id.unwrap_or(&proposal.run_id), grant, now);
+        record_auto_approval(writing, proposal, run_id.or(proposal.run_id.as_ref()), grant, now);
     }
     Ok(())
 }
@@ -66,7 +67,7 @@ pub(crate) async fn approve_granted(
 pub(crate) fn record_auto_approval(
     writing: &mut AccountWriting,
     proposal: &Proposal,
-    run_id: &str,
+    run_id: Option<&RunId>,
     grant: &GrantedConsent,
     now: Timestamp,
 ) {

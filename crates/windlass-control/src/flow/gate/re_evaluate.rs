@@ -3,6 +3,7 @@
 
 use windlass_core::apply::governing_repository;
 use windlass_core::gate::Consent;
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::Status;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalFilter, StoreError};
@@ -17,15 +18,15 @@ pub async fn re_evaluate_open_proposals(
     writing: &mut AccountWriting,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let account_id = writing.account_id().to_owned();
-    let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
+    let account_id = writing.account_id().clone();
+    let Some(account) = writing.account(account_id.as_str()).await? else { return Ok(()) };
     let repositories = writing.repositories(&account_id).await?;
     let statuses = vec![Status::PendingApproval, Status::Approved];
     let filter = ProposalFilter { statuses, ..ProposalFilter::default() };
     let open = writing.proposals(&account_id, &filter, None, i32::MAX as usize).await?;
     let changed = open.iter().map(|proposal| &proposal.change.key);
     let gatekeeper = load_gatekeeper(writing, &account, changed, now).await?;
-    let ids: Vec<&str> = open.iter().map(|proposal| proposal.id.as_str()).collect();
+    let ids: Vec<&ProposalId> = open.iter().map(|proposal| &proposal.id).collect();
     let approvals = writing.approvals_of(&ids).await?;
     let (mut grants, mut taken_back) = (Vec::new(), Vec::new());
     for proposal in &open {

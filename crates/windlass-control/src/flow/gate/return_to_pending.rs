@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_core::event::{EventKind, NewEvent, Severity};
+use windlass_core::id::ProposalId;
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
@@ -14,7 +15,7 @@ pub(crate) async fn return_to_pending(
     taken_back: &[(&Proposal, String)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let moves: Vec<(&str, ProposalMove<'_>)> = taken_back
+    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = taken_back
         .iter()
         .map(|(proposal, reason)| {
             let moved = ProposalMove {
@@ -25,7 +26,7 @@ pub(crate) async fn return_to_pending(
                 until_change: false,
                 at: now,
             };
-            (proposal.id.as_str(), moved)
+            (&proposal.id, moved)
         })
         .collect();
     writing.proposals_move(&moves).await?;
@@ -38,7 +39,7 @@ pub(crate) async fn return_to_pending(
 fn record_event(writing: &mut AccountWriting, proposal: &Proposal, reason: &str, now: Timestamp) {
     let event = record::proposal_event(
         proposal,
-        &proposal.run_id,
+        proposal.run_id.as_ref(),
         Status::PendingApproval,
         "windlass",
         Some(reason),

@@ -1,5 +1,6 @@
 //! What someone approved falls when they lose the permission to approve: it does not count again when they get it back.
 
+use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, StoreError};
 
@@ -19,14 +20,14 @@ pub async fn lapse_approvals(
     actor: &Actor,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let account_id = writing.account_id().to_owned();
-    let Some(account) = writing.account(&account_id).await? else { return Ok(()) };
+    let account_id = writing.account_id().clone();
+    let Some(account) = writing.account(account_id.as_str()).await? else { return Ok(()) };
     if load_gatekeeper(writing, &account, [], now).await?.is_approver(email) {
         return Ok(());
     }
     let sets = writing.approval_sets_in_force_by(&account_id, email).await?;
     for set in &sets {
-        if let Some(repository) = writing.repository(&account_id, &set.repository_id).await? {
+        if let Some(repository) = writing.repository(&account_id, set.repository_id.as_str()).await? {
             let fall =
                 SetApprovalLapse { set, repository: &repository, why: LAPSE_REASON, actor, run_id: None };
             fall.save(writing, now).await?;
@@ -43,7 +44,7 @@ pub async fn lapse_approvals(
 /// between, what they approved does not count there either, because they may not approve.
 pub(crate) async fn reconsider_approvals_in(
     server: &Control,
-    accounts: &[String],
+    accounts: &[AccountId],
     email: &str,
     actor: &Actor,
     now: Timestamp,

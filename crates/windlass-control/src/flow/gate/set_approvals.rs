@@ -7,6 +7,7 @@ use windlass_core::diff::Change;
 use windlass_core::digest::Digest;
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::approval_digest;
+use windlass_core::id::{ApprovalSetId, PlanId, RepositoryId, RunId};
 use windlass_core::plan::{SetScope, signature_of};
 use windlass_core::proposal::Approval;
 use windlass_core::repository::Repository;
@@ -20,24 +21,24 @@ use crate::record::{self, RepositoryEvent};
 #[derive(Debug, Default)]
 pub(crate) struct SetApprovals {
     sets: Vec<ApprovalSet>,
-    used: BTreeSet<(String, Digest)>,
+    used: BTreeSet<(ApprovalSetId, Digest)>,
 }
 
 impl SetApprovals {
     /// Loads what counts for these changes of a plan.
     pub(crate) async fn load<'c>(
         reading: &mut Reading,
-        repository_id: &str,
-        plan_id: Option<&str>,
+        repository_id: &RepositoryId,
+        plan_id: Option<&PlanId>,
         changes: impl Iterator<Item = &'c Change>,
     ) -> Result<SetApprovals, StoreError> {
         let mut sets = reading.approval_sets_in_force(repository_id).await?;
-        sets.retain(|set| Some(set.plan_id.as_str()) == plan_id);
+        sets.retain(|set| Some(&set.plan_id) == plan_id);
         if sets.is_empty() {
             return Ok(SetApprovals::default());
         }
         let contents: Vec<Digest> = changes.map(content_of).collect();
-        let ids: Vec<&str> = sets.iter().map(|set| set.id.as_str()).collect();
+        let ids: Vec<&ApprovalSetId> = sets.iter().map(|set| &set.id).collect();
         let used = reading.approval_sets_used(&ids, &contents).await?;
         Ok(SetApprovals { sets, used })
     }
@@ -83,7 +84,7 @@ pub(crate) struct SetApprovalLapse<'f> {
     /// Whose doing it is.
     pub(crate) actor: &'f Actor,
     /// The run that found it out.
-    pub(crate) run_id: Option<&'f str>,
+    pub(crate) run_id: Option<&'f RunId>,
 }
 
 impl SetApprovalLapse<'_> {
@@ -107,7 +108,7 @@ impl SetApprovalLapse<'_> {
             payload: detail.clone(),
         };
         let event = news.event(repository, now);
-        writing.event(NewEvent { correlation_id: run_id.map(str::to_owned), ..event });
+        writing.event(NewEvent { correlation_id: run_id.cloned(), ..event });
         let target = ("approval_set", set.id.as_str());
         writing.audit(record::audit_entry(actor, "plan.approval_fell", target, detail, now));
         Ok(())

@@ -2,6 +2,7 @@
 
 use windlass_core::conflict::Candidate;
 use windlass_core::diff::Change;
+use windlass_core::id::{AccountId, ProposalId};
 use windlass_core::proposal::Proposal;
 use windlass_store::{AccountWriting, Reading, StoreError};
 
@@ -10,8 +11,8 @@ use crate::account_state::load::load_account_state;
 use crate::control::Control;
 
 /// Notes anew what a proposal waits for: someone changed what it would apply.
-pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &str) -> Result<(), StoreError> {
-    let account_id = writing.account_id().to_owned();
+pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &ProposalId) -> Result<(), StoreError> {
+    let account_id = writing.account_id().clone();
     let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
     let change = proposal.effective_change();
     let candidate = proposal.candidate(&change);
@@ -21,7 +22,7 @@ pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &str) -> R
 }
 
 /// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
-pub(crate) async fn refresh_blocked(server: &Control, account_id: &str) -> Result<(), StoreError> {
+pub(crate) async fn refresh_blocked(server: &Control, account_id: &AccountId) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let is_news = !changed_blocks(&mut reading, account_id).await?.is_empty();
     drop(reading);
@@ -37,8 +38,8 @@ pub(crate) async fn refresh_blocked(server: &Control, account_id: &str) -> Resul
 /// Undecided proposals that wait for something else than they were told. What is approved is told when its turn comes.
 async fn changed_blocks(
     reading: &mut Reading,
-    account_id: &str,
-) -> Result<Vec<(String, Vec<String>)>, StoreError> {
+    account_id: &AccountId,
+) -> Result<Vec<(ProposalId, Vec<String>)>, StoreError> {
     let waiting = reading.proposals_blocked(account_id).await?;
     let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =

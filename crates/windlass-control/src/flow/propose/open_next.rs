@@ -14,6 +14,7 @@ use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
 use windlass_core::drift::Acceptances;
 use windlass_core::gate::Consent;
+use windlass_core::id::{AccountId, ProposalId, RepositoryId};
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{
     OpenObstacle, Proposal, RejectedChange, Status, StepFacts, can_open, free_slots, waits_outside_plan,
@@ -23,7 +24,8 @@ use windlass_core::resource::{ResourceKey, ResourceMap, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    AccountWriting, DesiredResource, ProposalFilter, Reading, Resource, StoreError, UnopenedPlan,
+    AccountWriting, DesiredResource, ProposalFilter, ProposalSource, Reading, Resource, StoreError,
+    UnopenedPlan,
 };
 
 use crate::account_state::declaration_source::DeclarationSource;
@@ -50,7 +52,10 @@ pub enum OpenNextResult {
 }
 
 /// Opens the next changes of every plan of an account that has room for more.
-pub(crate) async fn open_next(server: &Control, account_id: &str) -> Result<OpenNextResult, StoreError> {
+pub(crate) async fn open_next(
+    server: &Control,
+    account_id: &AccountId,
+) -> Result<OpenNextResult, StoreError> {
     let mut reading = server.store().read().await?;
     let mut with_room = Vec::new();
     for unopened in reading.plans_unopened(account_id).await? {
@@ -81,11 +86,11 @@ impl ProposalRoom {
     async fn of(
         reading: &mut Reading,
         server: &Control,
-        account_id: &str,
-        repository_id: &str,
+        account_id: &AccountId,
+        repository_id: &RepositoryId,
     ) -> Result<Option<ProposalRoom>, StoreError> {
-        let account = reading.account(account_id).await?;
-        let repository = reading.repository(account_id, repository_id).await?;
+        let account = reading.account(account_id.as_str()).await?;
+        let repository = reading.repository(account_id, repository_id.as_str()).await?;
         let (Some(account), Some(repository)) = (account, repository) else { return Ok(None) };
         if repository.failed_sync().is_some() || repository.good_commit.is_none() {
             return Ok(None);
@@ -108,10 +113,10 @@ pub(crate) async fn stuck_proposals(
     account: &Account,
     repository: &Repository,
     now: Timestamp,
-) -> Result<BTreeSet<String>, StoreError> {
+) -> Result<BTreeSet<ProposalId>, StoreError> {
     let filter = ProposalFilter {
         statuses: vec![Status::PendingApproval, Status::Approved],
-        repository_id: Some(repository.id.clone()),
+        source: Some(ProposalSource::Repository(repository.id.clone())),
         ..ProposalFilter::default()
     };
     let open = reading.proposals(&account.id, &filter, None, i32::MAX as usize).await?;
@@ -140,7 +145,7 @@ enum OpenAttempt {
 
 async fn open_some(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     planned: &UnopenedPlan,
 ) -> Result<OpenNextResult, StoreError> {
     let mut contents = None;
@@ -158,7 +163,7 @@ async fn open_some(
 /// Opens the next changes of a plan, if they need nothing that was not looked up.
 async fn try_to_open(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     planned: &UnopenedPlan,
     contents: Option<&ContentDifferences>,
 ) -> Result<OpenAttempt, StoreError> {
@@ -182,7 +187,7 @@ async fn try_to_open(
         Err(changes) => return Ok(OpenAttempt::Needs(changes)),
     };
     let changes = offered.open.iter().map(|planned| &planned.change);
-    let plan_id = Some(unopened.plan_id.as_str());
+    let plan_id = Some(&unopened.plan_id);
     let set_approvals = SetApprovals::load(&mut writing, &room.repository.id, plan_id, changes).await?;
     let offer = OpenContext {
         contents,
@@ -297,7 +302,7 @@ fn planned_change(
 
 /// What keeps changes of a repository from being opened.
 struct Obstacles {
-    repository_id: String,
+    repository_id: RepositoryId,
     open: ResourceMap<()>,
     rejected: ResourceMap<RejectedChange>,
     acceptances: Acceptances,
@@ -323,7 +328,7 @@ impl Obstacles {
     }
 
     fn of(&self, key: &ResourceKey, step: &StoredStep, accepted: Option<&Resource>) -> Option<OpenObstacle> {
-        let owner = accepted.and_then(|accepted| accepted.owner_id.as_deref());
+        let owner = accepted.and_then(|accepted| accepted.owner_id.as_ref());
         if self.open.contains(key.kind, &key.name) {
             return Some(OpenObstacle::Open);
         }
@@ -336,6 +341,6 @@ impl Obstacles {
         if self.acceptances.of(key, step.desired, step.base, self.now).is_some() {
             return Some(OpenObstacle::Accepted);
         }
-        owner.is_some_and(|owner| owner != self.repository_id).then_some(OpenObstacle::Foreign)
+        owner.is_some_and(|owner| *owner != self.repository_id).then_some(OpenObstacle::Foreign)
     }
 }

@@ -7,6 +7,7 @@ use windlass_core::apply::{AccountState, Gatekeeper};
 use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::content::ContentChange;
 use windlass_core::diff::Change;
+use windlass_core::id::{ProposalId, RunId};
 use windlass_core::plan::PlanStep;
 use windlass_core::proposal::{Approval, Proposal, Status};
 use windlass_core::repository::Repository;
@@ -37,7 +38,11 @@ pub(crate) struct OpenContext<'o> {
 
 impl OpenContext<'_> {
     /// A change that the repository wants, with its proposal if there is one already.
-    fn candidate<'c>(&'c self, planned: &'c PlannedChange, proposal: Option<&'c str>) -> Candidate<'c> {
+    fn candidate<'c>(
+        &'c self,
+        planned: &'c PlannedChange,
+        proposal: Option<&'c ProposalId>,
+    ) -> Candidate<'c> {
         let claimant = Claimant::Repository { id: &self.repository.id, proposal };
         Candidate { change: &planned.change, claimant }
     }
@@ -64,7 +69,7 @@ impl PlannedChange {
 #[derive(Debug, Default)]
 pub(crate) struct ProposalOffer {
     /// Open proposals that still stand, by id.
-    pub(crate) keep: Vec<(String, PlannedChange)>,
+    pub(crate) keep: Vec<(ProposalId, PlannedChange)>,
     /// Changes to open a proposal for.
     pub(crate) open: Vec<PlannedChange>,
 }
@@ -103,13 +108,19 @@ pub(crate) async fn open_proposals(
     let keys: Vec<ResourceKey> = offered.open.iter().map(|planned| planned.change.key.clone()).collect();
     let places = declared_at(&keys);
     let mut opened = Vec::with_capacity(keys.len());
-    let mut approvals: Vec<(String, Approval)> = Vec::new();
+    let mut approvals: Vec<(ProposalId, Approval)> = Vec::new();
     for (planned, place) in offered.open.iter().zip(places) {
         let mut proposal = new_proposal(offer, planned, place);
         proposal.blocked_by = world.blockers(offer.candidate(planned, None));
         let run_id = &offer.run.id;
-        let event =
-            record::proposal_event(&proposal, run_id, Status::PendingApproval, "windlass", None, offer.now);
+        let event = record::proposal_event(
+            &proposal,
+            Some(run_id),
+            Status::PendingApproval,
+            "windlass",
+            None,
+            offer.now,
+        );
         writing.event(event);
         let given = offer.set_approvals.of(&planned.change);
         let judgement = gatekeeper.judge(&proposal, Some(offer.repository), &given, offer.now);
@@ -117,7 +128,7 @@ pub(crate) async fn open_proposals(
             proposal.status = Status::Approved;
             proposal.decided_by = Some(grant.by.clone());
             proposal.decided_at = Some(offer.now);
-            record_auto_approval(writing, &proposal, run_id, &grant, offer.now);
+            record_auto_approval(writing, &proposal, Some(run_id), &grant, offer.now);
         }
         approvals.extend(given.into_iter().map(|approval| (proposal.id.clone(), approval)));
         opened.push(proposal);
@@ -125,7 +136,7 @@ pub(crate) async fn open_proposals(
     let differences = offer.contents.of(offered.content_changes());
     writing.content_differences_put(&differences, offer.now).await?;
     writing.proposals_add(&opened).await?;
-    let approvals: Vec<_> = approvals.iter().map(|(id, given)| (id.as_str(), given.clone())).collect();
+    let approvals: Vec<_> = approvals.iter().map(|(id, given)| (id, given.clone())).collect();
     writing.approvals_add(&approvals).await?;
     Ok(opened)
 }
@@ -138,9 +149,9 @@ fn new_proposal(
     Proposal {
         id: new_id(),
         account_id: offer.account.id.clone(),
-        repository_id: offer.repository.id.clone(),
+        repository_id: Some(offer.repository.id.clone()),
         repository_name: offer.repository.name.clone(),
-        run_id: offer.run.id.clone(),
+        run_id: Some(offer.run.id.clone()),
         change: planned.change.clone(),
         position: planned.position,
         edit: None,
@@ -169,13 +180,13 @@ fn new_proposal(
 async fn reposition_proposals(
     writing: &mut AccountWriting,
     offer: &OpenContext<'_>,
-    keep: &[(String, PlannedChange)],
+    keep: &[(ProposalId, PlannedChange)],
     world: &AccountState,
     gatekeeper: &Gatekeeper,
 ) -> Result<(), StoreError> {
-    let run_id = offer.run.id.as_str();
-    let members: Vec<(&str, &str, usize)> =
-        keep.iter().map(|(id, planned)| (run_id, id.as_str(), planned.position)).collect();
+    let run_id = &offer.run.id;
+    let members: Vec<(&RunId, &ProposalId, usize)> =
+        keep.iter().map(|(id, planned)| (run_id, id, planned.position)).collect();
     writing.run_proposals_add(&members).await?;
     let placed: Vec<ProposalPosition<'_>> = keep
         .iter()
@@ -186,9 +197,9 @@ async fn reposition_proposals(
         })
         .collect();
     writing.proposals_place(&placed).await?;
-    let ids: Vec<&str> = keep.iter().map(|(id, _)| id.as_str()).collect();
+    let ids: Vec<&ProposalId> = keep.iter().map(|(id, _)| id).collect();
     let kept = writing.proposals_by_id(&offer.account.id, &ids).await?;
-    let approvals: BTreeMap<String, Vec<Approval>> = writing.approvals_of(&ids).await?;
+    let approvals: BTreeMap<ProposalId, Vec<Approval>> = writing.approvals_of(&ids).await?;
     let grants: Vec<_> = kept
         .iter()
         .filter(|proposal| proposal.status == Status::PendingApproval)

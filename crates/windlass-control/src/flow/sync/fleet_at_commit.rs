@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use windlass_core::code::ProblemSeverity;
 use windlass_core::desired::{Declared, Desired};
 use windlass_core::diagnostic::{self, Diagnostic};
+use windlass_core::id::RepositoryId;
 use windlass_core::manifest::{DeclarationOrigin, FLEET_FILE, Fleet, ReadCache, ReadContext};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::resource_finding::ResourceFinding;
@@ -78,7 +79,7 @@ impl FleetAtCommit {
     pub(crate) async fn stored(
         reading: &mut Reading,
         account: &str,
-        repository_id: &str,
+        repository_id: &RepositoryId,
     ) -> Result<FleetAtCommit, StoreError> {
         let mut desired = Desired { account: account.to_owned(), ..Desired::default() };
         let mut files = ResourceMap::default();

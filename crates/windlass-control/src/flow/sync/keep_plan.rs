@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use windlass_core::diff::Action;
 use windlass_core::digest::Digest;
+use windlass_core::id::PlanId;
 use windlass_core::plan::{
     ChangeSet, MassDestroyConfirmation, Plan, StoredPlan, StoredStep, members_of, why_set_approval_lapses,
 };
@@ -74,7 +75,7 @@ pub(crate) async fn keep_plan(
     repository: &Repository,
     next: NextPlan<'_>,
     now: Timestamp,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<PlanId>, StoreError> {
     let is_stored = next.is_stored();
     let NextPlan { plan, digest, newest } = next;
     let sets = writing.approval_sets_in_force(&repository.id).await?;
@@ -146,7 +147,7 @@ impl SetReview<'_> {
         writing: &mut AccountWriting,
         sets: &[ApprovalSet],
         stored: &StoredPlan,
-        plan_id: Option<&str>,
+        plan_id: Option<&PlanId>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         if sets.is_empty() {
@@ -158,7 +159,7 @@ impl SetReview<'_> {
             let members = members_of(set.scope, &stored.steps, &stored.sets);
             match (why_set_approval_lapses(&approved, &applied, &members), plan_id) {
                 (Some(why), _) => {
-                    let (actor, run_id) = (&Actor::windlass(), Some(self.run.id.as_str()));
+                    let (actor, run_id) = (&Actor::windlass(), Some(&self.run.id));
                     let fall =
                         SetApprovalLapse { set, repository: self.repository, why: &why, actor, run_id };
                     fall.save(writing, now).await?;

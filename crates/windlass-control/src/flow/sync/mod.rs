@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use windlass_core::fairness::{LastResult, WorkerSlots};
+use windlass_core::id::{RepositoryId, RunId};
 use windlass_core::run::Run;
 
 use crate::clock::now;
@@ -37,7 +38,7 @@ const SYNC_SLOTS: WorkerSlots = WorkerSlots { all: 16, reserved: 4, per_account:
 /// Works until the server stops. Runs that are under way are brought to an end.
 pub(crate) async fn run_loop(server: Control) {
     let mut workers = Workers::new(SYNC_SLOTS);
-    let put_off: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let put_off: Arc<Mutex<BTreeSet<RunId>>> = Arc::default();
     let pace =
         LoopPace { part: "sync", nudge: &server.nudges().sync, interval: server.config().intervals.schedule };
     while !server.is_stopping() {
@@ -55,13 +56,13 @@ pub(crate) async fn run_loop(server: Control) {
 async fn turn(
     server: &Control,
     workers: &mut Workers,
-    put_off: &Arc<Mutex<BTreeSet<String>>>,
+    put_off: &Arc<Mutex<BTreeSet<RunId>>>,
 ) -> Result<(), windlass_store::StoreError> {
     queue::queue_due(server, now()).await?;
     let under_way = workers.lanes_under_way();
     let mut reading = server.store().read().await?;
     let mut unfinished = reading.runs_unfinished().await?;
-    let unproven: BTreeSet<String> = match unfinished.is_empty() {
+    let unproven: BTreeSet<RepositoryId> = match unfinished.is_empty() {
         true => BTreeSet::new(),
         false => reading.repositories_last_failed().await?.into_iter().collect(),
     };
@@ -74,7 +75,7 @@ async fn turn(
     }
     let waiting = unfinished.into_iter().map(|run| QueuedJob {
         account: run.account_id.clone(),
-        lane: run.repository_id.clone(),
+        lane: run.repository_id.to_string(),
         last_result: if unproven.contains(&run.repository_id) {
             LastResult::Unproven
         } else {
@@ -100,6 +101,6 @@ async fn turn(
 }
 
 /// A set is sound whatever the thread that held it last did.
-fn lock(ids: &Mutex<BTreeSet<String>>) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+fn lock(ids: &Mutex<BTreeSet<RunId>>) -> std::sync::MutexGuard<'_, BTreeSet<RunId>> {
     ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -43,7 +43,7 @@ pub async fn pretend_run(
         return Ok(());
     };
     let mut reading = server.store().read().await?;
-    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
+    let repository = reading.repository(&run.account_id, run.repository_id.as_str()).await?;
     drop(reading);
     let Some(repository) = repository else { return Ok(()) };
     let mut writing = server.store().write_account(&run.account_id).await?;
@@ -83,7 +83,7 @@ async fn gather(
         return stored(server, run, repository).await;
     }
     let mut reading = server.store().read().await?;
-    let account = reading.account(&run.account_id).await?;
+    let account = reading.account(run.account_id.as_str()).await?;
     let Some(account) = account else { return fail("account-missing") };
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rand::RngExt as _;
+use windlass_core::id::RunId;
 use windlass_core::repository::Repository;
 use windlass_core::run::{Run, Trigger};
 use windlass_core::time::Timestamp;
@@ -44,7 +45,7 @@ pub(crate) async fn queue_run(
     repository: &Repository,
     request: &SyncRequest,
     now: Timestamp,
-) -> Result<String, StoreError> {
+) -> Result<RunId, StoreError> {
     let mut run = Run::queued(new_id(), repository, now);
     run.trigger = request.trigger;
     run.requested_by = request.by.clone();

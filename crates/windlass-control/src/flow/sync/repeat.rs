@@ -53,7 +53,7 @@ pub(crate) async fn repeat_last(
     run.completed_at = Some(now);
     writing.run_proposals_repeat(&run.id, &earlier.id).await?;
     finish(&mut writing, run, repository, 0, now).await?;
-    writing.run_planned(&run.id, run.plan_id.as_deref(), run.next_position).await?;
+    writing.run_planned(&run.id, run.plan_id.as_ref(), run.next_position).await?;
     let version = writing.state_version();
     server.commit(writing).await?;
     remember(server, run, repository, version, last.until);

@@ -10,6 +10,7 @@ use windlass_core::code::ProblemSeverity;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::id::RepositoryId;
 use windlass_core::manifest::ReadContext;
 use windlass_core::quarantine::{WorkEnd, WorkSubject};
 use windlass_core::repository::Repository;
@@ -82,8 +83,8 @@ fn span_of(run: &Run) -> Span {
     tracing::trace_span!(
         target: SPANS,
         "sync",
-        windlass.run_id = run.id,
-        windlass.repository_id = run.repository_id,
+        windlass.run_id = run.id.as_str(),
+        windlass.repository_id = run.repository_id.as_str(),
         windlass.trigger = run.trigger.slug(),
         windlass.status = Empty,
     )
@@ -105,8 +106,8 @@ async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<RunEnd
     if current.status != RunStatus::InProgress {
         return Ok(RunEnd::Finished);
     }
-    let repository = reading.repository(&run.account_id, &run.repository_id).await?;
-    let account = reading.account(&run.account_id).await?;
+    let repository = reading.repository(&run.account_id, run.repository_id.as_str()).await?;
+    let account = reading.account(run.account_id.as_str()).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
         let error = RunError::new("repository-removed", "the repository was removed", "");
         save::failed(server, run, None, RunLease::lease(lease), error, Vec::new()).await?;
@@ -226,12 +227,12 @@ async fn fetch_and_read(
 }
 
 /// What becomes of a run whose commit could not be brought here.
-fn fetch_failed(error: FetchCommitError, repository_id: &str) -> FetchedInput {
+fn fetch_failed(error: FetchCommitError, repository_id: &RepositoryId) -> FetchedInput {
     match error {
         FetchCommitError::Failed(error) => FetchedInput::Failed(error, Vec::new()),
         FetchCommitError::Interrupted => FetchedInput::Later,
         FetchCommitError::Transient(error) => {
-            tracing::warn!(repository_id, cause = error.message, "a sync is put off");
+            tracing::warn!(%repository_id, cause = error.message, "a sync is put off");
             FetchedInput::Later
         }
     }
@@ -343,7 +344,7 @@ mod tests {
 
     fn gathered(problem: RemoteProblem) -> FetchedInput {
         let error = FetchError { remote: "https://example.com/fleet".to_owned(), problem };
-        fetch_failed(classify_fetch_error(&error), "a repository")
+        fetch_failed(classify_fetch_error(&error), &RepositoryId::new("a repository"))
     }
 
     #[test]

@@ -11,6 +11,7 @@ use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::gate::unread_history_gap;
+use windlass_core::id::ProposalId;
 use windlass_core::plan::Plan;
 use windlass_core::proposal::{ExistingProposal, Proposal, ProposalCap, ReconcileResult, Status, reconcile};
 use windlass_core::quarantine::{CrashHistory, QuarantinableWork, Quarantine, WorkSubject};
@@ -221,10 +222,10 @@ async fn compare_now(
     now: Timestamp,
 ) -> Result<Result<ComparisonSnapshot, NothingToCompare>, StoreError> {
     let state_version = reading.state_version(&run.account_id).await?;
-    let Some(account) = reading.account(&run.account_id).await? else {
+    let Some(account) = reading.account(run.account_id.as_str()).await? else {
         return Ok(Err(NothingToCompare::Account));
     };
-    let current = reading.repository(&run.account_id, &read.id).await?;
+    let current = reading.repository(&run.account_id, read.id.as_str()).await?;
     let Some(repository) = current else { return Ok(Err(NothingToCompare::Repository)) };
     // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
     if !repository.has_same_source(read) {
@@ -333,7 +334,7 @@ async fn try_to_save(
     store_desired(&mut writing, repository, &material).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let changes = offered.open.iter().map(|planned| &planned.change);
-    let plan_id = run.plan_id.as_deref();
+    let plan_id = run.plan_id.as_ref();
     let offering = match run.knows_desired_state(repository) {
         // The run that is just being made could read it.
         true => Repository { last_error: None, ..repository.clone() },
@@ -358,7 +359,7 @@ async fn try_to_save(
     let conclusion =
         RunConclusion { repository, decided: &decided, reconciled: &reconciled, material: &material };
     conclusion.save(&mut writing, run, now).await?;
-    writing.run_planned(&run.id, run.plan_id.as_deref(), reconciled.next).await?;
+    writing.run_planned(&run.id, run.plan_id.as_ref(), reconciled.next).await?;
     let version = writing.next_state_version();
     crash_point("sync.before_commit");
     server.commit(writing).await?;
@@ -493,13 +494,13 @@ async fn close(
     reconciled: &ReconcileResult,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let ids: Vec<&str> = reconciled.close.iter().map(|closing| closing.id.as_str()).collect();
+    let ids: Vec<&ProposalId> = reconciled.close.iter().map(|closing| &closing.id).collect();
     let proposals = writing.proposals_by_id(&run.account_id, &ids).await?;
     let endings: Vec<ProposalClosing<'_>> = proposals
         .iter()
         .zip(&reconciled.close)
         .map(|(proposal, closing)| ProposalClosing {
-            run_id: &run.id,
+            run_id: Some(&run.id),
             ..ProposalClosing::new(proposal, closing.status, Some(closing.reason))
         })
         .collect();

@@ -1,5 +1,6 @@
 //! Saying what forges shall show.
 
+use windlass_core::id::RunId;
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_forge::api::{StatusState, marked, marker};
@@ -23,7 +24,7 @@ const MAX_COMMITS: usize = 50;
 struct QueuedStatus {
     commit: String,
     content: String,
-    run_id: String,
+    run_id: RunId,
 }
 
 /// Says what the forges of all repositories shall show beside commits. Looks first, so that nothing is written while
@@ -40,7 +41,8 @@ pub(crate) async fn report_statuses(server: &Control) -> Result<(), StoreError> 
     drop(reading);
     for repository in with_news {
         let mut writing = server.store().write_account(&repository.account_id).await?;
-        let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
+        let Some(repository) = writing.repository(&repository.account_id, repository.id.as_str()).await?
+        else {
             continue;
         };
         for said in statuses(server, &mut writing, &repository).await? {
@@ -120,7 +122,7 @@ pub(crate) async fn report_preview(
     foreseen: &PullRequestPreview,
 ) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
-    let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
+    let Some(repository) = writing.repository(&repository.account_id, repository.id.as_str()).await? else {
         return Ok(());
     };
     if !writing.pull_request_done(wish).await? {

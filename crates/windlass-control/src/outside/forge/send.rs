@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
 use windlass_core::fairness::{LastResult, WorkerSlots};
+use windlass_core::id::RepositoryId;
 use windlass_core::repository::Repository;
 use windlass_forge::api::{PullRequestComment, Retryability, marker};
 use windlass_store::{ForgeReport, Lease, ReportKind, StoreError};
@@ -57,13 +58,13 @@ pub(crate) async fn send_due(server: &Control, workers: &mut Workers) -> Result<
 /// The reports of each repository, in the order in which the repositories come up.
 fn by_repository(due: Vec<ForgeReport>) -> Vec<QueuedJob<Vec<ForgeReport>>> {
     let mut jobs: Vec<QueuedJob<Vec<ForgeReport>>> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut places: BTreeMap<RepositoryId, usize> = BTreeMap::new();
     for report in due {
         let place = *places.entry(report.repository_id.clone()).or_insert(jobs.len());
         if place == jobs.len() {
             jobs.push(QueuedJob {
                 account: report.account_id.clone(),
-                lane: report.repository_id.clone(),
+                lane: report.repository_id.to_string(),
                 last_result: if report.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
                 task: Vec::new(),
             });
@@ -100,8 +101,8 @@ async fn send_under(server: &Control, lease: &Lease, reports: Vec<ForgeReport>) 
         if !reading.forge_report_is_current(&report).await? {
             continue;
         }
-        let repository = reading.repository(&report.account_id, &report.repository_id).await?;
-        let account = reading.account(&report.account_id).await?;
+        let repository = reading.repository(&report.account_id, report.repository_id.as_str()).await?;
+        let account = reading.account(report.account_id.as_str()).await?;
         drop(reading);
         let (Some(repository), Some(account)) = (repository, account) else { continue };
         if !server.store().lease_renew(lease, now(), LEASE_DURATION).await? {

@@ -89,6 +89,7 @@ pub(crate) fn replaced_by(commit: &str, repository_name: &str) -> CommitStatus {
 
 #[cfg(test)]
 mod tests {
+    use windlass_core::id::{AccountId, RepositoryId, RunId};
     use windlass_core::repository::Repository;
     use windlass_core::run::RunError;
     use windlass_core::time::Timestamp;
@@ -97,8 +98,9 @@ mod tests {
 
     fn run(status: RunStatus, remaining: usize) -> Run {
         let place = ("fleet", "https://git.example.com/fleet");
-        let fleet = Repository::new("r".to_owned(), "a", place, Timestamp::from_millis(0));
-        let mut run = Run::queued("1".to_owned(), &fleet, Timestamp::from_millis(0));
+        let fleet =
+            Repository::new(RepositoryId::new("r"), &AccountId::new("a"), place, Timestamp::from_millis(0));
+        let mut run = Run::queued(RunId::new("1"), &fleet, Timestamp::from_millis(0));
         (run.status, run.remaining) = (status, remaining);
         run
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use windlass_core::id::AccountId;
 use windlass_core::resource::{AlertSpec, Kind, NotificationProviderSpec, ResourceKey, Spec};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, ResourceFilter, StoreError};
@@ -29,7 +30,7 @@ impl ActiveAlert {
 /// Everything of a kind: name, since when, and what it is.
 async fn all_of(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     kind: Kind,
 ) -> Result<Vec<(String, Timestamp, Arc<Spec>)>, StoreError> {
     let filter = ResourceFilter { kind: Some(kind), ..ResourceFilter::default() };
@@ -47,13 +48,16 @@ async fn all_of(
 }
 
 /// Whether an account has any alert.
-pub(crate) async fn has_any(reading: &mut Reading, account_id: &str) -> Result<bool, StoreError> {
+pub(crate) async fn has_any(reading: &mut Reading, account_id: &AccountId) -> Result<bool, StoreError> {
     let filter = ResourceFilter { kind: Some(Kind::Alert), ..ResourceFilter::default() };
     Ok(!reading.resources_page(account_id, &filter, None, 1).await?.is_empty())
 }
 
 /// The alerts of an account, by name.
-pub(crate) async fn load(reading: &mut Reading, account_id: &str) -> Result<Vec<ActiveAlert>, StoreError> {
+pub(crate) async fn load(
+    reading: &mut Reading,
+    account_id: &AccountId,
+) -> Result<Vec<ActiveAlert>, StoreError> {
     let all = all_of(reading, account_id, Kind::Alert).await?;
     Ok(all.into_iter().map(|(name, since, spec)| ActiveAlert { name, since, spec }).collect())
 }
@@ -61,7 +65,7 @@ pub(crate) async fn load(reading: &mut Reading, account_id: &str) -> Result<Vec<
 /// The providers of an account, by name.
 pub(crate) async fn load_providers(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
 ) -> Result<BTreeMap<String, NotificationProviderSpec>, StoreError> {
     let all = all_of(reading, account_id, Kind::NotificationProvider).await?;
     Ok(all.into_iter().filter_map(|(name, _, spec)| Some((name, provider_of(&spec)?))).collect())
@@ -70,7 +74,7 @@ pub(crate) async fn load_providers(
 /// One provider, by name.
 pub(crate) async fn find_provider(
     reading: &mut Reading,
-    account_id: &str,
+    account_id: &AccountId,
     name: &str,
 ) -> Result<Option<NotificationProviderSpec>, StoreError> {
     let key = ResourceKey::new(Kind::NotificationProvider, name);

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use windlass_core::event::{NewEvent, Severity};
 use windlass_core::fairness::LastResult;
+use windlass_core::id::{AccountId, DeliveryId};
 use windlass_core::resource::{Kind, NotificationProviderSpec, ResourceKey};
 use windlass_core::time::Timestamp;
 use windlass_notify::{
@@ -28,7 +29,7 @@ const READ_AT_ONCE: usize = 200;
 /// What a try came to.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptResult {
-    pub(crate) delivery_id: String,
+    pub(crate) delivery_id: DeliveryId,
     pub(crate) outcome: SendOutcome,
 }
 
@@ -50,7 +51,7 @@ pub(crate) async fn begin_due(
     let is_work = !due.is_empty();
     let waiting = due.into_iter().map(|delivery| QueuedJob {
         account: delivery.account_id.clone(),
-        lane: delivery.id.clone(),
+        lane: delivery.id.to_string(),
         last_result: if delivery.attempts == 0 { LastResult::Proven } else { LastResult::Unproven },
         task: delivery,
     });
@@ -83,7 +84,7 @@ async fn send_one(server: &Control, lease: &Lease, delivery: Delivery) -> Result
 async fn attempt(server: &Control, delivery: &Delivery) -> Result<SendOutcome, StoreError> {
     let mut reading = server.store().read().await?;
     let provider = find_provider(&mut reading, &delivery.account_id, &delivery.provider).await?;
-    let account = reading.account(&delivery.account_id).await?;
+    let account = reading.account(delivery.account_id.as_str()).await?;
     drop(reading);
     let (Some(provider), Some(account)) = (provider, account) else {
         return Ok(SendOutcome::Permanent { reason: "the provider is not there any more".to_owned() });
@@ -108,16 +109,20 @@ async fn send(
             Err(error) => return SendOutcome::Retry { reason: error.to_string(), after: None },
         },
     };
-    let payload = render(provider, &message, &delivery.id);
-    let parcel =
-        OutgoingMessage { payload: &payload, delivery: &delivery.id, kind: &delivery.event_kind, now: now() };
+    let payload = render(provider, &message, delivery.id.as_str());
+    let parcel = OutgoingMessage {
+        payload: &payload,
+        delivery: delivery.id.as_str(),
+        kind: &delivery.event_kind,
+        now: now(),
+    };
     server.sender().send(provider, &fields, parcel).await
 }
 
 /// Tries a message now, and keeps what came of it in the log. It is not tried again by itself.
 pub(crate) async fn try_now(
     server: &Control,
-    account_id: &str,
+    account_id: &AccountId,
     provider: (&str, &NotificationProviderSpec),
     message: &NotificationMessage,
 ) -> Result<AttemptResult, StoreError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windlass_core::event::{Event, EventKind, Severity};
+use windlass_core::id::{AccountId, DeliveryId};
 use windlass_core::resource::{AlertSeverity, NotificationProviderSpec, ProviderType};
 use windlass_core::time::Timestamp;
 use windlass_notify::{
@@ -38,7 +39,7 @@ struct AlertMatch {
 #[derive(Default)]
 struct DeliveryBatch {
     deliveries: Vec<Delivery>,
-    repeats: BTreeMap<String, i64>,
+    repeats: BTreeMap<DeliveryId, i64>,
 }
 
 /// Accounts with events that alerts have not seen, or that have no alerts any more.
@@ -60,7 +61,7 @@ pub(crate) async fn collect_deliveries(
     behind: &EventBacklog,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let account_id = behind.account_id.as_str();
+    let account_id = &behind.account_id;
     let mut reading = server.store().read().await?;
     let alerts = alerts::load(&mut reading, account_id).await?;
     let Some(first) = alerts.iter().map(|alert| alert.since).min() else {
@@ -72,7 +73,7 @@ pub(crate) async fn collect_deliveries(
     };
     let providers = alerts::load_providers(&mut reading, account_id).await?;
     let names = repository_names(&mut reading, account_id).await?;
-    let Some(account) = reading.account(account_id).await? else { return Ok(()) };
+    let Some(account) = reading.account(account_id.as_str()).await? else { return Ok(()) };
     let mut cursor = match behind.cursor {
         Some(cursor) => cursor,
         None => reading.event_before(account_id, first).await?,
@@ -174,9 +175,9 @@ fn alert_event(event: &Event, names: &RepositoryNames) -> AlertEvent {
 
 /// Decides what becomes of each: sent, counted as the same, or told of by a digest.
 fn admit(
-    account_id: &str,
+    account_id: &AccountId,
     tellings: Vec<AlertMatch>,
-    mut told: BTreeMap<String, String>,
+    mut told: BTreeMap<String, DeliveryId>,
     sent: &BTreeMap<String, usize>,
     now: Timestamp,
 ) -> DeliveryBatch {
@@ -211,7 +212,7 @@ fn admit(
 
 /// A delivery that is due.
 pub(crate) fn new_delivery(
-    account_id: &str,
+    account_id: &AccountId,
     (alert, provider): (&str, &str),
     group: &str,
     message: &NotificationMessage,
@@ -219,7 +220,7 @@ pub(crate) fn new_delivery(
 ) -> Delivery {
     Delivery {
         id: new_id(),
-        account_id: account_id.to_owned(),
+        account_id: account_id.clone(),
         alert: alert.to_owned(),
         provider: provider.to_owned(),
         event_seq: None,
@@ -240,7 +241,7 @@ pub(crate) fn new_delivery(
 async fn save(
     server: &Control,
     lease: &Lease,
-    account_id: &str,
+    account_id: &AccountId,
     batch: &DeliveryBatch,
     seq: i64,
 ) -> Result<(), StoreError> {
@@ -261,7 +262,7 @@ pub(crate) async fn queue_digests(server: &Control, lease: &Lease, now: Timestam
     let mut ready = Vec::new();
     for (account_id, provider, count) in untold {
         let sent = reading.deliveries_counted(&account_id, now.minus(RATE_WINDOW)).await?;
-        let Some(account) = reading.account(&account_id).await? else { continue };
+        let Some(account) = reading.account(account_id.as_str()).await? else { continue };
         if ProviderRate::after(sent.get(&provider).copied().unwrap_or(0)).has_room() {
             ready.push((account, provider, count));
         }

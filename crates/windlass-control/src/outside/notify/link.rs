@@ -3,11 +3,12 @@
 use serde_json::Value;
 use url::Url;
 use windlass_core::event::{Event, EventKind};
+use windlass_core::id::RunId;
 
 /// The address of the page that shows what an event is about; none where nobody said where browsers reach this server.
 pub(crate) fn page_of(public_url: Option<&str>, event: &Event) -> Option<String> {
     let proposal = event.payload.get("proposal_id").and_then(Value::as_str);
-    let run = event.correlation_id.as_deref();
+    let run = event.correlation_id.as_ref().map(RunId::as_str);
     let is_drift = event.kind.starts_with("gitops.drift_");
     match (EventKind::from_slug(&event.kind), proposal, run, &event.resource_kind, &event.resource_name) {
         (Some(EventKind::ApprovalRequested), _, Some(run), ..) => {
@@ -50,7 +51,7 @@ mod tests {
             resource_kind,
             resource_name,
             repository_id: None,
-            correlation_id: run.map(str::to_owned),
+            correlation_id: run.map(RunId::new),
             source: String::new(),
             message: String::new(),
             payload,

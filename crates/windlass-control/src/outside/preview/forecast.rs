@@ -40,7 +40,7 @@ pub(crate) async fn forecast_steps(
         .map(|change| {
             let proposal = offered.get(change.key.kind, &change.key.name);
             let proposal = proposal.filter(|it| it.base == change.base && it.desired == change.desired);
-            let proposal = proposal.map(|proposal| proposal.id.as_str());
+            let proposal = proposal.map(|proposal| &proposal.id);
             Candidate { change, claimant: Claimant::Repository { id: &repository.id, proposal } }
         })
         .collect();

@@ -154,7 +154,7 @@ async fn create_preview_now(
     let PreviewRequest { repository, wanted, confirmation, by } = asked;
     let repository = &repository;
     let mut reading = server.store().read().await?;
-    let account = reading.account(&repository.account_id).await?;
+    let account = reading.account(repository.account_id.as_str()).await?;
     let account =
         account.ok_or_else(|| RunError::new("repository-removed", "the repository was removed", ""))?;
     let context = accepted::reading_context(&mut reading, &account).await?;
@@ -234,7 +234,7 @@ async fn keep(
     by: Option<&Actor>,
 ) -> Result<Preview, PreviewError> {
     let mut writing = server.store().write_account(&preview.account_id).await?;
-    if writing.repository(&preview.account_id, &repository.id).await?.is_none() {
+    if writing.repository(&preview.account_id, repository.id.as_str()).await?.is_none() {
         return Err(RunError::new("repository-removed", "the repository was removed", "").into());
     }
     preview.id = match short {

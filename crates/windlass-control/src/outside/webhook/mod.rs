@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
+use windlass_core::id::{RepositoryId, RunId};
 use windlass_core::inbound::address::AddressBlock;
 use windlass_core::repository::Repository;
 use windlass_core::run::Trigger;
@@ -80,14 +81,14 @@ pub struct IncomingDelivery<'r> {
 }
 
 /// The secret of a repository's webhook.
-pub(crate) fn secret_of(server: &Control, repository_id: &str, generation: i64) -> WebhookSecret {
+pub(crate) fn secret_of(server: &Control, repository_id: &RepositoryId, generation: i64) -> WebhookSecret {
     WebhookSecret::derive(server.keys().signing(), repository_id, generation)
 }
 
 /// Verifies a delivery with the repository's secret, or with the one it had before the server's key was rotated.
 fn verify_any<'b>(
     server: &Control,
-    place: (&str, i64),
+    place: (&RepositoryId, i64),
     request: &'b IncomingDelivery<'_>,
     now: Timestamp,
 ) -> Result<VerifiedDelivery<'b>, Unverified> {
@@ -113,7 +114,8 @@ pub async fn receive(
     let repository = reading.repository_of_webhook(request.repository).await?;
     let repository = repository.filter(|repository| repository.enabled);
     // Without a repository the same is done with the secret of nobody, which nobody was ever shown.
-    let id = repository.as_ref().map_or("", |repository| repository.id.as_str());
+    let nobody = RepositoryId::new("");
+    let id = repository.as_ref().map_or(&nobody, |repository| &repository.id);
     let generation = reading.webhook(id).await?.generation;
     drop(reading);
     let verified = verify_any(server, (id, generation), request, now);
@@ -157,7 +159,7 @@ async fn take(
     now: Timestamp,
 ) -> Result<DeliveryOutcome, DeliveryRejected> {
     let wish = delivery_action(&repository.branch, delivery.meaning());
-    if let Err(wait) = server.allowances().valid_deliveries.take(&repository.id, Instant::now()) {
+    if let Err(wait) = server.allowances().valid_deliveries.take(repository.id.as_str(), Instant::now()) {
         metrics::webhook(delivery.sender.slug(), "limited");
         if let DeliveryAction::Sync = wish {
             // Not lost: forges do not send again what was refused.
@@ -186,7 +188,7 @@ async fn record_delivery(
     now: Timestamp,
 ) -> Result<DeliveryOutcome, DeliveryRejected> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
-    let Some(repository) = writing.repository(&repository.account_id, &repository.id).await? else {
+    let Some(repository) = writing.repository(&repository.account_id, repository.id.as_str()).await? else {
         return Err(DeliveryRejected::Refused);
     };
     let does_something = !matches!(wish, DeliveryAction::Nothing(_));
@@ -233,8 +235,7 @@ async fn note_pusher(
         for proposal in &mut open {
             proposal.contributors.add([contributor.clone()]);
         }
-        let credited: Vec<_> =
-            open.iter().map(|proposal| (proposal.id.as_str(), &proposal.contributors)).collect();
+        let credited: Vec<_> = open.iter().map(|proposal| (&proposal.id, &proposal.contributors)).collect();
         writing.proposals_add_contributors(&credited).await?;
     }
     Ok(())
@@ -243,7 +244,7 @@ async fn note_pusher(
 fn received_event(
     repository: &Repository,
     delivery: &VerifiedDelivery<'_>,
-    run_id: String,
+    run_id: RunId,
     now: Timestamp,
 ) -> NewEvent {
     let message = format!("{} reported a push to {}", delivery.sender.label(), repository.name);
@@ -263,7 +264,7 @@ fn refuse(
 ) -> DeliveryRejected {
     metrics::webhook("unknown", "refused");
     if let (Some(repository), Some(refusal)) = (repository, refusal)
-        && server.allowances().refusal_events.take(&repository.id, Instant::now()).is_ok()
+        && server.allowances().refusal_events.take(repository.id.as_str(), Instant::now()).is_ok()
     {
         // Beside the answer, which takes no longer for repositories that exist.
         let (server, from) = (server.clone(), from.to_owned());
@@ -288,7 +289,7 @@ async fn record_refusal(
 ) -> Result<(), StoreError> {
     let now = now();
     let mut writing = server.store().write_account(&repository.account_id).await?;
-    if writing.repository(&repository.account_id, &repository.id).await?.is_none() {
+    if writing.repository(&repository.account_id, repository.id.as_str()).await?.is_none() {
         return Ok(());
     }
     let message = format!("rejected a webhook delivery for {}: {refusal}", repository.name);

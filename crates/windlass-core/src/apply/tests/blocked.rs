@@ -17,8 +17,8 @@ fn virtual_ip(address: &str) -> String {
 
 fn proposed(id: &str, repository: &str, change: &Change) -> HoldingProposal {
     HoldingProposal {
-        id: id.to_owned(),
-        repository_id: repository.to_owned(),
+        id: ProposalId::new(id),
+        repository_id: RepositoryId::new(repository),
         repository_name: repository.to_owned(),
         key: change.key.clone(),
         cause: change.cause,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gate::Halt;
+use crate::id::RunId;
 use crate::proposal::made_up::{AUTHOR, create, destroy, edited, made_directly, update, wanted_by};
 use crate::repository::LastStatus;
 use crate::run::RunStatus;
@@ -19,7 +20,7 @@ fn fail_sync(stage: &mut Stage, id: &str) {
     let repository = stage.repository(id);
     repository.last_status = LastStatus::Ended(RunStatus::Failed);
     repository.last_error = Some("no such branch".to_owned());
-    repository.last_run_id = Some("7".to_owned());
+    repository.last_run_id = Some(RunId::new("7"));
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn what_was_approved_is_applied_and_its_repository_owns_it_then() {
 #[test]
 fn what_a_removed_repository_wanted_ends_whatever_else_is_true() {
     let removed = |mut stage: Stage| {
-        stage.repositories.retain(|repository| repository.id != "core");
+        stage.repositories.retain(|repository| repository.id.as_str() != "core");
         stage
     };
     let halted = || {
@@ -135,7 +136,7 @@ fn what_git_wanted_waits_while_the_newest_sync_failed_and_a_direct_change_does_n
     assert_eq!(failed.becomes_of(&edited(grows(), MEDIUM)), why);
     let direct = made_directly(Some("core"), update(Kind::Cluster, "c", SMALL, LARGE));
     assert_eq!(failed.becomes_of(&direct), "update cluster c for core");
-    failed.repository("core").confirmed_failure = Some("7".to_owned());
+    failed.repository("core").confirmed_failure = Some(RunId::new("7"));
     assert_eq!(failed.becomes_of(&grows()), "update cluster c for core");
 
     let mut elsewhere = small();

@@ -6,6 +6,7 @@ use crate::gate::{
     self, AutoApply, Consent, ContentOrigin, FailedSync, GateSubject, GivenApprovals, GrantedBy, Halt,
     HostResource, Judgement, RepositoryIdentity, ReviewProblem,
 };
+use crate::id::tests::lasting;
 use crate::proposal::made_up::{AUTHOR, EDITOR, create, destroy, edited, made_directly, update, wanted_by};
 use crate::repository::LastStatus;
 use crate::run::RunStatus;
@@ -103,7 +104,7 @@ fn a_known_host_is_held_to_rules_on_its_file_too() {
         key: key(Kind::Node, "web"),
         spec: spec(Kind::Node, "{template: t}"),
         declared_in: file.map(str::to_owned),
-        owner_id: "edge".to_owned(),
+        owner_id: RepositoryId::new("edge"),
         owner_name: "edge".to_owned(),
     };
     for (file, is_free) in [(Some("prod/nodes.yaml"), false), (Some("lab/nodes.yaml"), true), (None, true)] {
@@ -144,7 +145,7 @@ fn the_gate_is_asked_about_exactly_what_the_proposal_would_apply() {
             let subject = GateSubject {
                 change: change.action(),
                 key: &change.key,
-                repository: governing.map(|id| RepositoryIdentity { id, name: id }),
+                repository: governing.map(|id| RepositoryIdentity { id, name: id.as_str() }),
                 content: match (&proposal.edit, proposal.is_direct()) {
                     (Some(_), _) => ContentOrigin::Edited { declared: proposal.change.after.as_deref() },
                     (None, true) => ContentOrigin::Direct,
@@ -316,8 +317,8 @@ fn the_governing_repository_is_found_by_its_id_among_those_that_are_left() {
     let id = |proposal: &Proposal| {
         governing_repository(proposal, &repositories).map(|repository| repository.id.clone())
     };
-    assert_eq!(id(&grows()).as_deref(), Some("core"));
-    assert_eq!(id(&direct(Some("other"))).as_deref(), Some("other"));
+    assert_eq!(id(&grows()), Some(RepositoryId::new("core")));
+    assert_eq!(id(&direct(Some("other"))), Some(RepositoryId::new("other")));
     assert_eq!(id(&direct(None)), None);
     assert_eq!(id(&wanted_by("edge", grows().change)), None, "a name is no id");
 }
@@ -343,13 +344,13 @@ fn a_host_tells_the_gate_whose_it_is_and_what_it_is() {
         "{template: t, labels: {tier: prod}}",
         Some("edge"),
     );
-    let owner = RepositoryIdentity { id: "edge", name: "edge" };
+    let owner = RepositoryIdentity { id: lasting("edge"), name: "edge" };
     let (proposal, approvers) = (assigned("core"), [BOB, CY].into_iter().collect());
     let hosts = [HostResource { key: &host, owner, spec: &web, file: None }];
     let subject = GateSubject {
         change: Action::Create,
         key: &proposal.change.key,
-        repository: Some(RepositoryIdentity { id: "core", name: "core" }),
+        repository: Some(RepositoryIdentity { id: lasting("core"), name: "core" }),
         content: ContentOrigin::Commit,
         paths: &["fleet.yaml"],
         before: None,

@@ -112,8 +112,8 @@ fn situation() -> impl Strategy<Value = Situation> {
                 Some(other) => other.map(cluster),
             };
             // Half of the time it still belongs to whoever had it when it was proposed.
-            let before = proposal.governing_repository().map(str::to_owned);
-            let owner = owner.map_or(before, |owner| owner.map(str::to_owned));
+            let before = proposal.governing_repository().cloned();
+            let owner = owner.map_or(before, |owner| owner.map(RepositoryId::new));
             if let Some(spec) = accepted {
                 stage.accepted.insert(proposal.change.key.clone(), (spec, owner));
             }
@@ -146,7 +146,7 @@ impl Situation {
         self.stage.scene(std::slice::from_ref(&self.proposal), |_| self.approvals.clone())
     }
 
-    fn accepted(&self) -> Option<&(Arc<Spec>, Option<String>)> {
+    fn accepted(&self) -> Option<&(Arc<Spec>, Option<RepositoryId>)> {
         self.stage.accepted.get(Kind::Cluster, "c")
     }
 
@@ -197,7 +197,7 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
 fn accepted(fleet: &Desired, owners: &[Option<&str>]) -> Stage {
     let mut stage = Stage::new();
     for ((kind, name, declared), owner) in fleet.resources.iter().zip(owners.iter().cycle()) {
-        let accepted = (Arc::clone(&declared.spec), owner.map(str::to_owned));
+        let accepted = (Arc::clone(&declared.spec), owner.map(RepositoryId::new));
         stage.accepted.insert(ResourceKey::new(kind, name), accepted);
     }
     stage
@@ -206,8 +206,8 @@ fn accepted(fleet: &Desired, owners: &[Option<&str>]) -> Stage {
 impl Stage {
     /// Everything that a repository proposes to make its fleet of what is accepted, in the order of the plan.
     fn proposed(&self, repository: &str, fleet: &Desired) -> Vec<Proposal> {
-        let resource = |(kind, name, (spec, owner)): (Kind, &str, &(Arc<Spec>, Option<String>))| {
-            let owner = owner.clone().map_or(Owner::Nobody, Owner::Repository);
+        let resource = |(kind, name, (spec, owner)): (Kind, &str, &(Arc<Spec>, Option<RepositoryId>))| {
+            let owner = owner.as_ref().map_or(Owner::Nobody, |id| Owner::Repository(id.to_string()));
             let resource = AcceptedResource { spec: Arc::clone(spec), digest: spec.digest(), owner };
             (ResourceKey::new(kind, name), resource)
         };
@@ -215,7 +215,7 @@ impl Stage {
         let comparison = compare(fleet, &accepted, &Owner::Repository(repository.to_owned()));
         let steps = plan::build(fleet, comparison, MassDestroyConfirmation::MassDestroy).steps;
         let numbered = steps.into_iter().enumerate().map(|(position, step)| Proposal {
-            id: format!("{repository}-{position:06}"),
+            id: ProposalId::new(format!("{repository}-{position:06}")),
             position,
             ..wanted_by(repository, step.change)
         });
@@ -247,11 +247,12 @@ proptest! {
 
     #[test]
     fn what_is_applied_was_approved_for_exactly_the_accepted_state_it_is_applied_to(situation in situation()) {
+        let core = RepositoryId::new("core");
         let mut scene = situation.scene();
         let proposal = &situation.proposal;
         if let Verdict::Apply { change, owner_id } = scene.judge(proposal) {
             let (accepted, owner) = match situation.accepted() {
-                Some((spec, owner)) => (Some(spec.digest()), owner.as_deref()),
+                Some((spec, owner)) => (Some(spec.digest()), owner.as_ref()),
                 None => (None, None),
             };
             prop_assert_eq!(accepted, proposal.change.base);
@@ -259,8 +260,8 @@ proptest! {
             prop_assert!(situation.is_trusted() || !situation.approvers().is_empty());
             // It was its own or nobody's, or stays whose it was when it was approved.
             match proposal.is_direct() {
-                true => prop_assert!(owner == proposal.owner_id.as_deref() && owner == owner_id.as_deref()),
-                false => prop_assert!(owner.is_none_or(|owner| owner == "core") && owner_id.as_deref() == Some("core")),
+                true => prop_assert!(owner == proposal.owner_id.as_ref() && owner == owner_id.as_ref()),
+                false => prop_assert!(owner.is_none_or(|owner| *owner == core) && owner_id.as_ref() == Some(&core)),
             }
             let standing = scene.world.accepted(&change.key);
             prop_assert_eq!(standing.map(|standing| standing.digest), proposal.effective_digest());
@@ -274,12 +275,12 @@ proptest! {
     fn what_was_approved_for_what_is_there_and_is_nobody_elses_is_applied(situation in situation()) {
         let proposal = &situation.proposal;
         let (accepted, owner) = match situation.accepted() {
-            Some((spec, owner)) => (Some(spec.digest()), owner.as_deref()),
+            Some((spec, owner)) => (Some(spec.digest()), owner.as_ref()),
             None => (None, None),
         };
         let is_free = match proposal.is_direct() {
-            true => owner == proposal.owner_id.as_deref(),
-            false => owner == Some("core") || (owner.is_none() && proposal.change.action() != Action::Destroy),
+            true => owner == proposal.owner_id.as_ref(),
+            false => owner == Some(&RepositoryId::new("core")) || (owner.is_none() && proposal.change.action() != Action::Destroy),
         };
         if situation.is_consented() && !situation.is_held() && accepted == proposal.change.base && is_free {
             let verdict = situation.scene().judge(proposal);

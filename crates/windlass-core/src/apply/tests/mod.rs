@@ -16,6 +16,7 @@ use crate::account::tests::account;
 use crate::conflict::{HoldingProposal, Holdings};
 use crate::diff::Change;
 use crate::gate::Approvers;
+use crate::id::{ProposalId, RepositoryId};
 use crate::proposal::made_up::{approval, spec};
 use crate::proposal::{Approval, Proposal};
 use crate::repository::Repository;
@@ -40,7 +41,7 @@ struct Stage {
     account: Account,
     approvers: Vec<&'static str>,
     repositories: Vec<Repository>,
-    accepted: ResourceMap<(Arc<Spec>, Option<String>)>,
+    accepted: ResourceMap<(Arc<Spec>, Option<RepositoryId>)>,
     open: Vec<HoldingProposal>,
     /// What repositories declare and do not own.
     declared: Vec<(&'static str, ResourceKey)>,
@@ -68,13 +69,13 @@ impl Stage {
 
     /// The same with an accepted resource that is some repository's or nobody's.
     fn with(mut self, kind: Kind, name: &str, text: &str, owner: Option<&str>) -> Stage {
-        let accepted = (spec(kind, text), owner.map(str::to_owned));
+        let accepted = (spec(kind, text), owner.map(RepositoryId::new));
         self.accepted.insert(ResourceKey::new(kind, name), accepted);
         self
     }
 
     fn repository(&mut self, id: &str) -> &mut Repository {
-        self.repositories.iter_mut().find(|repository| repository.id == id).unwrap()
+        self.repositories.iter_mut().find(|repository| repository.id.as_str() == id).unwrap()
     }
 
     /// What is around these proposals, loaded as the server does: nothing else is known.
@@ -93,7 +94,7 @@ impl Stage {
         let mut present = ResourceMap::default();
         for (kind, name, (spec, owner)) in self.accepted.iter() {
             let key = ResourceKey::new(kind, name);
-            holdings.accept(&key, owner.as_deref(), spec, None);
+            holdings.accept(&key, owner.as_ref(), spec, None);
             for target in spec.targets(name) {
                 if let Some(known) = referrers.get_mut(target.kind, &target.name) {
                     known.insert(key.clone());
@@ -104,7 +105,7 @@ impl Stage {
             }
         }
         self.open.iter().for_each(|proposal| holdings.propose(proposal.clone()));
-        self.declared.iter().for_each(|(id, key)| holdings.declare(id, key.clone()));
+        self.declared.iter().for_each(|(id, key)| holdings.declare(&RepositoryId::new(*id), key.clone()));
         AccountState::new(present, referrers, holdings)
     }
 
@@ -115,7 +116,7 @@ impl Stage {
         let hosts = gatekeeper.hosts_to_know(changed).into_iter().filter_map(|key| {
             let (spec, owner) = self.accepted.get(key.kind, &key.name)?;
             let owner = owner.clone()?;
-            let (spec, owner_name) = (Arc::clone(spec), owner.clone());
+            let (spec, owner_name) = (Arc::clone(spec), owner.to_string());
             Some(KnownHost { key, spec, declared_in: None, owner_id: owner, owner_name })
         });
         let hosts: Vec<KnownHost> = hosts.collect();
@@ -124,7 +125,7 @@ impl Stage {
 
     /// Where these are judged, with approvals of each.
     fn scene(&self, proposals: &[Proposal], approvals: impl Fn(&Proposal) -> Vec<Approval>) -> ApplyContext {
-        let given: BTreeMap<String, Vec<Approval>> =
+        let given: BTreeMap<ProposalId, Vec<Approval>> =
             proposals.iter().map(|proposal| (proposal.id.clone(), approvals(proposal))).collect();
         ApplyContext {
             world: self.world(proposals),
@@ -151,7 +152,12 @@ impl Stage {
 fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Apply { change, owner_id } => {
-            format!("{} {} for {}", change.action(), change.key, owner_id.as_deref().unwrap_or("nobody"))
+            format!(
+                "{} {} for {}",
+                change.action(),
+                change.key,
+                owner_id.as_ref().map_or("nobody", RepositoryId::as_str)
+            )
         }
         Verdict::End(status, reason) => format!("{status}: {reason}"),
         Verdict::AskAgain(reason) => format!("asks again: {reason}"),

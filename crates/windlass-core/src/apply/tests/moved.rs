@@ -86,11 +86,11 @@ fn an_edit_is_applied_instead_of_what_git_wants() {
         .scene(std::slice::from_ref(&edited), |proposal| vec![approval(proposal, BOB)]);
     let Verdict::Apply { change, owner_id } = scene.judge(&edited) else { panic!("it was approved") };
     let medium = spec(Kind::Cluster, MEDIUM);
-    assert_eq!(owner_id.as_deref(), Some("core"));
+    assert_eq!(owner_id, Some(RepositoryId::new("core")));
     assert_eq!((change.desired, change.base), (Some(medium.digest()), edited.change.base));
     assert_eq!(change.after, Some(medium));
     let standing = scene.world.accepted(&change.key).unwrap();
-    assert_eq!((Some(standing.digest), standing.owner_id.as_deref()), (change.desired, Some("core")));
+    assert_eq!((Some(standing.digest), &standing.owner_id), (change.desired, &owner_id));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn what_begins_to_refer_to_a_resource_keeps_it() {
 #[test]
 fn of_two_that_want_the_same_the_first_to_be_applied_has_it() {
     let of = |repository: &str, id: &str| Proposal {
-        id: id.to_owned(),
+        id: ProposalId::new(id),
         ..wanted_by(repository, create(Kind::Cluster, "c", SMALL))
     };
     let verdicts = Stage::new().become_of(&[of("edge", "1"), of("core", "2")]);
@@ -131,7 +131,7 @@ fn what_was_applied_a_moment_ago_is_what_the_next_is_compared_with() {
     let stage = Stage::new().with(Kind::Cluster, "c", SMALL, Some("core"));
     let grows = wanted_by("core", update(Kind::Cluster, "c", SMALL, LARGE));
     let direct = |before, after| Proposal {
-        id: "direct".to_owned(),
+        id: ProposalId::new("direct"),
         ..made_directly(Some("core"), update(Kind::Cluster, "c", before, after))
     };
     let applied = "update cluster c for core";
@@ -162,7 +162,8 @@ fn what_ends_or_waits_or_is_asked_for_again_leaves_everything_as_it_was() {
         assert!(!matches!(verdict, Verdict::Apply { .. }), "{verdict:?}");
         let standing = scene.world.accepted(&proposal.change.key).unwrap();
         let small = spec(Kind::Cluster, SMALL).digest();
-        assert_eq!((standing.digest, standing.owner_id.as_deref()), (small, Some("core")));
+        let core = Some(RepositoryId::new("core"));
+        assert_eq!((standing.digest, &standing.owner_id), (small, &core));
         assert_eq!(told(&scene.judge(&proposal)), told(&verdict), "nor does asking change the answer");
     }
 }

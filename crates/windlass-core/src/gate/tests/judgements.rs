@@ -11,6 +11,7 @@ use crate::gate::{
     Judgement, Notify, Policy, RepositoryIdentity, ReviewProblem, approval_digest, check_review, hosts_of,
     judge,
 };
+use crate::id::tests::lasting;
 use crate::resource::{Kind, ResourceKey, Spec};
 use crate::shape::Decoder;
 use crate::time::Timestamp;
@@ -49,7 +50,7 @@ fn subject(change: Action, key: &ResourceKey) -> GateSubject<'_> {
     GateSubject {
         change,
         key,
-        repository: Some(RepositoryIdentity { id: "id-of-fleet-eu", name: "fleet-eu" }),
+        repository: Some(RepositoryIdentity { id: lasting("id-of-fleet-eu"), name: "fleet-eu" }),
         content: ContentOrigin::Commit,
         paths: &["environments/prod/nodes.yaml"],
         before: None,
@@ -483,7 +484,7 @@ fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
     assert_eq!(hosts_of(&assignment), std::slice::from_ref(&host_key));
     let owned_by = |owner: &'static str, spec| HostResource {
         key: &host_key,
-        owner: RepositoryIdentity { id: owner, name: owner },
+        owner: RepositoryIdentity { id: lasting(owner), name: owner },
         spec,
         file: None,
     };

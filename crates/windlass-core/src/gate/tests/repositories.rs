@@ -6,10 +6,12 @@ use super::policy;
 use crate::gate::{
     NameProblem, Policy, RepositoryChange, RepositoryIdentity, RepositorySettings, why_approver_required,
 };
+use crate::id::RepositoryId;
+use crate::id::tests::lasting;
 
 fn settings<'a>(id: &'a str, name: &'a str) -> RepositorySettings<'a> {
     RepositorySettings {
-        identity: RepositoryIdentity { id, name },
+        identity: RepositoryIdentity { id: lasting(id), name },
         url: "https://git.example.com/fleet",
         branch: "main",
         path_prefix: "",
@@ -23,7 +25,7 @@ fn settings<'a>(id: &'a str, name: &'a str) -> RepositorySettings<'a> {
 }
 
 fn bound(text: &str) -> Policy {
-    policy(text).bind_repositories(&BTreeMap::from([("fleet".to_owned(), "1".to_owned())]))
+    policy(text).bind_repositories(&BTreeMap::from([("fleet".to_owned(), RepositoryId::new("1"))]))
 }
 
 fn takes_approver(policy: &Policy, before: &RepositorySettings<'_>, after: &RepositorySettings<'_>) -> bool {
@@ -145,7 +147,7 @@ fn a_name_is_no_way_into_a_rule_nor_out_of_one() {
 fn a_policy_shows_repositories_under_the_names_they_have_now() {
     let policy = bound("rules: [{name: it, match: {repositories: [fleet, 'eu-*']}, action: block}]");
     assert_eq!(policy.repository_names().into_iter().collect::<Vec<_>>(), ["fleet"]);
-    let shown = policy.with_current_names(&BTreeMap::from([("1".to_owned(), "renamed".to_owned())]));
+    let shown = policy.with_current_names(&BTreeMap::from([(RepositoryId::new("1"), "renamed".to_owned())]));
     assert!(shown.to_json().to_string().contains(r#"["renamed","eu-*"]"#), "{}", shown.to_json());
 }
 
@@ -153,18 +155,18 @@ fn resolved(
     names: &str,
     before: &[(&str, &str)],
     now: &[(&'static str, &'static str)],
-) -> Result<Vec<(String, String)>, NameProblem> {
+) -> Result<Vec<(String, RepositoryId)>, NameProblem> {
     let policy = policy(&format!(
         "rules: [{{name: trusts, match: {{repositories: [{names}]}}, action: auto_approve}}]"
     ));
-    let before = before.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned())).collect();
+    let before = before.iter().map(|(name, id)| ((*name).to_owned(), RepositoryId::new(*id))).collect();
     let now: Vec<RepositoryIdentity<'_>> =
-        now.iter().map(|(id, name)| RepositoryIdentity { id, name }).collect();
+        now.iter().map(|(id, name)| RepositoryIdentity { id: lasting(id), name }).collect();
     policy.resolve_repositories(&before, &now).map(|bound| bound.into_iter().collect())
 }
 
-fn one(name: &str, id: &str) -> Vec<(String, String)> {
-    vec![(name.to_owned(), id.to_owned())]
+fn one(name: &str, id: &str) -> Vec<(String, RepositoryId)> {
+    vec![(name.to_owned(), RepositoryId::new(id))]
 }
 
 #[test]

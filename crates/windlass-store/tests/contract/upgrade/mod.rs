@@ -3,6 +3,7 @@
 mod fixture;
 mod past;
 
+use windlass_core::id::{AccountId, PlanId, ProposalId, RepositoryId, RunId, SessionId, UserId};
 use windlass_core::quarantine::WorkSubject;
 use windlass_core::resource::Kind;
 use windlass_store::{
@@ -176,82 +177,101 @@ fn the_store_reads_checks_and_continues_what_every_earlier_schema_held() {
     });
 }
 
+fn account_id() -> AccountId {
+    AccountId::new(ACCOUNT)
+}
+
+fn repository_id() -> RepositoryId {
+    RepositoryId::new(REPOSITORY)
+}
+
+fn run_id() -> RunId {
+    RunId::new(RUN)
+}
+
+fn proposal_id() -> ProposalId {
+    ProposalId::new(PROPOSAL)
+}
+
 async fn read_people(reading: &mut Reading) {
     let account = reading.account("acme").await.unwrap().unwrap();
     assert_eq!((account.id.as_str(), account.policy.as_str()), (ACCOUNT, "{}"));
     assert_eq!(account.halt.unwrap().reason, "moving");
     assert!(reading.user(USER).await.unwrap().unwrap().is_root);
-    assert_eq!(reading.members(ACCOUNT).await.unwrap().len(), 2);
-    assert!(reading.session("session-1", at(0)).await.unwrap().is_some());
-    assert_eq!(reading.tokens(ACCOUNT).await.unwrap()[0].name, "deploy");
+    assert_eq!(reading.members(&account_id()).await.unwrap().len(), 2);
+    assert!(reading.session(&SessionId::new("session-1"), at(0)).await.unwrap().is_some());
+    assert_eq!(reading.tokens(&account_id()).await.unwrap()[0].name, "deploy");
     let bob = reading.identity_user("https://id.example.com", "bob").await.unwrap();
-    assert_eq!(bob.as_deref(), Some("user-2"));
-    assert_eq!(reading.membership_origins("user-2").await.unwrap().len(), 1);
+    assert_eq!(bob, Some(UserId::new("user-2")));
+    assert_eq!(reading.membership_origins(&UserId::new("user-2")).await.unwrap().len(), 1);
 }
 
 async fn read_repositories(reading: &mut Reading, past: &Past) {
-    let repository = reading.repository(ACCOUNT, "fleet").await.unwrap().unwrap();
-    assert_eq!((repository.id.as_str(), repository.good_run_id.as_deref()), (REPOSITORY, Some(RUN)));
+    let repository = reading.repository(&account_id(), "fleet").await.unwrap().unwrap();
+    assert_eq!(
+        (repository.id.as_str(), repository.good_run_id.as_ref().map(RunId::as_str)),
+        (REPOSITORY, Some(RUN))
+    );
     assert!(repository.quarantines.is_empty());
     for (key, spec) in accepted() {
-        let found = reading.resource(ACCOUNT, &key).await.unwrap().unwrap();
+        let found = reading.resource(&account_id(), &key).await.unwrap().unwrap();
         assert_eq!((*found.spec).to_stored(), spec.to_stored());
         assert_eq!(found.digest, spec.digest());
         assert_eq!(found.declared_in.as_deref(), Some(FILE), "from migration {}", past.version);
     }
-    let specs = reading.desired_specs(REPOSITORY, None).await.unwrap();
+    let specs = reading.desired_specs(&repository_id(), None).await.unwrap();
     assert_eq!(specs.get(Kind::Node, "edge-1").unwrap().to_stored(), node("us").to_stored());
-    let wanted = reading.desired(REPOSITORY).await.unwrap();
+    let wanted = reading.desired(&repository_id()).await.unwrap();
     let edge = wanted.iter().find(|wanted| wanted.key == node_key("edge-1")).unwrap();
     assert_eq!((edge.digest, edge.last_agreed), (node("us").digest(), Some(node("eu").digest())));
-    assert_eq!(reading.differing(ACCOUNT, REPOSITORY).await.unwrap().len(), 1);
-    assert_eq!(reading.acceptances(REPOSITORY).await.unwrap()[0].accepted, Some(node("eu").digest()));
-    assert_eq!(reading.drifts(REPOSITORY).await.unwrap()[0].accepted, Some(node("eu").digest()));
-    assert_eq!(reading.webhook(REPOSITORY).await.unwrap().generation, 2);
+    assert_eq!(reading.differing(&account_id(), &repository_id()).await.unwrap().len(), 1);
+    assert_eq!(reading.acceptances(&repository_id()).await.unwrap()[0].accepted, Some(node("eu").digest()));
+    assert_eq!(reading.drifts(&repository_id()).await.unwrap()[0].accepted, Some(node("eu").digest()));
+    assert_eq!(reading.webhook(&repository_id()).await.unwrap().generation, 2);
     assert_eq!(reading.pull_requests_due(at(1), at(2), 9).await.unwrap().len(), 1);
     // From migration 6 to 11 the count was kept with the run and the pull request.
     let expected = if past.version >= 6 { 2 } else { 0 };
-    assert_eq!(reading.suspicion(WorkSubject::Sync(REPOSITORY)).await.unwrap().deaths, expected);
+    assert_eq!(reading.suspicion(WorkSubject::Sync(&repository_id())).await.unwrap().deaths, expected);
 }
 
 async fn read_proposals(reading: &mut Reading, past: &Past) {
-    let run = reading.run(ACCOUNT, RUN).await.unwrap().unwrap();
+    let run = reading.run(&account_id(), &run_id()).await.unwrap().unwrap();
     assert_eq!(run.contributors.people().len(), if past.version >= 3 { 200 } else { 0 });
     assert_eq!(run.contributors.gap().is_some(), (3..11).contains(&past.version), "{}", past.version);
-    assert_eq!(run.plan_id.as_deref(), (past.version >= 4).then_some("plan-1"));
+    assert_eq!(run.plan_id.as_ref().map(PlanId::as_str), (past.version >= 4).then_some("plan-1"));
     let unfinished = reading.runs_unfinished().await.unwrap();
     assert_eq!(unfinished.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), [UNFINISHED_RUN]);
-    let proposal = reading.proposal(ACCOUNT, PROPOSAL).await.unwrap().unwrap();
+    let proposal = reading.proposal(&account_id(), &proposal_id()).await.unwrap().unwrap();
     assert_eq!(proposal.change.base, Some(node("eu").digest()));
     assert_eq!(proposal.change.before.as_deref(), Some(&node("eu")));
     assert_eq!(proposal.change.after.as_deref(), Some(&node("us")));
     assert_eq!(proposal.edit.as_ref().map(|edit| &*edit.spec), Some(&node("ap")));
     assert_eq!(proposal.effective_digest(), Some(node("ap").digest()));
-    assert_eq!(reading.run_proposals(RUN).await.unwrap().len(), 1);
-    let approvals = reading.approvals(PROPOSAL).await.unwrap();
+    assert_eq!(reading.run_proposals(&run_id()).await.unwrap().len(), 1);
+    let approvals = reading.approvals(&proposal_id()).await.unwrap();
     assert_eq!((approvals[0].approver.as_str(), &approvals[0].fallen), ("bob", &None));
     if past.version >= 4 {
-        assert_eq!(reading.plan_steps("plan-1").await.unwrap()[0].name, "edge-1");
-        assert_eq!(reading.approval_sets_in_force(REPOSITORY).await.unwrap().len(), 1);
+        assert_eq!(reading.plan_steps(&PlanId::new("plan-1")).await.unwrap()[0].name, "edge-1");
+        assert_eq!(reading.approval_sets_in_force(&repository_id()).await.unwrap().len(), 1);
     }
 }
 
 async fn read_log(reading: &mut Reading) {
     let order = EventOrder::OldestAfter(0);
-    let events = reading.events(ACCOUNT, &EventFilter::default(), order, 9).await.unwrap();
+    let events = reading.events(&account_id(), &EventFilter::default(), order, 9).await.unwrap();
     assert_eq!(events.iter().map(|event| event.message.as_str()).collect::<Vec<_>>(), ["edge-1 differs"]);
     for (account, expected) in [(ACCOUNT, ENTRIES), (ARCHIVED_ACCOUNT, 2), ("", 1)] {
-        let verified = reading.audit_verify(account).await.unwrap();
+        let verified = reading.audit_verify(&AccountId::new(account)).await.unwrap();
         assert!(matches!(verified, Verified::Intact { entries, .. } if entries == expected), "{verified:?}");
     }
 }
 
 /// New events and audit entries follow those that were there.
 async fn continue_log(store: &Store) {
-    let mut writing = store.write_account(ACCOUNT).await.unwrap();
+    let mut writing = store.write_account(&account_id()).await.unwrap();
     writing.event(event("next"));
     writing.audit(entry("next"));
     assert_eq!(writing.commit().await.unwrap(), 2);
-    let verified = store.read().await.unwrap().audit_verify(ACCOUNT).await.unwrap();
+    let verified = store.read().await.unwrap().audit_verify(&account_id()).await.unwrap();
     assert!(matches!(verified, Verified::Intact { entries, .. } if entries == ENTRIES + 1), "{verified:?}");
 }
