@@ -125,7 +125,16 @@ impl Store {
     /// Begins a transaction of an account, after those of it that are under way. The
     /// installation itself counts as one.
     pub async fn write_account(&self, account_id: &AccountId) -> Result<AccountWriting, StoreError> {
-        let mut writing = self.write().await?;
+        let writing = self.write().await?;
+        self.continue_in_account(writing, account_id).await
+    }
+
+    /// Goes on with a transaction that belongs to no account as one of an account, such as one that it adds itself.
+    pub async fn continue_in_account(
+        &self,
+        mut writing: Writing,
+        account_id: &AccountId,
+    ) -> Result<AccountWriting, StoreError> {
         let chain = Chain::lock(&mut writing, account_id).await?;
         Ok(AccountWriting { writing, chain, beside: None, replica_id: self.replica_id().clone() })
     }

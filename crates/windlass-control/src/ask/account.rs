@@ -55,8 +55,7 @@ pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Resul
     }
     writing.account_add(&id, name, now).await?;
     writing.member_set(&id, &who.user_id, Role::Admin, now).await?;
-    writing.commit().await?;
-    let mut writing = server.store().write_account(&id).await?;
+    let mut writing = server.store().continue_in_account(writing, &id).await?;
     writing.audit(record::audit_entry(&who.actor(), "account.create", ("account", name), json!({}), now));
     let account = writing.account(id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;

@@ -64,8 +64,7 @@ pub async fn first_start(
     };
     writing.user_add(&user).await?;
     writing.member_set(&account_id, &user.id, Role::Admin, now).await?;
-    writing.commit().await?;
-    let mut writing = store.write_account(&account_id).await?;
+    let mut writing = store.continue_in_account(writing, &account_id).await?;
     writing.audit(record::audit_entry(
         &Actor::windlass(),
         "user.add",

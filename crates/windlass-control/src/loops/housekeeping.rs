@@ -10,6 +10,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
 use crate::clock::now;
+use crate::comparison::forget_all_but;
 use crate::control::Control;
 use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
@@ -70,6 +71,7 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     server.retry_writing(now).await?;
     expire(server, now).await?;
     forget_old(server.store(), now, TURN).await?;
+    forget_comparisons(server).await?;
     update_gauges(server).await
 }
 
@@ -116,6 +118,14 @@ async fn forget_batch(
     writing.events_forget(old, very_old, budget).await?;
     writing.deliveries_forget(now.minus(DELIVERY_RETENTION), budget).await?;
     writing.forge_reports_forget(old, budget).await?;
+    Ok(())
+}
+
+/// Forgets what comparisons of repositories came to that are not there any more.
+async fn forget_comparisons(server: &Control) -> Result<(), StoreError> {
+    let compared = server.store().read().await?.repositories_compared().await?;
+    let known = compared.into_iter().map(|(_, repository)| repository).collect();
+    forget_all_but(&known, &mut server.last_comparisons());
     Ok(())
 }
 

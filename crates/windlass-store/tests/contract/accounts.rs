@@ -6,7 +6,7 @@ use windlass_core::gate::Halt;
 use windlass_core::id::{AccountId, RepositoryId};
 use windlass_store::{StoreError, new_id};
 
-use crate::world::{at, on_both};
+use crate::world::{at, entry, on_both};
 
 #[test]
 fn an_account_is_found_by_id_and_by_name_and_listed_by_name() {
@@ -37,6 +37,27 @@ fn names_ids_and_the_installation_itself_are_taken_once() {
             assert!(matches!(refused, Err(StoreError::Taken(_))), "{name}: {refused:?}");
         }
         assert_eq!(world.store.read().await.unwrap().accounts().await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn an_account_and_its_first_audit_entry_become_true_together_or_not_at_all() {
+    on_both(|world| async move {
+        let id = new_id();
+        for commits in [false, true] {
+            let mut writing = world.store.write().await.unwrap();
+            writing.account_add(&id, "acme", at(0)).await.unwrap();
+            let mut writing = world.store.continue_in_account(writing, &id).await.unwrap();
+            writing.audit(entry("account.create"));
+            match commits {
+                true => drop(writing.commit().await.unwrap()),
+                false => drop(writing),
+            }
+            let mut reading = world.store.read().await.unwrap();
+            assert_eq!(reading.account("acme").await.unwrap().is_some(), commits);
+            let entries = reading.audit(&id, None, i64::MAX, 5).await.unwrap();
+            assert_eq!(entries.len(), usize::from(commits));
+        }
     });
 }
 
