@@ -52,6 +52,8 @@ pub enum Access {
     Needs(Permission),
     /// Who administers the installation.
     Root,
+    /// Agents of targets, and no person.
+    Agent,
 }
 
 /// What an endpoint does to a resource noun.

@@ -79,6 +79,7 @@ fn operation(endpoint: &Endpoint, request: Option<Schema>, response: Option<Valu
         Access::SignedIn => {}
         Access::Needs(permission) => told["x-permission"] = json!(permission),
         Access::Root => told["x-permission"] = json!("root"),
+        Access::Agent => told["x-permission"] = json!("agent"),
     }
     if endpoint.operation.forbidden_for_tokens().is_some() {
         told["x-only-for-people"] = json!(true);

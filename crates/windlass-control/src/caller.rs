@@ -5,11 +5,22 @@ use std::time::Duration;
 
 use windlass_api::permission::{Permission, Role};
 use windlass_core::access::RoleSource;
+use windlass_core::agent::Agent;
 use windlass_core::id::{AccountId, SessionId, TokenId, UserId};
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Member, Origin};
 
 /// Who is asking.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// A person, by themselves or through a program that has their token.
+    Person(Identity),
+    /// The agent of a target. It is nobody's member: no use case of people takes one.
+    Agent(AgentCaller),
+}
+
+/// A person who is asking. Only [`crate::admission::admit`] and signing in hand one on, so that whatever takes one is
+/// never asked by an agent.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The account they act in.
@@ -24,10 +35,8 @@ pub struct Identity {
     pub role: Role,
     /// What they may do there.
     pub permissions: BTreeSet<Permission>,
-    /// Id and name of the API token, if one is used.
-    pub token: Option<(TokenId, String)>,
-    /// The session, if they signed in.
-    pub session_id: Option<SessionId>,
+    /// How they showed who they are.
+    pub credential: Credential,
     /// Whether they administer the installation.
     pub is_root: bool,
     /// Whether they have a one-time password still.
@@ -38,17 +47,94 @@ pub struct Identity {
     pub request_id: String,
 }
 
+/// How a person showed who they are: a token has no session, and a session no token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// They signed in.
+    Session {
+        /// The session.
+        id: SessionId,
+    },
+    /// A program sent an API token of theirs.
+    Token {
+        /// The token.
+        id: TokenId,
+        /// What it is called.
+        name: String,
+    },
+}
+
+/// An agent that is asking.
+#[derive(Clone, Debug)]
+pub struct AgentCaller {
+    /// Which agent, of which target and account.
+    pub agent: Agent,
+    /// Where the request comes from.
+    pub address: String,
+    /// The id of the request.
+    pub request_id: String,
+}
+
+impl Caller {
+    /// The account in which a request is on the record.
+    pub fn account_id(&self) -> &AccountId {
+        match self {
+            Caller::Person(identity) => &identity.account_id,
+            Caller::Agent(caller) => &caller.agent.account_id,
+        }
+    }
+
+    /// The same for the audit log.
+    pub fn actor(&self) -> Actor {
+        match self {
+            Caller::Person(identity) => identity.actor(),
+            Caller::Agent(caller) => caller.actor(),
+        }
+    }
+}
+
+impl AgentCaller {
+    /// The same for the audit log.
+    pub fn actor(&self) -> Actor {
+        Actor {
+            name: format!("agent of {}", self.agent.target),
+            id: Some(self.agent.id.clone()),
+            token_id: None,
+            address: Some(self.address.clone()),
+            request_id: Some(self.request_id.clone()),
+        }
+    }
+}
+
+impl Credential {
+    /// The session, if they signed in.
+    pub fn session_id(&self) -> Option<&SessionId> {
+        match self {
+            Credential::Session { id } => Some(id),
+            Credential::Token { .. } => None,
+        }
+    }
+
+    /// The name of the API token, if one is used.
+    pub fn token_name(&self) -> Option<&str> {
+        match self {
+            Credential::Session { .. } => None,
+            Credential::Token { name, .. } => Some(name),
+        }
+    }
+}
+
 impl Identity {
     /// The same for the audit log.
     pub fn actor(&self) -> Actor {
-        let name = match &self.token {
-            Some((_, name)) => format!("{} (token {name})", self.email),
-            None => self.email.clone(),
+        let (name, token_id) = match &self.credential {
+            Credential::Session { .. } => (self.email.clone(), None),
+            Credential::Token { id, name } => (format!("{} (token {name})", self.email), Some(id.clone())),
         };
         Actor {
             name,
             id: Some(self.user_id.clone()),
-            token_id: self.token.as_ref().map(|(id, _)| id.clone()),
+            token_id,
             address: Some(self.address.clone()),
             request_id: Some(self.request_id.clone()),
         }

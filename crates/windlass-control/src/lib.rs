@@ -6,6 +6,7 @@
 //! `windlass-server`, which is thin over this.
 
 pub mod account_state;
+pub mod admission;
 pub mod archive;
 pub mod ask;
 pub mod caller;

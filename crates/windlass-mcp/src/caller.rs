@@ -30,7 +30,7 @@ pub(crate) fn is_ever_allowed(who: &ToolCaller, operation: Operation) -> bool {
     let is_permitted = match operation.endpoint().access {
         Access::Public | Access::SignedIn => true,
         Access::Needs(permission) => who.permissions.contains(&permission),
-        Access::Root => false,
+        Access::Root | Access::Agent => false,
     };
     is_permitted && check_tool_access(who, operation).is_ok()
 }

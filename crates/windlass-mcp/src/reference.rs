@@ -35,6 +35,7 @@ fn permission(tool: &Tool) -> String {
         Access::Needs(permission) => permission.to_string(),
         Access::Public | Access::SignedIn => "none".to_owned(),
         Access::Root => "root".to_owned(),
+        Access::Agent => "agent".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use windlass_api::permission::Permission;
-use windlass_control::caller::{Identity, current_role};
+use windlass_control::caller::{Caller, Credential, Identity, current_role};
 use windlass_control::clock::now;
 use windlass_control::secret::{TOKEN_PREFIX, hash_of_secret};
 use windlass_core::id::{AccountId, SessionId, UserId};
@@ -70,8 +70,18 @@ pub(super) fn sign_session(
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
 }
 
-/// Tells who is asking.
+/// Tells who is asking. A header names people alone.
 pub(crate) async fn identify(
+    server: &Server,
+    authorization: Option<&str>,
+    address: String,
+    request_id: String,
+) -> Result<Caller, AuthError> {
+    identify_person(server, authorization, address, request_id).await.map(Caller::Person)
+}
+
+/// Tells which person is asking.
+pub(crate) async fn identify_person(
     server: &Server,
     authorization: Option<&str>,
     address: String,
@@ -118,9 +128,8 @@ async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Res
     if session.user_id != claims.sub {
         return Err(AuthError::Invalid);
     }
-    let mut identity = member(reading, &session.account_id, &session.user_id).await?;
-    identity.session_id = Some(session.id);
-    Ok(identity)
+    let credential = Credential::Session { id: session.id };
+    member(reading, &session.account_id, &session.user_id, credential).await
 }
 
 async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Result<Identity, AuthError> {
@@ -129,7 +138,8 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
     if token.revoked_at.is_some() || token.expires_at.is_some_and(|expires| expires <= now) {
         return Err(AuthError::Invalid);
     }
-    let mut identity = member(reading, &token.account_id, &token.created_by).await?;
+    let credential = Credential::Token { id: token.id.clone(), name: token.name };
+    let mut identity = member(reading, &token.account_id, &token.created_by, credential).await?;
     let granted: BTreeSet<Permission> =
         token.permissions.iter().filter_map(|slug| Permission::from_slug(slug)).collect();
     identity.permissions.retain(|permission| granted.contains(permission));
@@ -140,7 +150,6 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
         writing.token_used(&token.id, now).await?;
         writing.commit().await?;
     }
-    identity.token = Some((token.id, token.name));
     Ok(identity)
 }
 
@@ -149,6 +158,7 @@ async fn member(
     reading: &mut Reading,
     account_id: &AccountId,
     user_id: &UserId,
+    credential: Credential,
 ) -> Result<Identity, AuthError> {
     let member = reading.member(account_id, user_id.as_str()).await?.ok_or(AuthError::Invalid)?;
     let account = reading.account(account_id.as_str()).await?.ok_or(AuthError::Invalid)?;
@@ -160,8 +170,7 @@ async fn member(
         email: member.user.email,
         role,
         permissions: role.permissions(),
-        token: None,
-        session_id: None,
+        credential,
         is_root: member.user.is_root,
         must_change_password: member.user.must_change_password,
         address: String::new(),

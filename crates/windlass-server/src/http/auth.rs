@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::json;
 use windlass_api::types::{LoginBody, Me, PasswordBody, Session};
-use windlass_control::caller::Identity;
+use windlass_control::caller::{Credential, Identity};
 use windlass_control::clock::now;
 use windlass_control::password::{check_strength, hash_password, verify_password};
 use windlass_control::record;
@@ -15,7 +15,7 @@ use windlass_core::redacted::Redacted;
 use windlass_store::StoreError;
 
 use crate::auth::error::LoginError;
-use crate::auth::identity::identify;
+use crate::auth::identity::identify_person;
 use crate::auth::login::{self, PasswordSignIn};
 use crate::auth::throttle::count_session_attempt;
 use crate::http::guard::RequestId;
@@ -40,7 +40,7 @@ pub(crate) async fn login(
     };
     let signed_in = login::login(&server, wish).await?;
     let header = format!("Bearer {}", signed_in.token.expose());
-    let identity = identify(&server, Some(&header), address, request_id).await?;
+    let identity = identify_person(&server, Some(&header), address, request_id).await?;
     let me = me_of(&server, &identity).await?;
     json_ok(&Session {
         token: signed_in.token.expose().clone(),
@@ -56,7 +56,7 @@ pub(crate) async fn logout(State(server): State<Server>, who: Identity) -> Handl
 
 /// Ends the session someone asks with.
 pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), Refusal> {
-    if let Some(session) = &who.session_id {
+    if let Credential::Session { id: session } = &who.credential {
         let mut writing = server.store().write_account(&who.account_id).await?;
         writing.session_end(session).await?;
         writing.audit(record::audit_entry(
@@ -85,7 +85,7 @@ pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreEr
         account_name: who.account_name.clone(),
         role: who.role,
         permissions: who.permissions.iter().copied().collect(),
-        token_name: who.token.as_ref().map(|(_, name)| name.clone()),
+        token_name: who.credential.token_name().map(str::to_owned),
         is_root: who.is_root,
         must_change_password: who.must_change_password,
         accounts: memberships
@@ -119,7 +119,8 @@ pub(crate) async fn change_password(
     }
     // Whoever holds a session must not find out the password by trying.
     // Someone without one, who uses a token, counts as a session of their own.
-    let session_id = who.session_id.clone().unwrap_or_else(|| SessionId::new(who.user_id.as_str()));
+    let session_id = who.credential.session_id().cloned();
+    let session_id = session_id.unwrap_or_else(|| SessionId::new(who.user_id.as_str()));
     let counted = count_session_attempt(server, &session_id).await?;
     let turn = server.password_turns().take(AddressBlock::of_text(&who.address)).await;
     let turn = turn.map_err(LoginError::from)?;

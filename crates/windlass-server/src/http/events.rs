@@ -17,7 +17,7 @@ use windlass_control::refusal::Refusal;
 use windlass_core::event::Event;
 use windlass_store::{EventFilter, EventOrder};
 
-use crate::auth::identity::identify;
+use crate::auth::identity::identify_person;
 use crate::http::page_text::PageQueryText;
 use crate::http::request::{HandlerResult, QueryParams, header_text, json_ok};
 use crate::limits::stream_slots::EventStreamSlot;
@@ -160,7 +160,7 @@ impl EventListener {
     /// Rights end while a stream is open, so nothing is told without asking again.
     async fn may_listen(&self) -> bool {
         let (address, request) = (self.who.address.clone(), self.who.request_id.clone());
-        let still = identify(&self.server, self.authorization.as_deref(), address, request).await;
+        let still = identify_person(&self.server, self.authorization.as_deref(), address, request).await;
         still.is_ok_and(|still| {
             still.account_id == self.who.account_id && still.permissions.contains(&Permission::GitopsRead)
         })

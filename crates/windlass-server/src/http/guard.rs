@@ -14,7 +14,8 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_api::endpoint::{Access, Operation, TOOLS_HEADER, endpoints};
 use windlass_api::permission::Permission;
-use windlass_control::caller::Identity;
+use windlass_control::admission::{Admitted, admit};
+use windlass_control::caller::{Caller, Credential, Identity};
 use windlass_control::clock::now;
 use windlass_control::refusal::{AuditRecording, Refusal, RefusalKind};
 use windlass_control::spans::SPANS;
@@ -207,34 +208,50 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
     let checked = match rule {
         // A route that is not in the table is nobody's.
         None => Err(Refusal::not_found()),
-        Some(RouteRule { access: Access::Public, .. }) => Ok(None),
-        Some(rule) => check(&server, &asked, rule).await.map(Some),
+        Some(RouteRule { access: Access::Public, .. }) => Ok(Admitted::Anyone),
+        Some(rule) => check(&server, &asked, rule).await,
     };
     let mut response = match checked {
         Ok(_) if has_nul(&request) => {
             let help = "no name, id or search has one";
             HttpError(Refusal::bad_request("the address contains a NUL character", help)).into_response()
         }
-        Ok(Some(mut identity)) => {
+        Ok(Admitted::Person(mut identity)) => {
             // Through tools, only a token that was given it approves anything, by whatever operation.
-            if request.headers().contains_key(TOOLS_HEADER) && identity.token.is_none() {
+            let is_session = matches!(identity.credential, Credential::Session { .. });
+            if request.headers().contains_key(TOOLS_HEADER) && is_session {
                 identity.permissions.remove(&Permission::GitopsApprove);
             }
             who = identity.email.clone();
             attach_identity(&mut request, identity.clone());
-            let response = next.run(request).await;
-            let refused = refused_inside(&asked, &response);
-            match note_refusal(&server, &identity, &asked, refused).await {
-                Ok(()) => response,
-                Err(error) => HttpError(error).into_response(),
-            }
+            answer(&server, &Caller::Person(identity), &asked, next.run(request)).await
         }
-        Ok(None) => next.run(request).await,
+        Ok(Admitted::Agent(agent)) => {
+            who = agent.actor().name;
+            request.extensions_mut().insert(agent.clone());
+            answer(&server, &Caller::Agent(agent), &asked, next.run(request)).await
+        }
+        Ok(Admitted::Anyone) => next.run(request).await,
         Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(route));
     response.extensions_mut().insert(LoggedCaller(who));
     response
+}
+
+/// The answer to someone who was let in. A change that was refused further in is on the record.
+async fn answer(
+    server: &Server,
+    caller: &Caller,
+    asked: &AccessRequest,
+    answering: impl Future<Output = Response>,
+) -> Response {
+    let response = answering.await;
+    let refused = refused_inside(asked, &response);
+    match note_refusal(server, caller, asked, refused).await {
+        Ok(()) => response,
+        Err(error) => HttpError(error).into_response(),
+    }
 }
 
 /// Hands on who is asking, and notes that the connection is someone's who is signed in.
@@ -275,19 +292,22 @@ impl AccessRequest {
     }
 }
 
-async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Result<Identity, Refusal> {
+async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Result<Admitted, Refusal> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
-    let identity = identify(server, asked.authorization.as_deref(), address, request_id).await?;
-    let refused = require_own_password(&identity, &asked.path)
-        .or_else(|| reject_token(&identity, rule.operation))
-        .or_else(|| refusal_of(&identity, rule.access));
-    if let Some(error) = refused {
-        if asked.changes_something() {
-            record_refusal(server, &identity, asked, (status_of(&error), error.code())).await?;
+    let caller = identify(server, asked.authorization.as_deref(), address, request_id).await?;
+    let refused = match &caller {
+        Caller::Person(identity) => {
+            require_own_password(identity, &asked.path).or_else(|| reject_token(identity, rule.operation))
         }
-        return Err(error);
+        Caller::Agent(_) => None,
+    };
+    let admitted = refused.map_or_else(|| admit(rule.access, &caller), Err);
+    if let Err(error) = &admitted
+        && asked.changes_something()
+    {
+        record_refusal(server, &caller, asked, (status_of(error), error.code())).await?;
     }
-    Ok(identity)
+    admitted
 }
 
 /// What someone with a one-time password may still do.
@@ -308,26 +328,10 @@ fn require_own_password(identity: &Identity, path: &str) -> Option<Refusal> {
 
 /// Why a machine may not do what only people may.
 fn reject_token(identity: &Identity, operation: Operation) -> Option<Refusal> {
-    let what = operation.forbidden_for_tokens().filter(|_| identity.token.is_some())?;
+    let is_token = matches!(identity.credential, Credential::Token { .. });
+    let what = operation.forbidden_for_tokens().filter(|_| is_token)?;
     let message = format!("a token cannot {what}: sign in as a person");
     Some(Refusal::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
-}
-
-/// Why someone may not; nothing if they may. Asked before every operation and every page. What needs a second permission
-/// because of what was sent, such as an export with secrets, asks for that itself.
-pub(crate) fn refusal_of(identity: &Identity, access: Access) -> Option<Refusal> {
-    match access {
-        Access::Public | Access::SignedIn => None,
-        Access::Needs(permission) if identity.permissions.contains(&permission) => None,
-        Access::Needs(permission) => Some(Refusal::forbidden(
-            format!("this needs the permission {permission}"),
-            "ask an admin of the account for it",
-        )),
-        Access::Root if identity.is_root => None,
-        Access::Root => {
-            Some(Refusal::forbidden("this is for administrators of the installation", "ask one of them"))
-        }
-    }
 }
 
 /// How changes are refused: someone tried what they may not do, or what cannot be done as things are. What cannot be
@@ -349,12 +353,12 @@ fn refused_inside(asked: &AccessRequest, response: &Response) -> Option<(StatusC
 
 async fn note_refusal(
     server: &Server,
-    identity: &Identity,
+    caller: &Caller,
     asked: &AccessRequest,
     refused: Option<(StatusCode, String)>,
 ) -> Result<(), Refusal> {
     match refused {
-        Some((status, code)) => record_refusal(server, identity, asked, (status, &code)).await,
+        Some((status, code)) => record_refusal(server, caller, asked, (status, &code)).await,
         None => Ok(()),
     }
 }
@@ -362,16 +366,16 @@ async fn note_refusal(
 /// Refused changes are on the record too.
 pub(crate) async fn record_refusal(
     server: &Server,
-    identity: &Identity,
+    caller: &Caller,
     asked: &AccessRequest,
     (status, code): (StatusCode, &str),
 ) -> Result<(), Refusal> {
-    let mut writing = server.store().write_account(&identity.account_id).await?;
+    let mut writing = server.store().write_account(caller.account_id()).await?;
     let target: String = asked.path.chars().take(300).collect();
     let detail = json!({"method": asked.method.as_str(), "status": status.as_u16(), "code": code});
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
-        ..record::audit_entry(&identity.actor(), "request", ("path", &target), detail, now())
+        ..record::audit_entry(&caller.actor(), "request", ("path", &target), detail, now())
     });
     server.commit(writing).await?;
     Ok(())

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 use windlass_api::endpoint::TOOLS_HEADER;
 use windlass_api::types::{ErrorBody, ErrorEnvelope};
-use windlass_control::caller::Identity;
+use windlass_control::caller::{Caller, Credential, Identity};
 use windlass_mcp::{ApiCallSpec, ApiCaller, CallError, CallerCredential, ToolCaller};
 
 use crate::http::error::default_error;
@@ -65,7 +65,10 @@ impl RouterCaller {
 
 impl ApiCaller for RouterCaller {
     async fn who(&self) -> Result<ToolCaller, CallError> {
-        let by = if self.who.token.is_some() { CallerCredential::Token } else { CallerCredential::Session };
+        let by = match self.who.credential {
+            Credential::Token { .. } => CallerCredential::Token,
+            Credential::Session { .. } => CallerCredential::Session,
+        };
         Ok(ToolCaller { permissions: self.who.permissions.clone(), by })
     }
 
@@ -85,8 +88,9 @@ impl ApiCaller for RouterCaller {
             method: call.operation.endpoint().method.as_str().parse().unwrap_or(Method::POST),
             path: call.path_and_query().split('?').next().unwrap_or_default().to_owned(),
         };
+        let caller = Caller::Person(self.who.clone());
         let noted =
-            record_refusal(&self.server, &self.who, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
+            record_refusal(&self.server, &caller, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
         if let Err(error) = noted {
             tracing::error!(error = error.code(), "a refusal could not be recorded");
         }

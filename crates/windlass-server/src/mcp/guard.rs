@@ -4,6 +4,8 @@ use axum::extract::{Request, State};
 use axum::http::header::HOST;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use windlass_api::endpoint::Access;
+use windlass_control::admission::admit_person;
 use windlass_control::refusal::{Refusal, RefusalKind};
 
 use crate::auth::identity::identify;
@@ -19,7 +21,8 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
     let checked = match check_host_and_origin(&server, &request) {
         Ok(()) => identify(&server, asked.authorization.as_deref(), asked.address, asked.request_id)
             .await
-            .map_err(Refusal::from),
+            .map_err(Refusal::from)
+            .and_then(|caller| admit_person(Access::SignedIn, &caller)),
         Err(error) => Err(error),
     };
     let mut response = match checked {

@@ -8,8 +8,10 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use windlass_api::endpoint::Access;
-use windlass_control::caller::Identity;
+use windlass_control::admission::admit_person;
+use windlass_control::caller::{Caller, Identity};
 use windlass_control::refusal::{Refusal, RefusalKind};
+use windlass_core::id::SessionId;
 use windlass_core::inbound::forwarded::HttpScheme;
 use windlass_web::pages::sign_in::RedirectPage;
 use windlass_web::table::{Page, PageEntry, pages};
@@ -18,7 +20,7 @@ use crate::auth::identity::{AuthError, identify};
 use crate::http::body::read_whole;
 use crate::http::error::{HttpError, status_of};
 use crate::http::guard::{
-    AccessRequest, LoggedCaller, RequestId, Route, attach_identity, has_nul, record_refusal, refusal_of,
+    AccessRequest, LoggedCaller, RequestId, Route, attach_identity, has_nul, record_refusal,
 };
 use crate::http::origin::scheme_of;
 use crate::state::Server;
@@ -116,28 +118,42 @@ async fn check(server: &Server, entry: &PageEntry, asking: PageRequest) -> Resul
     }
     let found =
         identify(server, asked.authorization.as_deref(), asked.address.clone(), asked.request_id.clone());
-    let identity = match found.await {
-        Ok(identity) if identity.session_id.is_some() => identity,
-        Ok(_) | Err(AuthError::Missing | AuthError::Invalid) => {
-            return Ok(AccessDecision::Otherwise(redirect_to_sign_in(entry, &headers, &visit)));
-        }
+    let caller = match found.await {
+        Ok(caller) => Some(caller),
+        Err(AuthError::Missing | AuthError::Invalid) => None,
         Err(error) => return Err(error.into()),
+    };
+    let Some((caller, (identity, session))) =
+        caller.as_ref().and_then(|caller| Some((caller, session_of(caller)?)))
+    else {
+        return Ok(AccessDecision::Otherwise(redirect_to_sign_in(entry, &headers, &visit)));
     };
     if identity.must_change_password && !BEFORE_OWN_PASSWORD.contains(&entry.page) {
         return Ok(AccessDecision::Otherwise(redirect("/app/password")));
     }
-    if let Some(error) = refusal_of(&identity, entry.access) {
-        if asked.changes_something() {
-            record_refusal(server, &identity, &asked, (status_of(&error), error.code())).await?;
+    let identity = match admit_person(entry.access, caller) {
+        Ok(identity) => identity,
+        Err(error) => {
+            if asked.changes_something() {
+                record_refusal(server, caller, &asked, (status_of(&error), error.code())).await?;
+            }
+            return Err(error);
         }
-        return Err(error);
-    }
+    };
     visit.seen = server.store().read().await?.last_event(&identity.account_id).await?;
-    visit.binding = identity.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    visit.binding = session.to_string();
     visit.notice = Cookie::Notice
         .read(&headers, visit.scheme)
         .and_then(|value| read_notice(server, &visit.binding, value));
     Ok(AccessDecision::Allowed(Some(identity), Box::new(visit)))
+}
+
+/// A person who signed in, with their session. Pages are for nobody else.
+fn session_of(caller: &Caller) -> Option<(&Identity, &SessionId)> {
+    match caller {
+        Caller::Person(identity) => Some((identity, identity.credential.session_id()?)),
+        Caller::Agent(_) => None,
+    }
 }
 
 /// Where someone goes who is not signed in, as far as the browser says.
@@ -171,8 +187,9 @@ async fn admit(
         let form = FormFields::read(&read_whole(body).await?)?;
         if !is_from_here || visit.binding.is_empty() || !is_bound(server, &visit.binding, form.text("csrf")) {
             let error = forged_form();
-            if let Some(identity) = &identity {
-                record_refusal(server, identity, &asked, (status_of(&error), error.code())).await?;
+            if let Some(identity) = identity {
+                let caller = Caller::Person(identity);
+                record_refusal(server, &caller, &asked, (status_of(&error), error.code())).await?;
             }
             return Err(error);
         }
@@ -190,4 +207,16 @@ fn forged_form() -> Refusal {
     let help = "nothing was changed. Go back, reload the page and send the form again; if cookies are off, allow them \
                 for this site";
     Refusal::new(RefusalKind::Forbidden, "foreign-form", "invalid or expired form", help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_is_for_agents() {
+        for entry in pages() {
+            assert_ne!(entry.access, Access::Agent, "{}", entry.path);
+        }
+    }
 }

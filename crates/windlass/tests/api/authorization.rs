@@ -93,6 +93,7 @@ fn may(access: Access, permissions: &BTreeSet<Permission>, root: Rootness) -> bo
         Access::Public | Access::SignedIn => true,
         Access::Needs(permission) => permissions.contains(&permission),
         Access::Root => root == Rootness::Root,
+        Access::Agent => false,
     }
 }
 

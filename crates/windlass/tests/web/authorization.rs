@@ -31,7 +31,7 @@ async fn each_role_sees_and_does_exactly_what_the_table_says() {
             let may = match entry.access {
                 Access::Public | Access::SignedIn => true,
                 Access::Needs(permission) => role.permissions().contains(&permission),
-                Access::Root => false,
+                Access::Root | Access::Agent => false,
             };
             let at = format!("{} {path} as {role}: {reply:?}", entry.method.as_str());
             match may {

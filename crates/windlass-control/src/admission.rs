@@ -1,0 +1,200 @@
+//! Whether a caller may use an endpoint or a page: the one place that decides it, for REST, pages and tools alike.
+
+use windlass_api::endpoint::Access;
+
+use crate::caller::{AgentCaller, Caller, Identity};
+use crate::refusal::Refusal;
+
+/// As whom a caller is let in.
+#[derive(Clone, Debug)]
+pub enum Admitted {
+    /// As anybody: what is public asks nobody who they are.
+    Anyone,
+    /// As a person.
+    Person(Identity),
+    /// As an agent.
+    Agent(AgentCaller),
+}
+
+/// Lets a caller in as who they are, or says why not. What needs a second permission because of what was sent, such as an
+/// export with secrets, asks for that itself.
+pub fn admit(access: Access, caller: &Caller) -> Result<Admitted, Refusal> {
+    match (access, caller) {
+        (Access::Public, Caller::Person(_) | Caller::Agent(_)) => Ok(Admitted::Anyone),
+        (Access::SignedIn, Caller::Person(identity)) => Ok(Admitted::Person(identity.clone())),
+        (Access::Needs(permission), Caller::Person(identity)) => {
+            match identity.permissions.contains(&permission) {
+                true => Ok(Admitted::Person(identity.clone())),
+                false => Err(Refusal::forbidden(
+                    format!("this needs the permission {permission}"),
+                    "ask an admin of the account for it",
+                )),
+            }
+        }
+        (Access::Root, Caller::Person(identity)) => match identity.is_root {
+            true => Ok(Admitted::Person(identity.clone())),
+            false => Err(Refusal::forbidden(
+                "this is for administrators of the installation",
+                "ask one of them",
+            )),
+        },
+        (Access::Agent, Caller::Person(_)) => {
+            Err(Refusal::forbidden("this is for agents alone", "no person and no token can use it"))
+        }
+        (Access::Agent, Caller::Agent(agent)) => Ok(Admitted::Agent(agent.clone())),
+        (Access::SignedIn | Access::Needs(_) | Access::Root, Caller::Agent(_)) => {
+            Err(Refusal::forbidden("this is for people alone", "no agent can use it"))
+        }
+    }
+}
+
+/// Lets a caller in as a person, or says why not: for whatever only people use.
+pub fn admit_person(access: Access, caller: &Caller) -> Result<Identity, Refusal> {
+    match admit(access, caller)? {
+        Admitted::Person(identity) => Ok(identity),
+        Admitted::Anyone | Admitted::Agent(_) => {
+            Err(Refusal::forbidden("this is for people alone", "sign in as a person"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use windlass_api::endpoint::endpoints;
+    use windlass_api::permission::{Permission, Role};
+    use windlass_core::agent::Agent;
+    use windlass_core::id::{AccountId, AgentId, SessionId, TokenId, UserId};
+    use windlass_core::observed::{Enrolment, LastContact};
+    use windlass_core::resource::{Kind, ResourceKey};
+    use windlass_core::time::Timestamp;
+
+    use super::*;
+    use crate::caller::Credential;
+
+    fn agent() -> Caller {
+        let agent = Agent {
+            id: AgentId::new("a"),
+            account_id: AccountId::new("acme"),
+            target: ResourceKey::new(Kind::Node, "edge-01"),
+            enrolment: Enrolment(1),
+            enrolled_at: Timestamp::from_millis(0),
+            last_contact: LastContact::Never,
+            revoked_at: None,
+        };
+        Caller::Agent(AgentCaller { agent, address: String::new(), request_id: String::new() })
+    }
+
+    fn person(permissions: BTreeSet<Permission>, is_root: bool, credential: Credential) -> Caller {
+        Caller::Person(Identity {
+            account_id: AccountId::new("acme"),
+            account_name: "acme".to_owned(),
+            user_id: UserId::new("u"),
+            email: "ada@example.com".to_owned(),
+            role: Role::Viewer,
+            permissions,
+            credential,
+            is_root,
+            must_change_password: false,
+            address: String::new(),
+            request_id: String::new(),
+        })
+    }
+
+    fn session() -> Credential {
+        Credential::Session { id: SessionId::new("s") }
+    }
+
+    fn token() -> Credential {
+        Credential::Token { id: TokenId::new("t"), name: "ci".to_owned() }
+    }
+
+    /// Everyone who may ask: each role and each single permission, by session and by token, with and without the
+    /// installation in their hands.
+    fn people() -> Vec<Caller> {
+        let mut granted: Vec<BTreeSet<Permission>> =
+            Role::ALL.iter().map(|role| role.permissions()).collect();
+        granted.extend(Permission::ALL.iter().map(|permission| BTreeSet::from([*permission])));
+        granted.push(BTreeSet::new());
+        let each = |permissions: BTreeSet<Permission>| {
+            [(false, session()), (true, session()), (false, token())]
+                .map(|(is_root, credential)| person(permissions.clone(), is_root, credential))
+        };
+        granted.into_iter().flat_map(each).collect()
+    }
+
+    fn accesses() -> Vec<Access> {
+        let needs = Permission::ALL.iter().map(|permission| Access::Needs(*permission));
+        [Access::Public, Access::SignedIn, Access::Root, Access::Agent].into_iter().chain(needs).collect()
+    }
+
+    #[test]
+    fn people_are_let_in_where_the_table_says_and_never_where_agents_are() {
+        for access in accesses() {
+            for caller in people() {
+                let Caller::Person(identity) = &caller else { panic!("a person") };
+                let expected = match access {
+                    Access::Public | Access::SignedIn => true,
+                    Access::Needs(permission) => identity.permissions.contains(&permission),
+                    Access::Root => identity.is_root,
+                    Access::Agent => false,
+                };
+                let admitted = admit(access, &caller);
+                assert_eq!(admitted.is_ok(), expected, "{access:?} {identity:?}");
+                if let Ok(admitted) = admitted {
+                    assert_eq!(
+                        matches!(admitted, Admitted::Person(_)),
+                        access != Access::Public,
+                        "{access:?} hands on who it is"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn agents_are_let_in_as_agents_where_only_agents_are() {
+        let agent = agent();
+        for access in accesses() {
+            match (access, admit(access, &agent)) {
+                (Access::Agent, Ok(Admitted::Agent(caller))) => {
+                    assert_eq!(caller.agent.id, AgentId::new("a"))
+                }
+                (Access::Public, Ok(Admitted::Anyone)) | (_, Err(_)) if access != Access::Agent => {}
+                (access, admitted) => panic!("{access:?}: {admitted:?}"),
+            }
+            assert!(admit_person(access, &agent).is_err(), "{access:?}: no agent is ever a person");
+        }
+    }
+
+    #[test]
+    fn no_endpoint_of_people_lets_an_agent_in_and_no_endpoint_of_agents_a_person() {
+        let (agent, people) = (agent(), people());
+        for endpoint in endpoints() {
+            let (access, path) = (endpoint.access, &endpoint.path);
+            match access {
+                Access::Public => assert!(matches!(admit(access, &agent), Ok(Admitted::Anyone)), "{path}"),
+                Access::Agent => {
+                    assert!(people.iter().all(|person| admit(access, person).is_err()), "{path}");
+                    assert!(matches!(admit(access, &agent), Ok(Admitted::Agent(_))), "{path}");
+                }
+                Access::SignedIn | Access::Needs(_) | Access::Root => {
+                    assert!(admit(access, &agent).is_err(), "{path}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_is_named_on_the_record_and_a_session_is_not() {
+        let name = |credential| person(BTreeSet::new(), false, credential).actor();
+        assert_eq!((name(session()).name.as_str(), name(session()).token_id), ("ada@example.com", None));
+        let actor = name(token());
+        assert_eq!(
+            (actor.name.as_str(), actor.token_id),
+            ("ada@example.com (token ci)", Some(TokenId::new("t")))
+        );
+        assert_eq!(agent().actor().name, "agent a of node edge-01");
+    }
+}
