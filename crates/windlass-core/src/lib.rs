@@ -18,6 +18,7 @@ pub mod agent;
 pub mod allocate;
 pub mod apply;
 pub mod audit;
+pub mod blocked_by;
 pub mod catalogue;
 pub mod code;
 pub mod conflict;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::accepted::{Accepted, Owner};
+use windlass_core::blocked_by::BlockedByKind;
 use windlass_core::diff::compare;
 use windlass_core::display::{MAX_MARKDOWN, PlanView, markdown};
 use windlass_core::manifest::{Fleet, ReadCache, ReadContext, SourceFile};
@@ -54,6 +55,7 @@ fn what_is_foreseen_is_told_and_what_is_left_out_is_counted() {
     let plan = plan_from(BEFORE, AFTER);
     let foreseen = |outlook| StepForecast {
         blocked_by: vec!["template x does not exist yet".to_owned()],
+        blocked_by_kinds: vec![BlockedByKind::MissingResource],
         outlook,
         reasons: Vec::new(),
         rule: None,

@@ -3,7 +3,7 @@
 use windlass_core::diff::{Cause, Change};
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::id::{AccountId, ProposalId, RepositoryId, RunId};
-use windlass_core::proposal::{Approval, Edit, Proposal, Status};
+use windlass_core::proposal::{Approval, BlockedBy, CloseReason, Edit, Proposal, Status};
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::time::Timestamp;
 
@@ -56,7 +56,7 @@ pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposa
         status: row.word("status", Status::from_slug)?,
         blocked_by: row.json("blocked_by")?,
         waits_for: row.json("waits_for")?,
-        reason: row.optional_text("reason")?,
+        reason: row.optional_text("reason")?.map(|stored| CloseReason::from_stored(&stored)),
         decided_by: row.optional_text("decided_by")?,
         until_change: row.yes("until_change")?,
         opened_at: row.timestamp("opened_at")?,
@@ -120,8 +120,8 @@ fn read_edit(row: &Row, kind: Kind, specs: &mut SpecReader) -> Result<Option<Edi
     Ok(Some(Edit { spec, digest, by }))
 }
 
-fn json_list(texts: &[String]) -> String {
-    serde_json::Value::from(texts).to_string()
+fn json_list<T: serde::Serialize>(items: &[T]) -> String {
+    serde_json::to_value(items).unwrap_or_default().to_string()
 }
 
 impl Writing {
@@ -231,7 +231,10 @@ impl Writing {
     }
 
     /// Notes what proposals wait for: id and reasons.
-    pub async fn proposals_block(&mut self, blocked: &[(ProposalId, Vec<String>)]) -> Result<(), StoreError> {
+    pub async fn proposals_block(
+        &mut self,
+        blocked: &[(ProposalId, Vec<BlockedBy>)],
+    ) -> Result<(), StoreError> {
         let rows = blocked.iter().map(|(id, reasons)| values![id, json_list(reasons)]).collect();
         let prefix = "WITH given (id, blocked_by) AS (VALUES";
         let suffix = ") UPDATE proposals SET blocked_by = given.blocked_by FROM given \
@@ -378,7 +381,7 @@ pub struct ProposalMove<'m> {
     /// The state it goes to.
     pub to: Status,
     /// Why.
-    pub reason: Option<&'m str>,
+    pub reason: Option<&'m CloseReason>,
     /// Who or what decided, if this is a decision.
     pub decided_by: Option<&'m str>,
     /// Whether a rejection holds until the change itself changes.
@@ -395,7 +398,7 @@ impl ProposalMove<'_> {
             id,
             self.from.slug(),
             self.to.slug(),
-            self.reason,
+            self.reason.map(CloseReason::to_stored),
             self.decided_by,
             self.until_change,
             self.at,
@@ -416,5 +419,5 @@ pub struct ProposalPosition<'p> {
     /// Changes of the same plan that come first.
     pub waits_for: Vec<String>,
     /// What it waits for beside approval.
-    pub blocked_by: Vec<String>,
+    pub blocked_by: Vec<BlockedBy>,
 }

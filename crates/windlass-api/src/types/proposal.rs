@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_core::diff::{Action, Cause};
 use windlass_core::gate::{ConsentState, ContributorRole};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{BlockedByKind, Status};
 
 use super::content::ContentDifference;
 use crate::word::Word;
@@ -78,6 +78,10 @@ pub struct ProposalInfo {
     pub status: Status,
     /// What it waits for beside approval.
     pub blocked_by: Vec<String>,
+    /// What each of these is about, in the same order.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word<BlockedByKind>>")]
+    pub blocked_by_kinds: Vec<BlockedByKind>,
     /// Changes of the same plan that come first.
     pub waits_for: Vec<String>,
     /// What the policy asks for.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_core::code::ProblemSeverity;
 use windlass_core::diff::Action;
 use windlass_core::plan::SetKind;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{BlockedByKind, Status};
 use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
 
 use crate::word::Word;
@@ -205,6 +205,10 @@ pub struct RunProposal {
     pub status: Status,
     /// What it waits for beside approval.
     pub blocked_by: Vec<String>,
+    /// What each of these is about, in the same order.
+    #[serde(default)]
+    #[schemars(with = "Vec<Word<BlockedByKind>>")]
+    pub blocked_by_kinds: Vec<BlockedByKind>,
 }
 
 /// What became of one change.

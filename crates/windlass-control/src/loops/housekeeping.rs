@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_core::apply::governing_repository;
 use windlass_core::id::{AccountId, ProposalId};
-use windlass_core::proposal::{Proposal, Status, expires_at};
+use windlass_core::proposal::{CloseReason, Proposal, Status, expires_at, expiry_reason};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
@@ -158,7 +158,7 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
         late.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
         let kept: Vec<(&ProposalId, Timestamp)> = kept.iter().map(|(id, until)| (id, *until)).collect();
         writing.proposals_keep_until(&kept).await?;
-        let reasons: Vec<String> = late.iter().map(expiry_reason).collect();
+        let reasons: Vec<CloseReason> = late.iter().map(expiry_reason).collect();
         let endings: Vec<ProposalClosing<'_>> = late
             .iter()
             .zip(&reasons)
@@ -196,21 +196,6 @@ async fn waiting_for_window(
         (until > now).then(|| (proposal.id.clone(), until))
     });
     Ok(kept.collect())
-}
-
-/// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
-fn expiry_reason(proposal: &Proposal) -> String {
-    let why = match (proposal.status, proposal.blocked_by.as_slice()) {
-        (Status::Approved, []) => "it was approved but could not be applied in time".to_owned(),
-        (Status::Approved, reasons) => {
-            format!("it was approved but could not be applied in time: {}", reasons.join("; "))
-        }
-        _ => "nobody decided in time".to_owned(),
-    };
-    match proposal.is_direct() {
-        true => format!("{why}; whoever still wants it asks for it again"),
-        false => format!("{why}; the next sync offers it again"),
-    }
 }
 
 #[cfg(test)]

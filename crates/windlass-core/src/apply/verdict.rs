@@ -7,7 +7,7 @@ use super::world::AccountState;
 use crate::diff::Change;
 use crate::gate::Consent;
 use crate::id::{ProposalId, RepositoryId};
-use crate::proposal::{Approval, Proposal, Status};
+use crate::proposal::{Approval, BlockedBy, CloseReason, Proposal, Status};
 use crate::repository::Repository;
 use crate::time::Timestamp;
 
@@ -22,11 +22,11 @@ pub enum Verdict {
         owner_id: Option<RepositoryId>,
     },
     /// It ends, and nothing is made.
-    End(Status, &'static str),
+    End(Status, CloseReason),
     /// It has not the approvals that it needs by now: the policy asks for more, or someone may not approve any more.
-    AskAgain(String),
+    AskAgain(CloseReason),
     /// These are in the way.
-    Wait(Vec<String>),
+    Wait(Vec<BlockedBy>),
 }
 
 /// What approved changes are made in: what exists around them, and what the gate says by now.
@@ -49,15 +49,17 @@ impl ApplyContext {
     pub fn judge(&mut self, proposal: &Proposal) -> Verdict {
         let repository = governing_repository(proposal, &self.repositories);
         if repository.is_none() && !proposal.is_direct() {
-            return Verdict::End(Status::Superseded, "its repository was removed");
+            return Verdict::End(Status::Superseded, CloseReason::RepositoryGone);
         }
         let approvals = self.approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
         let judgement = self.gatekeeper.judge(proposal, repository, approvals, self.now);
-        let mut reasons: Vec<String> = judgement.hold.iter().map(ToString::to_string).collect();
+        let mut reasons: Vec<BlockedBy> = judgement.hold.into_iter().map(BlockedBy::from).collect();
         match judgement.consent {
             Consent::Granted { .. } => {}
-            Consent::Refused { reason } => reasons.push(reason),
-            Consent::Needed { reasons, .. } => return Verdict::AskAgain(reasons.join("; ")),
+            Consent::Refused { reason } => reasons.push(BlockedBy::Policy(reason)),
+            Consent::Needed { reasons, .. } => {
+                return Verdict::AskAgain(CloseReason::ApprovalsMissing { reasons });
+            }
         }
         if !reasons.is_empty() {
             return Verdict::Wait(reasons);
@@ -83,13 +85,13 @@ impl ApplyContext {
     }
 
     /// How a proposal ends that was not approved against the accepted state now.
-    fn why_outdated(&self, proposal: &Proposal, change: &Change) -> Option<(Status, &'static str)> {
+    fn why_outdated(&self, proposal: &Proposal, change: &Change) -> Option<(Status, CloseReason)> {
         let standing = self.world.accepted(&change.key);
         let accepted = standing.map(|standing| standing.digest);
         let owner = standing.and_then(|standing| standing.owner_id.as_ref());
         // A direct change was to pass the rules about whoever owned the resource then.
         if accepted == change.base && proposal.is_direct() && owner != proposal.owner_id.as_ref() {
-            return Some((Status::Withdrawn, "the resource belongs to someone else since this was proposed"));
+            return Some((Status::Withdrawn, CloseReason::OwnerChanged));
         }
         // What another repository owns by now is not lost: it is in conflict, and waits.
         if accepted == change.base {
@@ -101,8 +103,8 @@ impl ApplyContext {
             proposal.is_direct() || accepted.is_none() || owner == proposal.repository_id.as_ref() || is_made;
         let is_done = accepted == change.desired && is_kept;
         Some(match is_done {
-            true => (Status::AppliedManually, "someone made this change by hand"),
-            false => (Status::Superseded, "the accepted state moved since this was approved"),
+            true => (Status::AppliedManually, CloseReason::MadeByHand),
+            false => (Status::Superseded, CloseReason::AcceptedMovedSinceApproval),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::blocked_by::BlockedBy;
 use crate::catalogue::KnownResources;
 use crate::conflict::{Candidate, Conflict, Holdings};
 use crate::diff::Change;
@@ -52,7 +53,7 @@ impl AccountState {
     }
 
     /// Everything that a change waits for, beside approval.
-    pub fn blockers(&self, candidate: Candidate<'_>) -> Vec<String> {
+    pub fn blockers(&self, candidate: Candidate<'_>) -> Vec<BlockedBy> {
         blockers(candidate.change, self, &self.conflicts(candidate))
     }
 

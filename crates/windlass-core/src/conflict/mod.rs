@@ -13,6 +13,7 @@ mod tests;
 use std::fmt;
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 
 pub use claim::{AddressClaim, ClaimScope, claims_of, new_claims};
 pub use holdings::{HoldingProposal, Holdings};
@@ -73,7 +74,8 @@ impl<'c> Claimant<'c> {
 }
 
 /// Who has what someone else wants, by the names people know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HeldBy {
     /// It was accepted and belongs to this repository; to none if someone made it directly.
     Owner(Option<String>),
@@ -94,7 +96,8 @@ impl fmt::Display for HeldBy {
 }
 
 /// Why a change may not have what it wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "over", rename_all = "snake_case")]
 pub enum Conflict {
     /// Another repository has the name.
     Name {
@@ -113,8 +116,10 @@ pub enum Conflict {
     /// Its addresses overlap with someone else's.
     Addresses {
         /// Its own.
+        #[serde(with = "range_text")]
         wanted: IpNet,
         /// The other's.
+        #[serde(with = "range_text")]
         held: IpNet,
         /// Which resource has them.
         key: ResourceKey,
@@ -124,8 +129,10 @@ pub enum Conflict {
     /// The network's new addresses leave out one that someone else has in it.
     ExcludesAddress {
         /// The network's new addresses.
+        #[serde(with = "range_text")]
         cidr: IpNet,
         /// The address that would lie outside.
+        #[serde(with = "range_text")]
         held: IpNet,
         /// Which resource has it.
         key: ResourceKey,
@@ -135,10 +142,12 @@ pub enum Conflict {
     /// Its address lies outside its network.
     OutsideNetwork {
         /// Its address.
+        #[serde(with = "range_text")]
         wanted: IpNet,
         /// The network's name.
         network: String,
         /// The network's addresses.
+        #[serde(with = "range_text")]
         cidr: IpNet,
     },
 }
@@ -163,6 +172,20 @@ impl fmt::Display for Conflict {
                 write!(f, "{} is not inside {cidr} of network {network}", DisplayRange(wanted))
             }
         }
+    }
+}
+
+/// How a range is stored: as its text.
+mod range_text {
+    use ipnet::IpNet;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(range: &IpNet, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(range)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IpNet, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

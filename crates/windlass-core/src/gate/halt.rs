@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
 /// Nothing of an account is applied while it is halted, whatever was approved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Halt {
     /// Who halted it.
     pub by: String,
@@ -29,7 +29,7 @@ impl fmt::Display for Halt {
 
 /// Nothing of a repository is applied while its newest sync failed and nobody confirmed that this is no reason to wait:
 /// what was proposed before may be what git no longer wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedSync {
     /// The repository's name.
     pub repository: String,

@@ -6,6 +6,7 @@ use super::approver::Approvers;
 use super::contributor::{ContributorRole, is_same_person};
 use super::halt::{FailedSync, Halt};
 use super::policy::{Policy, PolicyAction, PolicyRule};
+use super::reason::{ApprovalCount, BlockingRule, GateReason, IgnoredApproval};
 use super::subject::{ApprovalFacts, AutoApply, ContentOrigin, GateSubject, GivenApprovals};
 use super::window::WindowOpening;
 use crate::diff::Action;
@@ -38,12 +39,12 @@ pub enum Consent {
         /// Approvals that are needed.
         need: usize,
         /// What people should know: why approvals are needed, and why some do not count.
-        reasons: Vec<String>,
+        reasons: Vec<GateReason>,
     },
     /// Nobody can agree to it.
     Refused {
         /// Why.
-        reason: String,
+        reason: BlockingRule,
     },
 }
 
@@ -168,7 +169,7 @@ pub fn why_cannot_approve(
 ) -> Option<String> {
     let rules = DecidingRules::of(policy, subject);
     match verdict(&rules, subject) {
-        RuleDecision::Refuse(reason) => return Some(reason),
+        RuleDecision::Refuse(reason) => return Some(reason.to_string()),
         RuleDecision::Grant(_) => return Some("no approval is needed".to_owned()),
         RuleDecision::Ask => {}
     }
@@ -187,7 +188,7 @@ pub fn why_cannot_approve(
         return Some("you have approved this already".to_owned());
     }
     let need = rules.need(subject);
-    (counted.people.len() >= need).then(|| format!("it has the {} it needs", count_text(need)))
+    (counted.people.len() >= need).then(|| format!("it has the {} it needs", ApprovalCount(need)))
 }
 
 /// Why an approval of a change does not count; nothing if it does.
@@ -196,23 +197,23 @@ pub fn why_approval_does_not_count(
     subject: &GateSubject<'_>,
     approval: &ApprovalFacts<'_>,
     approvers: &Approvers,
-) -> Option<String> {
+) -> Option<IgnoredApproval> {
     DecidingRules::of(policy, subject).why_not_counted(subject, approval, approvers)
 }
 
 /// What is decided before anyone is asked.
 enum RuleDecision {
-    Refuse(String),
+    Refuse(BlockingRule),
     Grant(GrantedBy),
     Ask,
 }
 
 fn verdict(rules: &DecidingRules<'_>, subject: &GateSubject<'_>) -> RuleDecision {
     if let Some(rule) = rules.given().find(|rule| rule.action == PolicyAction::Block) {
-        return RuleDecision::Refuse(with_reason(
-            format!("the rule `{}` blocks it", rule.name),
-            &rule.reason,
-        ));
+        return RuleDecision::Refuse(BlockingRule {
+            rule: rule.name.to_string(),
+            reason: rule.reason.clone(),
+        });
     }
     // What someone typed is approved by people alone: otherwise they could type what a rule approves. And what another
     // repository owns is restrained by rules about that one, which a rule about this one must not get round.
@@ -247,7 +248,7 @@ struct DecidingRules<'p>(Vec<Option<&'p PolicyRule>>);
 /// Approvals that count, and why the others do not.
 struct CountedApprovals {
     people: Vec<String>,
-    ignored: Vec<String>,
+    ignored: Vec<GateReason>,
 }
 
 impl<'p> DecidingRules<'p> {
@@ -297,7 +298,7 @@ impl<'p> DecidingRules<'p> {
 
     fn count(&self, subject: &GateSubject<'_>, given: GivenApprovals<'_>) -> CountedApprovals {
         let mut people: Vec<String> = Vec::new();
-        let mut ignored: Vec<(&str, String)> = Vec::new();
+        let mut ignored: Vec<(&str, IgnoredApproval)> = Vec::new();
         let has = |people: &[String], person: &str| people.iter().any(|other| is_same_person(other, person));
         for approval in given.approvals {
             let approver = approval.approver;
@@ -305,13 +306,15 @@ impl<'p> DecidingRules<'p> {
                 continue;
             }
             match self.why_not_counted(subject, approval, given.approvers) {
-                Some(why_cannot_approve) => ignored.push((approver, why_cannot_approve)),
+                Some(why) => ignored.push((approver, why)),
                 None => people.push(approver.to_owned()),
             }
         }
         ignored.retain(|(approver, _)| !has(&people, approver));
-        let ignored =
-            ignored.iter().map(|(approver, why)| format!("the approval of {approver} {why}")).collect();
+        let ignored = ignored
+            .into_iter()
+            .map(|(approver, why)| GateReason::ApprovalIgnored { approver: approver.to_owned(), why })
+            .collect();
         CountedApprovals { people, ignored }
     }
 
@@ -320,18 +323,18 @@ impl<'p> DecidingRules<'p> {
         subject: &GateSubject<'_>,
         approval: &ApprovalFacts<'_>,
         approvers: &Approvers,
-    ) -> Option<String> {
+    ) -> Option<IgnoredApproval> {
         if approval.digest != subject.digest {
-            return Some("was for another state of this change".to_owned());
+            return Some(IgnoredApproval::OtherContent);
         }
         if let Some(why) = approval.lapsed {
-            return Some(format!("no longer counts: {why}"));
+            return Some(IgnoredApproval::Lapsed(why.to_owned()));
         }
         if !approvers.include(approval.approver) {
-            return Some("does not count, because they may not approve in this account now".to_owned());
+            return Some(IgnoredApproval::NoApprover);
         }
         let (role, _) = self.excluded_as(subject, approval.approver)?;
-        Some(format!("does not count, because they are {}", role.phrase()))
+        Some(IgnoredApproval::Contributor(role))
     }
 
     fn consent(&self, subject: &GateSubject<'_>, given: GivenApprovals<'_>) -> Consent {
@@ -347,38 +350,27 @@ impl<'p> DecidingRules<'p> {
     }
 
     /// Why one approval more is needed than the rules say.
-    fn asks_one_more(&self, subject: &GateSubject<'_>) -> Option<String> {
+    fn asks_one_more(&self, subject: &GateSubject<'_>) -> Option<GateReason> {
         let gap = subject.contributors.gap()?;
         let rule = self.given().find(|rule| rule.not_author)?;
-        Some(format!(
-            "the rule `{}` needs one approval more than it says, because someone may be missing among the contributors, \
-             who cannot approve: {}",
-            rule.name,
-            gap.reason()
-        ))
+        Some(GateReason::ContributorsUnknown { rule: rule.name.to_string(), gap })
     }
 
     /// Why approvals are needed.
-    fn asks(&self, subject: &GateSubject<'_>) -> String {
+    fn asks(&self, subject: &GateSubject<'_>) -> GateReason {
         let asking = self.strictest().filter(|rule| match (subject.content, subject.is_contested) {
             (ContentOrigin::Commit, false) => true,
             _ => rule.action == PolicyAction::RequireApproval,
         });
-        let approvals = count_text(self.given().map(approvals_of).max().unwrap_or(1));
+        let approvals = self.given().map(approvals_of).max().unwrap_or(1);
         match (asking, subject.content) {
             (Some(rule), _) => {
-                with_reason(format!("the rule `{}` asks for {approvals}", rule.name), &rule.reason)
+                GateReason::RuleAsks { rule: rule.name.to_string(), approvals, reason: rule.reason.clone() }
             }
-            (None, ContentOrigin::Commit) if subject.is_contested => {
-                format!("another repository owns it, and only people approve that: {approvals} is needed")
-            }
-            (None, ContentOrigin::Commit) => format!("no rule matches, so {approvals} is needed"),
-            (None, ContentOrigin::Edited { .. }) => {
-                format!("it was edited, and only people approve what was edited: {approvals} is needed")
-            }
-            (None, ContentOrigin::Direct) => {
-                format!("it is a direct change, and only people approve those: {approvals} is needed")
-            }
+            (None, ContentOrigin::Commit) if subject.is_contested => GateReason::OwnedElsewhere { approvals },
+            (None, ContentOrigin::Commit) => GateReason::NoRule { approvals },
+            (None, ContentOrigin::Edited { .. }) => GateReason::Edited { approvals },
+            (None, ContentOrigin::Direct) => GateReason::Direct { approvals },
         }
     }
 }
@@ -399,18 +391,4 @@ fn outside_windows(rule: &PolicyRule, now: Timestamp) -> Option<Hold> {
     }
     let openings = rule.windows.iter().filter_map(|window| window.next_opening(now));
     Some(Hold::OutsideWindows { next: openings.min_by_key(|opening| opening.at) })
-}
-
-fn with_reason(said: String, reason: &str) -> String {
-    match reason.trim() {
-        "" => said,
-        reason => format!("{said}: {reason}"),
-    }
-}
-
-fn count_text(count: usize) -> String {
-    match count {
-        1 => "one approval".to_owned(),
-        many => format!("{many} approvals"),
-    }
 }

@@ -14,6 +14,7 @@ mod judge;
 mod names;
 mod pattern;
 mod policy;
+mod reason;
 mod repository;
 mod review;
 mod subject;
@@ -36,6 +37,7 @@ pub use judge::{
 pub use names::NameProblem;
 pub use pattern::{NamePattern, PathPattern, RepositoryPattern};
 pub use policy::{MAX_POLICY_BYTES, Policy, PolicyAction, PolicyMatch, PolicyRule};
+pub use reason::{BlockingRule, GateReason, GateReasonKind, IgnoredApproval};
 pub use repository::{RepositoryChange, RepositorySettings, why_approver_required};
 pub use review::{ReviewProblem, check_review};
 pub use subject::{ApprovalFacts, AutoApply, ContentOrigin, GateSubject, GivenApprovals, approval_digest};

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
+use serde::{Deserialize, Serialize};
 
 use super::empty::refuse_empty;
 use crate::code::Code;
@@ -76,7 +77,7 @@ impl Weekday {
 }
 
 /// When a window opens next, and whose clock says so.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowOpening {
     /// The moment.
     pub at: Timestamp,
@@ -201,7 +202,7 @@ impl TextValue for ClockTime {
 }
 
 /// A time zone by its IANA name, from the database that is built in: the machine's own is never asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTimeZone {
     zone: TimeZone,
 }
@@ -221,6 +222,19 @@ impl PolicyTimeZone {
 impl fmt::Display for PolicyTimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.zone.iana_name().unwrap_or("UTC"))
+    }
+}
+
+impl Serialize for PolicyTimeZone {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PolicyTimeZone {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<PolicyTimeZone, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        PolicyTimeZone::read(&name).map_err(|_| serde::de::Error::custom("it is not a time zone"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::blocked_by::{BlockedBy, BlockedByKind};
 use crate::gate::{Consent, Judgement};
 use crate::states::states;
 
@@ -20,8 +21,11 @@ states! {
 /// What would become of a change: foreseen now, decided only when it is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepForecast {
-    /// What the change would wait for beside approval.
+    /// What the change would wait for beside approval, in words.
     pub blocked_by: Vec<String>,
+    /// What each of these is about, in the same order; none in documents of earlier versions.
+    #[serde(default)]
+    pub blocked_by_kinds: Vec<BlockedByKind>,
     /// What the policy would do.
     pub outlook: PolicyOutlook,
     /// Why, in words.
@@ -32,13 +36,21 @@ pub struct StepForecast {
 
 impl StepForecast {
     /// What a judgement without any approval means for a change that waits for these.
-    pub fn of(judgement: Judgement, blocked_by: Vec<String>) -> StepForecast {
+    pub fn of(judgement: Judgement, blocked_by: &[BlockedBy]) -> StepForecast {
         let (outlook, mut reasons) = match judgement.consent {
             Consent::Granted { .. } => (PolicyOutlook::Auto, Vec::new()),
-            Consent::Needed { reasons, .. } => (PolicyOutlook::Approval, reasons),
-            Consent::Refused { reason } => (PolicyOutlook::Blocked, vec![reason]),
+            Consent::Needed { reasons, .. } => {
+                (PolicyOutlook::Approval, reasons.iter().map(ToString::to_string).collect())
+            }
+            Consent::Refused { reason } => (PolicyOutlook::Blocked, vec![reason.to_string()]),
         };
         reasons.extend(judgement.hold.iter().map(ToString::to_string));
-        StepForecast { blocked_by, outlook, reasons, rule: judgement.rule }
+        StepForecast {
+            blocked_by: BlockedBy::sentences(blocked_by),
+            blocked_by_kinds: BlockedBy::kinds(blocked_by),
+            outlook,
+            reasons,
+            rule: judgement.rule,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What a change still waits for, beside approval.
 
+use crate::blocked_by::BlockedBy;
 use crate::conflict::Conflict;
 use crate::diff::{Action, Change};
 use crate::resource::{Kind, ResourceKey, Spec};
@@ -21,16 +22,16 @@ const MAX_LISTED: usize = 10;
 
 /// Why the change cannot be made yet: what others have, what it refers to and is not there, or what still refers to what
 /// it destroys.
-pub fn blockers(change: &Change, existing: &impl ResourceLookup, conflicts: &[Conflict]) -> Vec<String> {
-    let mut reasons = list_reasons(conflicts, ToString::to_string);
+pub fn blockers(change: &Change, existing: &impl ResourceLookup, conflicts: &[Conflict]) -> Vec<BlockedBy> {
+    let mut reasons = list_reasons(conflicts, BlockedBy::Conflict);
     match (change.action(), change.after.as_deref()) {
         (Action::Destroy, _) => {
             let referrers = existing.referrers(&change.key);
-            reasons.extend(list_reasons(&referrers, |key| format!("{key} still refers to it")));
+            reasons.extend(list_reasons(&referrers, |by| BlockedBy::StillReferenced { by }));
         }
         (_, Some(spec)) => {
             let missing = missing(&change.key.name, spec, existing);
-            reasons.extend(list_reasons(&missing, |key| format!("{key} does not exist yet")));
+            reasons.extend(list_reasons(&missing, |key| BlockedBy::MissingResource { key }));
             reasons.extend(missing_platform(spec, existing));
         }
         (_, None) => {}
@@ -49,10 +50,10 @@ pub fn waits_outside_plan(change: &Change, waits_for: &[String], existing: &impl
     in_the_way.iter().any(|key| !waits_for.contains(&key.to_string()))
 }
 
-fn list_reasons<T>(all: &[T], reason: impl Fn(&T) -> String) -> Vec<String> {
-    let mut reasons: Vec<String> = all.iter().take(MAX_LISTED).map(reason).collect();
+fn list_reasons<T: Clone>(all: &[T], reason: impl Fn(T) -> BlockedBy) -> Vec<BlockedBy> {
+    let mut reasons: Vec<BlockedBy> = all.iter().take(MAX_LISTED).cloned().map(reason).collect();
     if all.len() > MAX_LISTED {
-        reasons.push(format!("the same of {} more", all.len() - MAX_LISTED));
+        reasons.push(BlockedBy::More { count: all.len() - MAX_LISTED });
     }
     reasons
 }
@@ -65,9 +66,9 @@ fn missing(name: &str, spec: &Spec, existing: &impl ResourceLookup) -> Vec<Resou
 }
 
 /// A template's platform that is not in the catalogue. A platform named by id is whatever has that id.
-fn missing_platform(spec: &Spec, existing: &impl ResourceLookup) -> Option<String> {
+fn missing_platform(spec: &Spec, existing: &impl ResourceLookup) -> Option<BlockedBy> {
     let Spec::Template(template) = spec else { return None };
     let platform = template.node_platform.as_ref()?;
     let is_there = existing.has_platform(platform.as_str());
-    (!is_there).then(|| format!("the platform {platform} is not in the catalogue"))
+    (!is_there).then(|| BlockedBy::MissingPlatform { platform: platform.to_string() })
 }

@@ -1,6 +1,6 @@
-//! When a proposal expires.
+//! When a proposal expires, and why.
 
-use super::Status;
+use super::{CloseReason, Proposal, ProposedAgain, Status};
 use crate::gate::{Consent, Hold, Judgement};
 use crate::time::Timestamp;
 
@@ -13,6 +13,18 @@ pub fn expires_at(status: Status, planned: Timestamp, judgement: &Judgement) -> 
             planned.max(next.until)
         }
         _ => planned,
+    }
+}
+
+/// Why time ran out: because nobody decided, or because something stayed in the way of what was approved.
+pub fn expiry_reason(proposal: &Proposal) -> CloseReason {
+    let again = match proposal.is_direct() {
+        true => ProposedAgain::ByAuthor,
+        false => ProposedAgain::BySync,
+    };
+    match proposal.status {
+        Status::Approved => CloseReason::NotApplied { blocked_by: proposal.blocked_by.clone(), again },
+        _ => CloseReason::NotDecided { again },
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Status;
+use super::{CloseReason, Status};
+use crate::blocked_by::BlockedBy;
 use crate::conflict::{Candidate, Claimant};
 use crate::diff::Change;
 use crate::digest::Digest;
@@ -47,11 +48,11 @@ pub struct Proposal {
     /// Where it is in its life.
     pub status: Status,
     /// What it waits for beside approval.
-    pub blocked_by: Vec<String>,
+    pub blocked_by: Vec<BlockedBy>,
     /// Changes of the same plan that come first.
     pub waits_for: Vec<String>,
     /// Why it is where it is: the reason of a rejection, the cause of a failure.
-    pub reason: Option<String>,
+    pub reason: Option<CloseReason>,
     /// Who or what decided.
     pub decided_by: Option<String>,
     /// Whether a rejection holds until the change itself changes.

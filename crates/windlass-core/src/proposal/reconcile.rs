@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Status;
+use super::close_reason::CloseReason;
 use super::opening::free_slots;
 use crate::accepted::Accepted;
 use crate::digest::Digest;
@@ -45,8 +46,8 @@ pub struct ClosingDecision {
     pub id: ProposalId,
     /// How it ends.
     pub status: Status,
-    /// Why, for people.
-    pub reason: &'static str,
+    /// Why.
+    pub reason: CloseReason,
 }
 
 /// How many proposals of a repository may be open at a time.
@@ -145,13 +146,13 @@ fn closing_of(
     match step {
         Some(step) if step.change.base == proposal.base && step.change.desired == proposal.desired => None,
         Some(step) if step.change.desired == proposal.desired => {
-            close(Status::Superseded, "the accepted state moved since this was proposed")
+            close(Status::Superseded, CloseReason::AcceptedMoved)
         }
-        Some(_) => close(Status::Superseded, "git moved since this was proposed"),
+        Some(_) => close(Status::Superseded, CloseReason::GitMoved),
         None if proposal.status == Status::Approved && is_done(proposal, accepted) => {
-            close(Status::AppliedManually, "someone made this change by hand")
+            close(Status::AppliedManually, CloseReason::MadeByHand)
         }
-        None => close(Status::Withdrawn, "there is no difference any more"),
+        None => close(Status::Withdrawn, CloseReason::NoDifference),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::kind::Kind;
 
 /// A resource's identity inside an account. Peers and virtual IPs are named `network/name`, assignments `node:module`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ResourceKey {
     /// The kind.
     pub kind: Kind,

@@ -29,7 +29,8 @@ const FIELDS: &[&str] = &[
 ];
 
 /// What is told of a direct change that waits.
-const WAITING_FIELDS: &[&str] = &["id", "action", "kind", "name", "status", "digest", "gate", "blocked_by"];
+const WAITING_FIELDS: &[&str] =
+    &["id", "action", "kind", "name", "status", "digest", "gate", "blocked_by", "blocked_by_kinds"];
 
 const REASON: &str = "Why it is changed directly; on the record, and shown to whoever has to approve it.";
 const NAME: &str = "Its name, as proposals' payloads carry it.";

@@ -69,6 +69,7 @@ fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
         let (acme, ada) = (world.account("acme").await, world.user("ada@example.com").await);
         let repository = world.repository(&acme, "fleet").await;
         let run = world.run(&repository).await;
+        let proposal = world.proposals(&run, &["edge"]).await.remove(0);
         let mut writing = world.store.write().await.unwrap();
         writing.member_set(&acme, &ada.id, Role::Viewer, at(1)).await.unwrap();
         writing.commit().await.unwrap();
@@ -79,11 +80,13 @@ fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
             ("sync_runs", "movement", "sideways", "NULL"),
             ("sync_runs", "contributors", r#"[["ghost","eve@example.com"]]"#, "'[]'"),
             ("sync_runs", "contributors_gap", "whatever", "NULL"),
+            ("proposals", "blocked_by", r#"[{"kind":"weather"}]"#, "'[]'"),
         ] {
             world.tamper(&format!("UPDATE {table} SET {column} = '{word}'")).await;
             let mut reading = world.store.read().await.unwrap();
             let error = match table {
                 "memberships" => reading.member(&acme, ada.id.as_str()).await.unwrap_err(),
+                "proposals" => reading.proposal(&acme, &proposal.id).await.unwrap_err(),
                 "repositories" => reading.repository(&acme, repository.id.as_str()).await.unwrap_err(),
                 _ => reading.run(&acme, &run.id).await.unwrap_err(),
             };

@@ -7,7 +7,7 @@ use windlass_core::diff::{Cause, Change};
 use windlass_core::digest::Digest;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::id::{AccountId, ProposalId};
-use windlass_core::proposal::{Approval, Edit, Proposal, Status};
+use windlass_core::proposal::{Approval, BlockedBy, CloseReason, Edit, Proposal, Status};
 use windlass_core::run::ProposalOutcomes;
 use windlass_store::{ProposalMove, ProposalPosition, StoreError};
 
@@ -97,11 +97,12 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
         assert_eq!(found.blocked_by.len(), 1);
 
+        let reason = CloseReason::ApplyFailed { error: "no".to_owned() };
         let failed =
-            ProposalMove { reason: Some("no"), at: at(7), ..moved(Status::Approved, Status::Failed) };
+            ProposalMove { reason: Some(&reason), at: at(7), ..moved(Status::Approved, Status::Failed) };
         assert!(writing.proposal_move(&id, &failed).await.unwrap());
         let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
-        assert_eq!((found.status, found.reason.as_deref()), (Status::Failed, Some("no")));
+        assert_eq!((found.status, found.reason), (Status::Failed, Some(reason)));
         assert_eq!((found.decided_by.as_deref(), found.decided_at), (Some("ada"), Some(at(5))));
         assert_eq!((found.closed_at, found.blocked_by, found.version), (Some(at(7)), Vec::new(), 3));
     });
@@ -146,6 +147,26 @@ fn an_edit_counts_only_in_the_version_it_was_made_of() {
 }
 
 #[test]
+fn reasons_that_an_earlier_version_wrote_as_text_are_read_and_replaced() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let run = world.run(&world.repository(&acme, "fleet").await).await;
+        let id = world.proposals(&run, &["edge"]).await.remove(0).id;
+        let (blocked, reason) = ("template x does not exist yet", "git moved since this was proposed");
+        world
+            .tamper(&format!("UPDATE proposals SET blocked_by = '[\"{blocked}\"]', reason = '{reason}'"))
+            .await;
+        let mut writing = world.store.write().await.unwrap();
+        let found = writing.proposal(&acme, &id).await.unwrap().unwrap();
+        assert_eq!(found.blocked_by, [BlockedBy::Text(blocked.to_owned())]);
+        assert_eq!(found.reason, Some(CloseReason::Text { text: reason.to_owned() }));
+        let more = vec![BlockedBy::More { count: 2 }];
+        writing.proposals_block(&[(id.clone(), more.clone())]).await.unwrap();
+        assert_eq!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by, more);
+    });
+}
+
+#[test]
 fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
@@ -153,7 +174,8 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         let (first, second) = (world.run(&fleet).await, world.run(&fleet).await);
         let id = world.proposals(&first, &["edge"]).await.remove(0).id;
         let mut writing = world.store.write().await.unwrap();
-        let (waits, blocked) = (["node \"a\"".to_owned()], ["it's missing".to_owned()]);
+        let (waits, blocked) =
+            (["node \"a\"".to_owned()], [BlockedBy::MissingPlatform { platform: "it's".to_owned() }]);
         let placed = ProposalPosition {
             id: &id,
             position: 4,

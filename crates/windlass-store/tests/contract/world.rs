@@ -11,7 +11,7 @@ use windlass_core::diff::{Cause, Change};
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::gate::{Contributor, ContributorRole};
 use windlass_core::id::{AccountId, RepositoryId, RunId};
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{BlockedBy, Proposal, Status};
 use windlass_core::redacted::Redacted;
 use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
@@ -278,7 +278,7 @@ pub(crate) fn proposal(run: &Run, position: usize, name: &str) -> Proposal {
         previous_file: Some("old.yaml".to_owned()),
         declared_at: Some(("fleet.yaml".to_owned(), 7)),
         status: Status::PendingApproval,
-        blocked_by: vec!["template edge does not exist yet".to_owned()],
+        blocked_by: vec![BlockedBy::MissingResource { key: ResourceKey::new(Kind::Template, "edge") }],
         waits_for: Vec::new(),
         reason: None,
         decided_by: None,

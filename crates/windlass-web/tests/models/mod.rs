@@ -20,7 +20,7 @@ use windlass_core::forge::ForgeKind;
 use windlass_core::gate::{ConsentState, ContributorRole};
 use windlass_core::plan::SetKind;
 use windlass_core::preview::{PreviewOutcome, PreviewSource};
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{BlockedByKind, Status};
 use windlass_core::repository::{LastStatus, RepositoryStatus};
 use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
@@ -147,6 +147,7 @@ pub(crate) fn proposal(t: &str, change: Action, status: Status) -> ProposalInfo 
         line: Some(3),
         status,
         blocked_by: vec![text(t)],
+        blocked_by_kinds: vec![BlockedByKind::Text],
         waits_for: vec![format!("{t} {t}"), text("node other")],
         gate: Some(GateInfo {
             rule: some(t),
@@ -228,6 +229,7 @@ fn run(t: &str) -> RunInfo {
             payload: value(t),
             status: Status::Failed,
             blocked_by: vec![text(t)],
+            blocked_by_kinds: vec![BlockedByKind::Text],
         }],
         applied_actions: vec![action()],
         failed_actions: vec![action()],

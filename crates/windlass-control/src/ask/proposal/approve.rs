@@ -7,7 +7,7 @@ use windlass_core::apply::{Gatekeeper, check_review, governing_repository};
 use windlass_core::event::{EventKind, NewEvent};
 use windlass_core::gate::{Consent, ReviewProblem};
 use windlass_core::id::ProposalId;
-use windlass_core::proposal::{Approval, Proposal, Status};
+use windlass_core::proposal::{Approval, CloseReason, Proposal, Status};
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Approvals, AuditEntry, StoreError};
@@ -179,8 +179,9 @@ impl ApprovalBatch<'_> {
     async fn save(&self, writing: &mut AccountWriting) -> Result<(), StoreError> {
         let given: Vec<_> = self.given.iter().map(|(id, approval)| (id, approval.clone())).collect();
         writing.approvals_add(&given).await?;
+        let reason = self.reason.map(CloseReason::own_words);
         let moves: Vec<_> =
-            self.grants.iter().map(|(id, grant)| (id, grant.moved(self.reason, self.now))).collect();
+            self.grants.iter().map(|(id, grant)| (id, grant.moved(reason.as_ref(), self.now))).collect();
         writing.proposals_move(&moves).await?;
         Ok(())
     }

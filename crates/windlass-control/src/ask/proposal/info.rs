@@ -6,7 +6,7 @@ use windlass_core::apply::{Gatekeeper, failed_sync_of};
 use windlass_core::content::ContentDifference;
 use windlass_core::diff::{Cause, hide_secrets};
 use windlass_core::gate::Consent;
-use windlass_core::proposal::{Approval, Proposal};
+use windlass_core::proposal::{Approval, BlockedBy, Proposal};
 use windlass_core::repository::Repository;
 use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
@@ -34,6 +34,7 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
     let effective = proposal.effective_change();
     let fields = effective.fields().into_iter().map(Into::into);
     let edited = proposal.edit.as_ref();
+    let blocked_by = blocked_by(proposal, around.repository);
     ProposalInfo {
         id: proposal.id.to_string(),
         repository_id: proposal.repository_id.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -69,7 +70,8 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
         file: proposal.declared_at.as_ref().map(|(file, _)| file.clone()),
         line: proposal.declared_at.as_ref().map(|(_, line)| *line).filter(|line| *line > 0),
         status: proposal.status,
-        blocked_by: blocked_by(proposal, around.repository),
+        blocked_by: BlockedBy::sentences(&blocked_by),
+        blocked_by_kinds: BlockedBy::kinds(&blocked_by),
         waits_for: proposal.waits_for.clone(),
         gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
         approvals: around
@@ -77,7 +79,7 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
             .iter()
             .map(|approval| approval_info(approval, proposal, around))
             .collect(),
-        reason: proposal.reason.clone(),
+        reason: proposal.reason.as_ref().map(ToString::to_string),
         decided_by: proposal.decided_by.clone(),
         position: proposal.position,
         opened_at: proposal.opened_at.to_string(),
@@ -98,12 +100,13 @@ pub(crate) fn source_of(proposal: &Proposal) -> String {
 }
 
 /// What it waits for beside approval: also that its repository can be read again, whoever decides before.
-fn blocked_by(proposal: &Proposal, repository: Option<&Repository>) -> Vec<String> {
+fn blocked_by(proposal: &Proposal, repository: Option<&Repository>) -> Vec<BlockedBy> {
     let mut reasons = proposal.blocked_by.clone();
     let failed = repository.filter(|_| proposal.status.is_open());
     let failed = failed.and_then(|repository| failed_sync_of(proposal, repository));
-    if let Some(failed) = failed.map(|failed| failed.to_string())
-        && !reasons.contains(&failed)
+    if let Some(failed) = failed.map(BlockedBy::SyncFailed)
+        // By its sentence: an earlier version noted it as text.
+        && !BlockedBy::sentences(&reasons).contains(&failed.to_string())
     {
         reasons.push(failed);
     }
@@ -149,8 +152,10 @@ fn gate_info(proposal: &Proposal, around: &ProposalContext<'_>) -> GateInfo {
     let consent = judgement.consent.state();
     let (have, need, reasons) = match judgement.consent {
         Consent::Granted { .. } => (0, 0, Vec::new()),
-        Consent::Needed { have, need, reasons } => (have, need, reasons),
-        Consent::Refused { reason } => (0, 0, vec![reason]),
+        Consent::Needed { have, need, reasons } => {
+            (have, need, reasons.iter().map(ToString::to_string).collect())
+        }
+        Consent::Refused { reason } => (0, 0, vec![reason.to_string()]),
     };
     GateInfo {
         rule: judgement.rule,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use windlass_core::id::ProposalId;
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{CloseReason, Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalMove, StoreError};
 
@@ -51,6 +51,7 @@ pub(crate) async fn reject_all(
         .into_iter()
         .map(|proposal| (proposal.id.clone(), proposal))
         .collect();
+    let reason = rejection.reason.map(CloseReason::own_words);
     let (mut decided, mut moves) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
     for id in ids {
         let Some(proposal) = proposals.get_mut(*id) else {
@@ -66,7 +67,7 @@ pub(crate) async fn reject_all(
         let moved = ProposalMove {
             from: proposal.status,
             to: Status::Rejected,
-            reason: rejection.reason,
+            reason: reason.as_ref(),
             decided_by: Some(&who.email),
             until_change: rejection.until_change,
             at: now,

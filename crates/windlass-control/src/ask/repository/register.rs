@@ -5,6 +5,7 @@ use windlass_api::types::{RepositoryFields, RepositoryInfo};
 use windlass_core::apply::Gatekeeper;
 use windlass_core::gate::RepositoryChange;
 use windlass_core::id::AccountId;
+use windlass_core::proposal::CloseReason;
 use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_core::run::Trigger;
 use windlass_store::Reading;
@@ -133,7 +134,7 @@ pub async fn configure(
     }
     if !before.has_same_source(&repository) {
         // Whoever trusts the repository from now on trusts what it reads now.
-        withdraw_all(&mut writing, who, &repository, "the repository reads from elsewhere now").await?;
+        withdraw_all(&mut writing, who, &repository, &CloseReason::RepositorySourceChanged).await?;
     }
     match told == forge_location(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
@@ -159,8 +160,8 @@ pub async fn unregister(server: &Control, who: &Identity, id_or_name: &str) -> R
     let owned = writing.resources_owned(&who.account_id, &repository.id).await?;
     let settings = repository.trusted_settings();
     check_repository_change(&gatekeeper, who, RepositoryChange::Remove { settings: &settings, owned })?;
-    withdraw_all(&mut writing, who, &repository, "the repository was removed").await?;
-    withdraw_direct(&mut writing, who, &repository, "the repository that owned it was removed").await?;
+    withdraw_all(&mut writing, who, &repository, &CloseReason::RepositoryRemoved).await?;
+    withdraw_direct(&mut writing, who, &repository, &CloseReason::OwnerRemoved).await?;
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
     server.commit(writing).await?;

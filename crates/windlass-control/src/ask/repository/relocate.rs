@@ -15,6 +15,7 @@ use windlass_core::code::{Code, ProblemSeverity};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::gate::{RepositoryChange, why_approver_required};
 use windlass_core::id::AccountId;
+use windlass_core::proposal::CloseReason;
 use windlass_core::repository::{LastStatus, Repository};
 use windlass_core::run::Trigger;
 use windlass_core::time::Timestamp;
@@ -190,7 +191,7 @@ async fn carry_out(
         let message = format!("there is a repository named {} in {}", repository.name, target.name);
         return Err(Refusal::conflict("taken", message, "rename one of them first"));
     }
-    let reason = "the repository moved to another account";
+    let reason = &CloseReason::RepositoryMoved;
     withdraw_all(writing, who, &repository, reason).await?;
     withdraw_direct(writing, who, &repository, reason).await?;
     let left = leave_behind(writing, who, &repository, now).await?;
@@ -264,7 +265,7 @@ async fn take_back(
 ) -> Result<Option<String>, Refusal> {
     let account_id = writing.account_id().clone();
     let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
-    let reason = "the repository returned to this account";
+    let reason = &CloseReason::RepositoryReturned;
     withdraw_all(writing, who, &left, reason).await?;
     withdraw_direct(writing, who, &left, reason).await?;
     writing.resources_hand_over(&account_id, &left.id, &repository.id).await?;

@@ -1,6 +1,6 @@
 //! Withdrawing proposals that nobody can want any more.
 
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{CloseReason, Status};
 use windlass_core::repository::Repository;
 use windlass_store::{AccountWriting, ProposalFilter, ProposalSource};
 
@@ -15,14 +15,14 @@ pub(crate) async fn withdraw_all(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
-    reason: &str,
+    reason: &CloseReason,
 ) -> Result<(), Refusal> {
     let filter = ProposalFilter {
         source: Some(ProposalSource::Repository(repository.id.clone())),
         ..ProposalFilter::default()
     };
     withdraw_open(writing, who, filter, reason).await?;
-    lapse_all(writing, repository, reason, &who.actor(), now()).await?;
+    lapse_all(writing, repository, &reason.to_string(), &who.actor(), now()).await?;
     Ok(())
 }
 
@@ -32,7 +32,7 @@ pub(crate) async fn withdraw_direct(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
-    reason: &str,
+    reason: &CloseReason,
 ) -> Result<(), Refusal> {
     let filter = ProposalFilter { owner_id: Some(repository.id.clone()), ..ProposalFilter::default() };
     withdraw_open(writing, who, filter, reason).await
@@ -42,7 +42,7 @@ async fn withdraw_open(
     writing: &mut AccountWriting,
     who: &Identity,
     filter: ProposalFilter,
-    reason: &str,
+    reason: &CloseReason,
 ) -> Result<(), Refusal> {
     let filter = ProposalFilter { statuses: vec![Status::PendingApproval, Status::Approved], ..filter };
     let account_id = writing.account_id().clone();

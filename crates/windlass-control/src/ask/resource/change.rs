@@ -9,7 +9,7 @@ use windlass_api::types::WaitingChange;
 use windlass_core::conflict::{Candidate, Claimant};
 use windlass_core::diff::{Cause, Change};
 use windlass_core::id::RepositoryId;
-use windlass_core::proposal::{ResourceLookup as _, blockers};
+use windlass_core::proposal::{BlockedBy, ResourceLookup as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::Defaults;
 use windlass_store::{AccountWriting, Resource};
@@ -188,7 +188,11 @@ async fn change_to(
     let missing = blockers(&change, &world, &conflicts);
     if !missing.is_empty() {
         let help = "make what it refers to first";
-        return Err(Refusal::unprocessable("reference-unresolved", missing.join("; "), help));
+        return Err(Refusal::unprocessable(
+            "reference-unresolved",
+            BlockedBy::sentences(&missing).join("; "),
+            help,
+        ));
     }
     Ok(change)
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use windlass_core::diff::{Action, Change};
 use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
 use windlass_core::id::{AccountId, ProposalId, RepositoryId};
-use windlass_core::proposal::{Approval, Proposal, Status};
+use windlass_core::proposal::{Approval, BlockedBy, CloseReason, Proposal, Status};
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{
@@ -71,7 +71,7 @@ pub(crate) async fn change_directly(
     };
     let judgement = gatekeeper.judge(&proposal, owner.as_ref(), &approvals, now);
     if let Consent::Refused { reason } = &judgement.consent {
-        return Err(Refusal::conflict("blocked", reason.clone(), "change the policy, or leave it as it is"));
+        return Err(Refusal::conflict("blocked", reason.to_string(), "change the policy, or leave it as it is"));
     }
     let open = open_direct_change(writing, &account.id, &direct.change.key).await?;
     if judgement.may_apply() {
@@ -90,7 +90,7 @@ pub(crate) async fn change_directly(
         proposal.status = Status::Approved;
         proposal.decided_by = Some(grant.by);
         proposal.decided_at = Some(now);
-        proposal.blocked_by = judgement.hold.iter().map(ToString::to_string).collect();
+        proposal.blocked_by = judgement.hold.iter().cloned().map(BlockedBy::from).collect();
     }
     save(writing, direct.who, &proposal, &approvals, now).await?;
     Ok(DirectOutcome::AwaitingApproval(proposal.id))
@@ -192,8 +192,9 @@ async fn supersede(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(open) = open else { return Ok(()) };
-    let reason = "a newer direct change took its place";
-    close_proposals(writing, &[ProposalClosing::new(open, Status::Superseded, Some(reason))], None, now).await
+    let reason = CloseReason::ReplacedByDirectChange;
+    close_proposals(writing, &[ProposalClosing::new(open, Status::Superseded, Some(&reason))], None, now)
+        .await
 }
 
 /// Makes the change now, with its event and its audit entry.

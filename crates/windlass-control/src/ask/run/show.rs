@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use windlass_api::types::{ActionInfo, PageMeta, RunErrorInfo, RunInfo, RunList, RunProposal};
 use windlass_core::id::{ProposalId, RepositoryId, RunId};
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{BlockedBy, Proposal, Status};
 use windlass_core::run::{Run, RunStatus, Stage};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
@@ -248,7 +248,7 @@ fn action_info(proposal: &Proposal) -> ActionInfo {
         action: action_name(proposal),
         kind: proposal.change.key.kind.slug().to_owned(),
         name: proposal.change.key.name.clone(),
-        reason: proposal.reason.clone().or_else(|| {
+        reason: proposal.reason.as_ref().map(ToString::to_string).or_else(|| {
             (proposal.status == Status::Rejected)
                 .then(|| format!("rejected by {}", proposal.decided_by.as_deref().unwrap_or("someone")))
         }),
@@ -265,6 +265,7 @@ fn proposal_info(proposal: &Proposal) -> RunProposal {
         change: proposal.change.action(),
         payload: payload_of(proposal),
         status: proposal.status,
-        blocked_by: proposal.blocked_by.clone(),
+        blocked_by: BlockedBy::sentences(&proposal.blocked_by),
+        blocked_by_kinds: BlockedBy::kinds(&proposal.blocked_by),
     }
 }

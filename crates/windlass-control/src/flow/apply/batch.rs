@@ -8,7 +8,7 @@ use windlass_core::apply::Verdict;
 use windlass_core::diff::{Action, Change};
 use windlass_core::drift::Acceptance;
 use windlass_core::id::{AccountId, RepositoryId};
-use windlass_core::proposal::{ApplyOrder, Proposal, Status};
+use windlass_core::proposal::{ApplyOrder, CloseReason, Proposal, Status};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, EndedResource, NewResource, StoreError};
@@ -90,7 +90,7 @@ async fn fail_next(
 ) -> Result<ApplyBatchResult, StoreError> {
     let mut writing = server.store().write_account(account_id).await?;
     let group = writing.proposals_to_apply(account_id, after, 1).await?;
-    let reason = error.to_string();
+    let reason = CloseReason::ApplyFailed { error: error.to_string() };
     let endings: Vec<ProposalClosing<'_>> =
         group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
     for proposal in &group {

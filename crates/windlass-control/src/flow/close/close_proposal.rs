@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use windlass_core::id::{ProposalId, RunId};
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{CloseReason, Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 
@@ -15,7 +15,7 @@ use crate::record;
 pub(crate) struct ProposalClosing<'e> {
     pub(crate) proposal: &'e Proposal,
     pub(crate) status: Status,
-    pub(crate) reason: Option<&'e str>,
+    pub(crate) reason: Option<&'e CloseReason>,
     /// Who or what brings it about, for the event.
     pub(crate) by: &'e str,
     /// The run that tells of it.
@@ -27,7 +27,7 @@ impl<'e> ProposalClosing<'e> {
     pub(crate) fn new(
         proposal: &'e Proposal,
         status: Status,
-        reason: Option<&'e str>,
+        reason: Option<&'e CloseReason>,
     ) -> ProposalClosing<'e> {
         ProposalClosing { proposal, status, reason, by: "windlass", run_id: proposal.run_id.as_ref() }
     }
@@ -69,7 +69,8 @@ pub(crate) async fn close_proposals(
     writing.proposals_move(&moves).await?;
     for ending in endings {
         let ProposalClosing { proposal, status, reason, by, run_id } = *ending;
-        writing.event(record::proposal_event(proposal, run_id, status, by, reason, now));
+        let reason = reason.map(ToString::to_string);
+        writing.event(record::proposal_event(proposal, run_id, status, by, reason.as_deref(), now));
         if let Some(action) = ending.audit_action() {
             let detail = json!({"reason": reason, "run_id": run_id.map_or("", RunId::as_str)});
             let target = ("proposal", proposal.id.as_str());

@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_core::event::{NewEvent, Severity};
 use windlass_core::gate::{Consent, GrantedBy, Judgement, Notify};
 use windlass_core::id::{ProposalId, RunId};
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{CloseReason, Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 
@@ -18,7 +18,7 @@ pub(crate) struct GrantedConsent {
 
 impl GrantedConsent {
     /// The move of a proposal that is let through.
-    pub(crate) fn moved<'g>(&'g self, reason: Option<&'g str>, at: Timestamp) -> ProposalMove<'g> {
+    pub(crate) fn moved<'g>(&'g self, reason: Option<&'g CloseReason>, at: Timestamp) -> ProposalMove<'g> {
         ProposalMove {
             from: Status::PendingApproval,
             to: Status::Approved,

@@ -4,7 +4,7 @@
 use windlass_core::apply::governing_repository;
 use windlass_core::gate::Consent;
 use windlass_core::id::ProposalId;
-use windlass_core::proposal::Status;
+use windlass_core::proposal::{CloseReason, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, ProposalFilter, StoreError};
 
@@ -36,7 +36,7 @@ pub async fn re_evaluate_open_proposals(
         match (proposal.status, granted_consent(&judgement), judgement.consent) {
             (Status::PendingApproval, Some(grant), _) => grants.push((proposal, grant)),
             (Status::Approved, None, Consent::Needed { reasons, .. }) => {
-                taken_back.push((proposal, reasons.join("; ")));
+                taken_back.push((proposal, CloseReason::ApprovalsMissing { reasons }));
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use windlass_core::event::{EventKind, NewEvent, Severity};
 use windlass_core::id::ProposalId;
-use windlass_core::proposal::{Proposal, Status};
+use windlass_core::proposal::{CloseReason, Proposal, Status};
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 
@@ -12,7 +12,7 @@ use crate::record;
 /// Takes approved proposals back that were loaded in the same transaction, each with the reason, and tells it.
 pub(crate) async fn return_to_pending(
     writing: &mut AccountWriting,
-    taken_back: &[(&Proposal, String)],
+    taken_back: &[(&Proposal, CloseReason)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let moves: Vec<(&ProposalId, ProposalMove<'_>)> = taken_back
@@ -31,7 +31,7 @@ pub(crate) async fn return_to_pending(
         .collect();
     writing.proposals_move(&moves).await?;
     for (proposal, reason) in taken_back {
-        record_event(writing, proposal, reason, now);
+        record_event(writing, proposal, &reason.to_string(), now);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use windlass_core::conflict::Candidate;
 use windlass_core::diff::Change;
 use windlass_core::id::{AccountId, ProposalId};
-use windlass_core::proposal::Proposal;
+use windlass_core::proposal::{BlockedBy, Proposal};
 use windlass_store::{AccountWriting, Reading, StoreError};
 
 use crate::account_state::declaration_source::DeclarationSource;
@@ -39,7 +39,7 @@ pub(crate) async fn refresh_blocked(server: &Control, account_id: &AccountId) ->
 async fn changed_blocks(
     reading: &mut Reading,
     account_id: &AccountId,
-) -> Result<Vec<(ProposalId, Vec<String>)>, StoreError> {
+) -> Result<Vec<(ProposalId, Vec<BlockedBy>)>, StoreError> {
     let waiting = reading.proposals_blocked(account_id).await?;
     let changes: Vec<Change> = waiting.iter().map(Proposal::effective_change).collect();
     let candidates: Vec<Candidate<'_>> =

@@ -501,7 +501,7 @@ async fn close(
         .zip(&reconciled.close)
         .map(|(proposal, closing)| ProposalClosing {
             run_id: Some(&run.id),
-            ..ProposalClosing::new(proposal, closing.status, Some(closing.reason))
+            ..ProposalClosing::new(proposal, closing.status, Some(&closing.reason))
         })
         .collect();
     close_proposals(writing, &endings, Some(&run.id), now).await

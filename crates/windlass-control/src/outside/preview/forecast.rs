@@ -63,7 +63,7 @@ pub(crate) async fn forecast_steps(
         let foreseeable =
             PossibleChange { change, repository, paths: &paths, contributors: around.contributors };
         let judgement = gatekeeper.forecast(&foreseeable, around.now);
-        StepForecast::of(judgement, blocked_by)
+        StepForecast::of(judgement, &blocked_by)
     });
     Ok(foreseen.collect())
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::*;
 use crate::account::Account;
 use crate::account::tests::account;
+use crate::blocked_by::BlockedBy;
 use crate::conflict::{HoldingProposal, Holdings};
 use crate::diff::Change;
 use crate::gate::Approvers;
@@ -161,6 +162,6 @@ fn told(verdict: &Verdict) -> String {
         }
         Verdict::End(status, reason) => format!("{status}: {reason}"),
         Verdict::AskAgain(reason) => format!("asks again: {reason}"),
-        Verdict::Wait(reasons) => format!("waits: {}", reasons.join("; ")),
+        Verdict::Wait(reasons) => format!("waits: {}", BlockedBy::sentences(reasons).join("; ")),
     }
 }
