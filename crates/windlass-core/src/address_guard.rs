@@ -35,7 +35,7 @@ impl fmt::Display for AddressClass {
             AddressClass::Loopback => "a loopback address",
             AddressClass::LinkLocal => "a link-local address",
             AddressClass::Metadata => "a cloud metadata address",
-            AddressClass::Unusable => "not the address of a host",
+            AddressClass::Unusable => "not a host address",
         })
     }
 }

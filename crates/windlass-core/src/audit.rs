@@ -3,7 +3,7 @@
 use crate::states::states;
 
 states! {
-    /// What became of something that was tried.
+    /// The outcome of an action.
     Outcome as AuditOutcome {
         /// It was done.
         Done "done" "Done",

@@ -122,7 +122,7 @@ impl CredentialHosts {
 
 /// A credential names hosts in a way that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its `hosts` or `url` is not a list of hosts or a URL")]
+#[error("its `hosts` or `url` field is not a list of hosts or a URL")]
 pub struct UnreadableHosts;
 
 /// Why a credential is not told to a destination.
@@ -154,7 +154,7 @@ impl CredentialHostRefusal {
                 format!("the credential {path} names other hosts than {to}")
             }
             CredentialHostRefusal::Unreadable => {
-                format!("the credential {path} is not told to {to}: {UnreadableHosts}")
+                format!("the credential {path} cannot be sent to {to}: {UnreadableHosts}")
             }
             CredentialHostRefusal::BoundElsewhere(bound) => {
                 let bound: Vec<String> = bound.iter().map(ToString::to_string).collect();
@@ -172,10 +172,10 @@ impl CredentialHostRefusal {
                 "write hosts as `git.example.com, git.example.com:2222`, or a URL as `https://git.example.com`".to_owned()
             }
             CredentialHostRefusal::BoundElsewhere(_) => {
-                format!("if that host may have it, an admin runs `windlass credential bind {path} {to}`")
+                format!("to allow that host, an admin runs `windlass credential bind {path} {to}`")
             }
             CredentialHostRefusal::Unbound => format!(
-                "an admin runs `windlass credential bind {path} {to}`, or whoever keeps the credential adds a field `hosts`"
+                "an admin runs `windlass credential bind {path} {to}`, or the credential's owner adds a field `hosts`"
             ),
         }
     }

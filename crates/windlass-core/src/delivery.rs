@@ -3,15 +3,15 @@
 use crate::states::states;
 
 states! {
-    /// What became of a delivery so far.
+    /// The state of a delivery.
     DeliveryState {
-        /// It is to be sent, at once or again.
+        /// Windlass will send it, or retry.
         Pending "pending" "Pending",
-        /// The provider has it.
+        /// The provider accepted it.
         Sent "sent" "Sent",
-        /// It was given up.
+        /// Windlass stopped retrying.
         Failed "failed" "Failed",
-        /// It was not sent by itself, because there were too many; a digest tells of it.
+        /// Not sent individually, because there were too many; a digest counts it.
         Suppressed "suppressed" "Suppressed",
     }
 }

@@ -10,13 +10,13 @@ use crate::time::Timestamp;
 states! {
     /// How much an event matters.
     Severity as EventSeverity {
-        /// Everyday.
+        /// Routine.
         Low "low",
         /// Worth knowing.
         Medium "medium",
-        /// Someone should look.
+        /// Needs attention.
         High "high",
-        /// Someone must look now.
+        /// Needs attention immediately.
         Critical "critical",
     }
 }
@@ -26,25 +26,25 @@ states! {
     EventKind {
         /// Someone halted all applying.
         AccountHalted "account.halted",
-        /// Someone lets applying go on.
+        /// Someone resumed applying.
         AccountResumed "account.resumed",
-        /// A run has proposals that wait for people.
+        /// A run has proposals that need review.
         ApprovalRequested "gitops.approval_requested",
-        /// Someone said that a difference is meant.
+        /// Someone accepted a difference.
         DriftAccepted "gitops.drift_accepted",
-        /// A resource is not what git last said.
+        /// Someone changed a resource directly in Windlass.
         DriftDetected "gitops.drift_detected",
-        /// It is again, or the difference was accepted.
+        /// The resource is in sync again, or the difference was accepted.
         DriftResolved "gitops.drift_resolved",
-        /// A branch does not contain the commit that was read last.
+        /// A branch no longer contains the last synced commit.
         HistoryRewritten "gitops.history_rewritten",
-        /// An SSH server showed another host key than the pinned one.
+        /// An SSH server's host key differs from the pinned one.
         HostKeyMismatch "gitops.host_key_mismatch",
         /// The host keys of an SSH server were pinned.
         HostKeyRecorded "gitops.host_key_recorded",
-        /// An approval of a set no longer counts.
+        /// An approval of a set of changes lapsed.
         PlanApprovalFell "gitops.plan_approval_fell",
-        /// Someone approved a set of changes as one.
+        /// Someone approved a set of changes together.
         PlanApproved "gitops.plan_approved",
         /// A change was applied.
         ProposalApplied "gitops.proposal_applied",
@@ -58,7 +58,7 @@ states! {
         ProposalConsented "gitops.proposal_consented",
         /// Someone edited what a change would apply.
         ProposalEdited "gitops.proposal_edited",
-        /// Nobody decided in time.
+        /// A change was not reviewed or not applied in time.
         ProposalExpired "gitops.proposal_expired",
         /// A change could not be applied.
         ProposalFailed "gitops.proposal_failed",
@@ -66,7 +66,7 @@ states! {
         ProposalOpened "gitops.proposal_opened",
         /// Someone rejected a change.
         ProposalRejected "gitops.proposal_rejected",
-        /// Git or the accepted state moved on.
+        /// Git or the accepted state changed, and another proposal replaces this one.
         ProposalSuperseded "gitops.proposal_superseded",
         /// A change was withdrawn.
         ProposalWithdrawn "gitops.proposal_withdrawn",
@@ -78,33 +78,33 @@ states! {
         RepositoryChanged "gitops.repository_changed",
         /// A repository moved to another account.
         RepositoryMoved "gitops.repository_moved",
-        /// Work on a repository is not tried any more.
+        /// Work on a repository was quarantined.
         RepositoryQuarantined "gitops.repository_quarantined",
         /// A repository was registered.
         RepositoryRegistered "gitops.repository_registered",
-        /// Work on a repository is tried again.
+        /// Quarantined work on a repository was released.
         RepositoryReleased "gitops.repository_released",
         /// A repository was removed.
         RepositoryRemoved "gitops.repository_removed",
         /// A sync failed.
         SyncFailed "gitops.sync_failed",
-        /// Someone said that a failed sync is no reason to wait.
+        /// Someone resumed applying despite a failed sync.
         SyncFailureConfirmed "gitops.sync_failure_confirmed",
         /// A new commit was fetched.
         SyncFetched "gitops.sync_fetched",
-        /// A sync began.
+        /// A sync started.
         SyncStarted "gitops.sync_started",
         /// A sync compared a repository with the accepted state.
         SyncSucceeded "gitops.sync_succeeded",
-        /// A forge told of a push.
+        /// A forge reported a push.
         WebhookReceived "gitops.webhook_received",
-        /// A delivery was not signed as it should be.
+        /// A webhook delivery had an invalid signature.
         WebhookRefused "gitops.webhook_refused",
         /// A webhook got a new secret.
         WebhookRotated "gitops.webhook_rotated",
-        /// A forge could not be told something.
+        /// Reporting to a forge failed.
         ForgeReportFailed "forge.report_failed",
-        /// A notification was given up.
+        /// A notification could not be delivered.
         NotificationFailed "notification.failed",
         /// A resource was created, changed or deleted.
         ResourceChanged "resource.changed",

@@ -31,7 +31,7 @@ pub enum Topic {
 
 /// Why there is nothing to explain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is nothing called `{asked}`")]
+#[error("unknown kind, field or code `{asked}`")]
 pub struct UnknownTopic {
     /// What was asked for.
     pub asked: String,

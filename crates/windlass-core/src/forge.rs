@@ -4,11 +4,11 @@
 use crate::states::states;
 
 states! {
-    /// Which API a forge has.
+    /// The API of a forge.
     ForgeKind {
-        /// GitHub, also GitHub Enterprise Server.
+        /// GitHub, including GitHub Enterprise Server.
         GitHub "github" "GitHub",
-        /// Gitea and Forgejo, which answer alike.
+        /// Gitea and Forgejo, which have the same API.
         Gitea "gitea" "Gitea",
         /// GitLab.
         GitLab "gitlab" "GitLab",

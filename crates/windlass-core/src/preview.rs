@@ -3,23 +3,23 @@
 use crate::states::states;
 
 states! {
-    /// Where the files of a preview came from.
+    /// The source of a preview's files.
     PreviewSource {
         /// The server fetched them.
         Git "git",
-        /// Whoever asked sent them.
+        /// The caller sent them.
         Files "files",
     }
 }
 
 states! {
-    /// What a preview found.
+    /// The outcome of a preview.
     PreviewOutcome {
-        /// Nothing would change.
+        /// No changes.
         Nothing "nothing",
-        /// Something would.
+        /// There are changes.
         Changes "changes",
-        /// A problem stops the plan.
+        /// A problem prevents the plan.
         Problems "problems",
     }
 }

@@ -102,10 +102,10 @@ impl CrashHistory {
     pub fn reason(self, doing: &str) -> String {
         match self.deaths {
             DEATHS_TO_QUARANTINE.. => {
-                format!("the server died twice while {doing}, the second time with nothing beside it")
+                format!("the server crashed twice while {doing}, the second time with no other work running")
             }
             _ => format!(
-                "the server died while {doing}, and {} tries with nothing beside it came to no end",
+                "the server crashed while {doing}, and {} attempts without other work did not finish",
                 self.tries_alone
             ),
         }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!([-1, 0].map(|deaths| suspicion(deaths, 9).trust_level()), [TrustLevel::Trusted; 2]);
         assert_eq!(suspicion(1, 0).trust_level(), TrustLevel::Suspected);
         assert_eq!([2, 3, i64::MAX].map(|it| suspicion(it, 0).trust_level()), [TrustLevel::Quarantined; 3]);
-        assert!(suspicion(2, 0).reason("syncing it").contains("died twice while syncing it"));
+        assert!(suspicion(2, 0).reason("syncing it").contains("crashed twice while syncing it"));
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(first.after_attempt(WorkEnd::Untried), first, "what was not tried counts neither way");
         let second = first.after_attempt(WorkEnd::Failed);
         assert_eq!(second.trust_level(), TrustLevel::Quarantined);
-        assert!(second.reason("syncing it").contains("2 tries with nothing beside it came to no end"));
+        assert!(second.reason("syncing it").contains("2 attempts without other work did not finish"));
     }
 
     #[test]

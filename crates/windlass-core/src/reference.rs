@@ -28,7 +28,7 @@ pub fn policy_page() -> String {
 fn record_page(root: &str, record: RecordDescription) -> String {
     let mut page = format!(
         "# {root}\n\nGenerated from the types that read the file; `windlass explain` prints the same.\n\
-         Unknown keys are errors everywhere. A field with a default may be left out or left empty.\n",
+         Unknown keys are errors everywhere. A field with a default may be omitted or empty.\n",
     );
     let mut written = BTreeSet::new();
     let mut waiting = vec![(root.to_owned(), record)];
@@ -83,7 +83,8 @@ fn cell(text: &str) -> String {
 /// Every problem code.
 pub fn codes_page() -> String {
     let mut page = String::from(
-        "# Problem codes\n\nGenerated; `windlass explain CODE` prints the same. Codes never change their meaning.\n",
+        "# Problem codes\n\nGenerated; `windlass explain CODE` prints the same. The meaning of a code never \
+            changes.\n",
     );
     for (severity, title) in [(ProblemSeverity::Error, "Errors"), (ProblemSeverity::Warning, "Warnings")] {
         let _ = write!(page, "\n## {title}\n\n| Code | Meaning |\n|---|---|\n");
@@ -168,8 +169,8 @@ const STATES: &[StatesSection] = &[
 /// Every state, cause and reason that the API tells.
 pub fn states_page() -> String {
     let mut page = String::from(
-        "# States\n\nGenerated from the tables that the API, the command line and the web app are made of. A word never changes \
-         its meaning;\nlater versions may add words.\n",
+        "# States\n\nGenerated from the tables that the API, the command line and the web app use. The meaning of a \
+            word never changes;\nlater versions may add words.\n",
     );
     for (title, sets) in STATES {
         let _ = write!(page, "\n## {title}\n");

@@ -97,17 +97,17 @@ pub struct ForgeSettings {
 }
 
 states! {
-    /// How a repository is.
+    /// The status of a repository.
     RepositoryStatus {
-        /// The last run could compare it.
+        /// The last run succeeded.
         Ok "ok" "OK",
-        /// Its first run has not ended.
+        /// Its first run has not finished.
         Syncing "syncing" "Syncing",
         /// The last run failed.
         Failed "failed" "Failed",
-        /// It is not synced on its own.
+        /// It does not sync automatically.
         Disabled "disabled" "Disabled",
-        /// It is not synced any more, because the server died of it twice, until someone releases it.
+        /// Syncing stopped because the server crashed on it twice, until someone releases it.
         Quarantined "quarantined" "Quarantined",
     }
 }
@@ -139,7 +139,7 @@ impl LastStatus {
 /// The words of runs, and one for before the first.
 impl Spelled for LastStatus {
     const NAME: &'static str = "LastStatus";
-    const ABOUT: &'static str = "How the last run of a repository ended.";
+    const ABOUT: &'static str = "The result of a repository's last run.";
     const WORDS: &'static [LastStatus] = &[
         LastStatus::Pending,
         LastStatus::Ended(RunStatus::InProgress),
@@ -157,7 +157,7 @@ impl Spelled for LastStatus {
 
     fn meaning(self) -> &'static str {
         match self {
-            LastStatus::Pending => "None ended yet.",
+            LastStatus::Pending => "No run has finished yet.",
             LastStatus::Ended(status) => status.meaning(),
         }
     }

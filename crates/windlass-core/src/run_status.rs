@@ -7,17 +7,17 @@ states! {
     RunStatus {
         /// Waiting to start, fetching, reading or comparing.
         InProgress "in_progress" "Syncing",
-        /// Git and Windlass agree; nothing to do.
+        /// Git and the accepted state are in sync.
         Success "success" "Success",
-        /// There are differences; their proposals wait.
+        /// There are differences; their proposals are open.
         DiffReady "diff_ready" "Awaiting approval",
         /// More differences than the cap, or not all of them were applied.
         Partial "partial" "Partially proposed",
-        /// It could not be done; nothing was changed.
+        /// The run failed; nothing was changed.
         Failed "failed" "Failed",
         /// Every difference was applied.
         Applied "applied" "Applied",
-        /// Every difference was made by hand.
+        /// Someone made every change directly.
         AppliedManually "applied_manually" "Applied manually",
     }
 }

@@ -98,8 +98,7 @@ impl Definitions {
         let mut properties = Map::new();
         if let Some(section) = section {
             let mut name = text_schema(section.name_what, section.name_pattern);
-            name["description"] =
-                json!("The name. In the map form it may be left out and must equal the key.");
+            name["description"] = json!("The name. In the map form it is optional and must equal the key.");
             properties.insert(section.name_key.to_owned(), name);
         }
         for field in &record.fields {

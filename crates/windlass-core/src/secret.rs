@@ -24,8 +24,10 @@ pub fn is_mask(text: &str) -> bool {
 
 /// The report of a masked value in a file.
 pub fn mask_finding(span: Range<usize>) -> Finding {
-    Finding::new(Code::MaskedValue, span, format!("{HIDDEN} stands for a value that was not shown"))
-        .help("write the value itself, or a reference such as `vault:path#field`; `windlass export --show-secrets` tells it")
+    Finding::new(Code::MaskedValue, span, format!("{HIDDEN} is the mask of a hidden value")).help(
+        "write the value itself, or a reference such as `vault:path#field`; `windlass export --show-secrets` \
+            prints it",
+    )
 }
 
 /// Whether a key of this name usually holds a secret: `db_password` does, `password_file` does not.
@@ -99,13 +101,13 @@ pub fn is_private_key(text: &str) -> bool {
 /// The report of a secret in git. Never carries the value.
 pub fn inline_finding(span: Range<usize>, what: &str) -> Finding {
     Finding::new(Code::SecretInline, span, format!("{what} must not be in git"))
-        .help("keep it in Vault and refer to it by path; if it was ever pushed, rotate it")
+        .help("store it in Vault and refer to it by path; if it was ever pushed, rotate it")
 }
 
 /// The report of a key whose name suggests a secret. Never carries the value.
 pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
     Finding::new(Code::SecretSuspected, span, format!("`{key}` looks like a secret"))
-        .help("if it is one, keep it in Vault and write a reference such as `vault:path#field`")
+        .help("if it is one, store it in Vault and write a reference such as `vault:path#field`")
 }
 
 /// A text from a file without the secrets it is known to hold: private keys, the credentials of URLs, and addresses that

@@ -63,7 +63,7 @@ pub(crate) fn deserialize<'de, T: Spelled, D: Deserializer<'de>>(deserializer: D
 
         // What was sent by mistake may be a secret, so the error does not repeat it.
         fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
-            read(word).map_err(|unknown| E::custom(format!("it is not one of {}", unknown.known)))
+            read(word).map_err(|unknown| E::custom(format!("expected one of {}", unknown.known)))
         }
     }
 
@@ -180,13 +180,10 @@ mod tests {
 
     #[test]
     fn a_table_is_the_one_place_of_spelling_meaning_and_label() {
-        assert_eq!((Status::NAME, Status::ABOUT), ("ProposalStatus", "Where a proposal is in its life."));
+        assert_eq!((Status::NAME, Status::ABOUT), ("ProposalStatus", "The status of a proposal."));
         assert_eq!(Stage::NAME, "Stage");
         let pending = Status::PendingApproval;
-        assert_eq!(
-            (pending.meaning(), pending.label()),
-            ("Offered; someone has to decide.", "Awaiting approval")
-        );
+        assert_eq!((pending.meaning(), pending.label()), ("Open; needs approval.", "Awaiting approval"));
         for status in Status::WORDS {
             assert_eq!(read::<Status>(status.spelling()), Ok(*status));
             assert_eq!(status.to_string().parse(), Ok(*status));
@@ -203,7 +200,7 @@ mod tests {
         let error = "idle".parse::<Stage>().expect_err("no such stage");
         assert_eq!(error.to_string(), format!("\"idle\" is unknown; {known}"));
         let error = serde_json::from_str::<Stage>("\"idle\"").expect_err("no such stage").to_string();
-        assert!(error.contains("it is not one of `queued`") && !error.contains("idle"), "{error}");
+        assert!(error.contains("expected one of `queued`") && !error.contains("idle"), "{error}");
         let error = serde_json::from_str::<Stage>("7").expect_err("no word");
         assert!(error.to_string().contains("one of `queued`"), "{error}");
         assert_eq!(read::<Stage>(&"x".repeat(500)).expect_err("no such stage").word.len(), MAX_TOLD);

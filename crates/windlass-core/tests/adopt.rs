@@ -353,7 +353,7 @@ fn a_peer_of_a_network_that_is_not_declared_here_needs_a_hand() {
     let error = adopt(&fleet, &wanted, &ReadContext::offline()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "peer n/a must be changed by hand: network n is not declared in these files"
+        "peer n/a must be edited manually: network n is not declared in these files"
     );
 }
 

@@ -88,8 +88,8 @@ fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
         plan::build(&ours, compare(&ours, &accepted, &repository("ours")), MassDestroyConfirmation::Missing);
     assert_eq!(steps(&plan), ["update cluster other", "update cluster same"]);
     assert!(plan.steps.iter().all(|step| step.change.cause == Cause::Adopted));
-    assert_eq!(plan.steps[0].reason(), "adopts a resource nobody owned, and changes labels.a");
-    assert_eq!(plan.steps[1].reason(), "adopts a resource nobody owned, as it is");
+    assert_eq!(plan.steps[0].reason(), "adopts a resource without an owner, and changes labels.a");
+    assert_eq!(plan.steps[1].reason(), "adopts a resource without an owner, unchanged");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_emptied_file_is_stopped_until_someone_confirms() {
     assert_eq!(plan(MassDestroyConfirmation::MassDestroy).stopped, None);
     let other = plan(MassDestroyConfirmation::OtherCommit("c0ffee".to_owned())).stopped.unwrap();
     let told = other.diagnostic().message;
-    assert!(told.contains("it was confirmed for the commit c0ffee, and this is another one"), "{told}");
+    assert!(told.contains("it was confirmed for another commit, c0ffee"), "{told}");
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn a_protected_resource_stays_and_so_does_what_it_needs() {
     assert_eq!(
         refused,
         [
-            "template t: node n still needs it",
-            "node n: it has `protect: true`; remove that in a change of its own first"
+            "template t: node n still refers to it",
+            "node n: it has `protect: true`; remove that in a separate change first"
         ]
     );
 }

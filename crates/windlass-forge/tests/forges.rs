@@ -37,7 +37,7 @@ fn project() -> Project {
 }
 
 fn status(state: StatusState) -> CommitStatus {
-    let (context, description) = ("windlass/fleet".to_owned(), "3 changes wait for approval".to_owned());
+    let (context, description) = ("windlass/fleet".to_owned(), "3 changes pending approval".to_owned());
     CommitStatus { state, context, description, target_url: None }
 }
 
@@ -66,7 +66,7 @@ async fn a_commit_status_reaches_each_forge_in_its_own_words() {
         assert!(last.header("user-agent").starts_with("windlass/"), "{last:?}");
         assert_eq!(last.header("content-type"), "application/json");
         let wanted =
-            json!({"state": failed, name: "windlass/fleet", "description": "3 changes wait for approval"});
+            json!({"state": failed, name: "windlass/fleet", "description": "3 changes pending approval"});
         assert_eq!(last.body, wanted);
         let accepts = last.header("accept");
         assert_eq!(accepts == "application/vnd.github+json", flavour == ForgeFlavour::GitHub, "{accepts}");

@@ -112,15 +112,15 @@ impl NotificationMessage {
     /// What tells that more happened than could be told one by one.
     pub fn digest(account: &str, count: usize, link: Option<String>, now: Timestamp) -> NotificationMessage {
         let text = match count {
-            1 => "1 more event was not told by itself, to keep this place readable".to_owned(),
-            count => format!("{count} more events were not told one by one, to keep this place readable"),
+            1 => "1 more event was not sent individually, to limit messages".to_owned(),
+            count => format!("{count} more events were not sent individually, to limit messages"),
         };
         NotificationMessage { link, ..NotificationMessage::bare(account, "notification.digest", text, now) }
     }
 
     /// What shows that a provider can be reached.
     pub fn test(account: &str, by: &str, now: Timestamp) -> NotificationMessage {
-        let text = "this is a test; nothing happened".to_owned();
+        let text = "this is a test message".to_owned();
         NotificationMessage {
             source: by.to_owned(),
             ..NotificationMessage::bare(account, "notification.test", text, now)
@@ -151,7 +151,7 @@ impl NotificationMessage {
         let last = kind.rsplit('.').next().unwrap_or(&kind).replace('_', " ");
         match self.state {
             MessageState::Firing => last,
-            MessageState::Resolved => format!("{last}: over"),
+            MessageState::Resolved => format!("{last}: resolved"),
         }
     }
 

@@ -5,16 +5,16 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
     /// It is no token, or signed in a way that proves nothing, or not at all.
-    #[error("it is not signed in a way that can be trusted")]
+    #[error("its signature algorithm is not allowed")]
     Algorithm,
     /// None of the provider's keys made it.
     #[error("none of the provider's keys signed it")]
     Key,
     /// A key should have made it and has not.
-    #[error("its signature is wrong")]
+    #[error("its signature is invalid")]
     Signature,
     /// Another provider made it.
-    #[error("another issuer made it")]
+    #[error("another issuer issued it")]
     Issuer,
     /// It is for someone else.
     #[error("it is for another client")]
@@ -23,7 +23,7 @@ pub enum TokenFault {
     #[error("it belongs to another sign-in")]
     Nonce,
     /// It is no longer, or not yet, good.
-    #[error("it is not good at this time")]
+    #[error("it is expired or not valid yet")]
     Time,
     /// Something that every ID token says is missing.
     #[error("it is incomplete")]
@@ -34,7 +34,7 @@ pub enum TokenFault {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OidcError {
     /// The provider does not answer.
-    #[error("the provider's {what} cannot be reached: {reason}")]
+    #[error("cannot reach the provider's {what}: {reason}")]
     Unreachable {
         /// What was asked of the provider.
         what: &'static str,
@@ -42,7 +42,7 @@ pub enum OidcError {
         reason: String,
     },
     /// The provider answers with something else.
-    #[error("the provider's {what} answered with status {status}")]
+    #[error("the provider's {what} returned status {status}")]
     Status {
         /// What was asked of the provider.
         what: &'static str,
@@ -50,13 +50,13 @@ pub enum OidcError {
         status: u16,
     },
     /// The provider's answer is not what it should be.
-    #[error("the provider's {what} cannot be read")]
+    #[error("cannot read the provider's {what}")]
     Unreadable {
         /// What was asked of the provider.
         what: &'static str,
     },
     /// The provider says it is another one.
-    #[error("the provider calls itself {said:?}, and --oidc-issuer says otherwise")]
+    #[error("the provider's issuer is {said:?}, which differs from --oidc-issuer")]
     OtherIssuer {
         /// The issuer it named.
         said: String,
@@ -80,10 +80,10 @@ pub enum OidcError {
     #[error("no sign-in is under way in this browser")]
     NotUnderWay,
     /// The answer belongs to another sign-in.
-    #[error("the answer belongs to another sign-in")]
+    #[error("the response belongs to another sign-in")]
     State,
     /// The answer comes from another provider.
-    #[error("the answer comes from another provider")]
+    #[error("the response comes from another provider")]
     AnswerIssuer,
     /// The person, or the provider, said no.
     #[error("the provider refused the sign-in ({code})")]
@@ -92,13 +92,13 @@ pub enum OidcError {
         code: String,
     },
     /// The code is not good, or no longer.
-    #[error("the provider does not take the code ({code})")]
+    #[error("the provider rejects the code ({code})")]
     Code {
         /// Its own word for it.
         code: String,
     },
     /// The ID token proves nothing.
-    #[error("the ID token is refused: {0}")]
+    #[error("the ID token is invalid: {0}")]
     Token(#[from] TokenFault),
     /// The ID token does not say who someone is.
     #[error("the ID token has no usable `{claim}`")]
@@ -135,7 +135,7 @@ pub struct UserFacingError {
     pub help: &'static str,
 }
 
-const ADMIN: &str = "tell an administrator: the server's log says more";
+const ADMIN: &str = "contact an administrator: see the server's log";
 
 const AGAIN: &str = "start again from this page";
 
@@ -146,21 +146,21 @@ impl OidcError {
             OidcError::Unreachable { .. } | OidcError::Status { .. } => (
                 Fault::Provider,
                 "sso-unavailable",
-                "the provider of single sign-on does not answer",
-                "try again in a minute; whoever has a password can use it meanwhile",
+                "the single sign-on provider does not respond",
+                "try again in a minute; meanwhile, users with a password can sign in with it",
             ),
             OidcError::Unreadable { .. }
             | OidcError::OtherIssuer { .. }
             | OidcError::InsecureAddress { .. } => (
                 Fault::Provider,
                 "sso-misconfigured",
-                "the provider of single sign-on does not say what it should",
+                "the single sign-on provider sent an invalid response",
                 ADMIN,
             ),
             OidcError::Secret(_) | OidcError::Client { .. } => (
                 Fault::Provider,
                 "sso-misconfigured",
-                "the provider of single sign-on does not know this server",
+                "the single sign-on provider does not accept this server's client id or secret",
                 ADMIN,
             ),
             OidcError::NotUnderWay => (
@@ -170,32 +170,30 @@ impl OidcError {
                 "start again from this page; if cookies are off, allow them for this site",
             ),
             OidcError::State | OidcError::AnswerIssuer => {
-                (Fault::Person, "sso-foreign-answer", "that answer belongs to another sign-in", AGAIN)
+                (Fault::Person, "sso-foreign-answer", "the response belongs to another sign-in", AGAIN)
             }
-            OidcError::Denied { .. } => {
-                (Fault::Person, "sso-denied", "the provider did not let you sign in", "ask whoever runs it")
-            }
+            OidcError::Denied { .. } => (
+                Fault::Person,
+                "sso-denied",
+                "the provider refused the sign-in",
+                "ask the provider's administrator",
+            ),
             OidcError::Code { .. } => {
-                (Fault::Person, "sso-code", "the provider no longer takes this sign-in", AGAIN)
+                (Fault::Person, "sso-code", "the provider no longer accepts this sign-in", AGAIN)
             }
-            OidcError::Token(_) => {
-                (Fault::Person, "sso-token", "what the provider sent proves nothing about you", ADMIN)
-            }
+            OidcError::Token(_) => (Fault::Person, "sso-token", "the provider's ID token is invalid", ADMIN),
             OidcError::Nobody { claim: "email" } => (
                 Fault::Person,
                 "sso-no-email",
-                "the provider does not tell your e-mail address",
-                "have one entered there, and the scope `email` released to Windlass",
+                "the provider does not send your e-mail address",
+                "add an address there, and release the scope `email` to Windlass",
             ),
             OidcError::Nobody { .. } => {
-                (Fault::Person, "sso-nobody", "the provider does not tell who you are", ADMIN)
+                (Fault::Person, "sso-nobody", "the provider does not send your identity", ADMIN)
             }
-            OidcError::Groups { .. } => (
-                Fault::Person,
-                "sso-groups",
-                "the provider tells your groups in a way that cannot be used",
-                ADMIN,
-            ),
+            OidcError::Groups { .. } => {
+                (Fault::Person, "sso-groups", "the provider sends your groups in an unusable form", ADMIN)
+            }
         };
         UserFacingError { fault, code, message, help }
     }

@@ -71,7 +71,7 @@ impl FromStr for GroupGrantSetting {
             return Err(wrong());
         }
         let role = Role::from_slug(role.trim()).ok_or_else(|| {
-            format!("`{}` is no role: write viewer, operator, approver or admin", role.trim())
+            format!("`{}` is not a role: write viewer, operator, approver or admin", role.trim())
         })?;
         Ok(GroupGrantSetting { group: group.to_owned(), role, account })
     }
@@ -81,16 +81,16 @@ impl FromStr for GroupGrantSetting {
 #[derive(Debug, thiserror::Error)]
 pub enum OidcSettingsError {
     /// The issuer is not an address.
-    #[error("the issuer of single sign-on is not the address of a provider")]
+    #[error("the single sign-on issuer is not a valid provider address")]
     Issuer,
     /// The issuer would be asked where everyone can listen.
-    #[error("the issuer of single sign-on is asked over http://, where others can listen and answer")]
+    #[error("the single sign-on issuer uses http://, which others can read and change")]
     Plain,
     /// There is no client id.
     #[error("single sign-on has no client id")]
     ClientId,
     /// The client's secret cannot be had.
-    #[error("cannot read the client secret of single sign-on from {path}: {reason}")]
+    #[error("cannot read the single sign-on client secret from {path}: {reason}")]
     Secret {
         /// From where.
         path: PathBuf,
@@ -98,16 +98,16 @@ pub enum OidcSettingsError {
         reason: String,
     },
     /// A scope, or the name of a claim, is not one.
-    #[error("`{0}` is not a word that a provider of identities knows")]
+    #[error("`{0}` is not a valid scope or claim name")]
     Word(String),
     /// The certificates cannot be read.
-    #[error("there is no certificate in what single sign-on is to trust")]
+    #[error("the single sign-on CA file contains no certificate")]
     Authority,
     /// No HTTP client could be made.
-    #[error("no connection to a provider of identities can be made")]
+    #[error("cannot set up connections to the identity provider")]
     Client,
     /// A group gives a role in an account that is not there.
-    #[error("the group `{group}` gives a role in the account `{account}`, which does not exist")]
+    #[error("the group `{group}` grants a role in the account `{account}`, which does not exist")]
     Account {
         /// The group.
         group: String,
@@ -115,7 +115,7 @@ pub enum OidcSettingsError {
         account: String,
     },
     /// It is not known where browsers come back to.
-    #[error("single sign-on needs to know where browsers reach this server")]
+    #[error("single sign-on needs this server's public URL")]
     PublicUrl,
 }
 

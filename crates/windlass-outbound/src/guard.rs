@@ -11,13 +11,13 @@ use windlass_core::address_guard::{AddressClass, AddressRules};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// Its name has no address.
-    #[error("the host name `{host}` could not be resolved")]
+    #[error("could not resolve the host name `{host}`")]
     NotFound {
         /// Which host.
         host: String,
     },
     /// One of its addresses may not be connected to.
-    #[error("`{host}` has {class}, which this server does not connect to")]
+    #[error("`{host}` resolves to {class}, which this server does not connect to")]
     Refused {
         /// Which host.
         host: String,
@@ -38,9 +38,9 @@ impl ResolveError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            ResolveError::NotFound { .. } => "check the host's name, and that this server's DNS knows it",
+            ResolveError::NotFound { .. } => "check the host name and this server's DNS",
             ResolveError::Refused { .. } => {
-                "use the address of a host in the network; an operator allows others with --allow-address HOST"
+                "use another host; an operator can allow this one with --allow-address HOST"
             }
         }
     }

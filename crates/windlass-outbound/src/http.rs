@@ -51,10 +51,10 @@ pub struct HttpOptions<'o> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpClientError {
     /// The additional authority cannot be read.
-    #[error("the certificate authority is not a certificate in PEM")]
+    #[error("the certificate authority is not a PEM certificate")]
     Authority,
     /// The TLS library refuses.
-    #[error("TLS cannot be set up: {reason}")]
+    #[error("cannot set up TLS: {reason}")]
     Tls {
         /// Why.
         reason: String,

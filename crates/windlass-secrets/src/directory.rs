@@ -44,7 +44,7 @@ impl CredentialDirectory {
         match read_file(&file) {
             Ok(text) => read_json(text.expose()).ok_or_else(|| SecretError::Unreadable {
                 path: path.to_owned(),
-                reason: "it is not a JSON object of texts".to_owned(),
+                reason: "it is not a JSON object with text values".to_owned(),
             }),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Err(SecretError::Missing { path: path.to_owned() })
@@ -91,7 +91,7 @@ fn read_files(directory: &Path) -> std::io::Result<CredentialFields> {
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
     let metadata = fs::metadata(path)?;
     if metadata.permissions().mode() & 0o007 != 0 {
-        return Err(std::io::Error::new(ErrorKind::PermissionDenied, "everyone can read it"));
+        return Err(std::io::Error::new(ErrorKind::PermissionDenied, "every user can read it"));
     }
     if metadata.len() > MAX_BYTES {
         return Err(std::io::Error::new(ErrorKind::FileTooLarge, "it is too large"));

@@ -6,7 +6,7 @@ use crate::vault_error::VaultError;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SecretError {
     /// No place for credentials was configured.
-    #[error("the credential {path} is needed, but this server keeps no credentials")]
+    #[error("the credential {path} is needed, but this server has no credential store")]
     NotConfigured {
         /// Which.
         path: String,
@@ -18,13 +18,13 @@ pub enum SecretError {
         path: String,
     },
     /// There is nothing at the path.
-    #[error("there is no credential {path}")]
+    #[error("the credential {path} does not exist")]
     Missing {
         /// Which.
         path: String,
     },
     /// What is there cannot be read.
-    #[error("the credential {path} cannot be read: {reason}")]
+    #[error("cannot read the credential {path}: {reason}")]
     Unreadable {
         /// Which.
         path: String,
@@ -32,7 +32,7 @@ pub enum SecretError {
         reason: String,
     },
     /// Credentials are not kept in Vault, so it has no list of them.
-    #[error("this server does not keep its credentials in Vault")]
+    #[error("this server does not use Vault for credentials")]
     NotVault,
     /// Vault did not give it.
     #[error(transparent)]
@@ -59,9 +59,10 @@ impl SecretError {
                 "start the server with --credentials-dir or --vault-addr, or remove the path"
             }
             SecretError::BadPath { .. } => "paths are relative, with `/` between parts and no `..`",
-            SecretError::Missing { .. } => "put it there, or correct the repository's vault_credential_path",
+            SecretError::Missing { .. } => "create it, or fix the repository's vault_credential_path",
             SecretError::Unreadable { .. } => {
-                "it must be a directory with one file per key, or a JSON file of texts, readable by the server only"
+                "it must be a directory with one file per key, or a JSON file with text values, readable only by the \
+                    server"
             }
             SecretError::NotVault => "start the server with --vault-addr and --vault-prefix",
             SecretError::Vault(error) => error.help(),

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VaultError {
     /// Nobody answers.
-    #[error("Vault at {address} cannot be reached: {reason}")]
+    #[error("cannot reach Vault at {address}: {reason}")]
     Unreachable {
         /// Where.
         address: String,
@@ -12,7 +12,7 @@ pub enum VaultError {
         reason: String,
     },
     /// Its certificate is not trusted, or it speaks no TLS.
-    #[error("the certificate of Vault at {address} is not accepted: {reason}")]
+    #[error("the certificate of Vault at {address} is not trusted: {reason}")]
     Tls {
         /// Where.
         address: String,
@@ -20,7 +20,7 @@ pub enum VaultError {
         reason: String,
     },
     /// It did not answer in time.
-    #[error("Vault at {address} did not answer in time")]
+    #[error("Vault at {address} did not respond in time")]
     Timeout {
         /// Where.
         address: String,
@@ -38,19 +38,19 @@ pub enum VaultError {
         address: String,
     },
     /// It is not the active one of its cluster and does not pass requests on.
-    #[error("Vault at {address} is a standby and does not answer itself")]
+    #[error("Vault at {address} is a standby and does not forward requests")]
     Standby {
         /// Where.
         address: String,
     },
     /// It has too much to do.
-    #[error("Vault at {address} refuses more requests for now")]
+    #[error("Vault at {address} limits requests")]
     Busy {
         /// Where.
         address: String,
     },
     /// The file with what to log in with cannot be used.
-    #[error("{file}, which lets this server into Vault, cannot be used: {reason}")]
+    #[error("cannot use the Vault login file {file}: {reason}")]
     LoginFile {
         /// Which.
         file: String,
@@ -69,13 +69,13 @@ pub enum VaultError {
     #[error("Vault does not accept this server's token: it is wrong, has expired or was revoked")]
     TokenRefused,
     /// The token runs out and its life cannot be prolonged.
-    #[error("this server's Vault token runs out in {seconds} s and cannot be renewed")]
+    #[error("this server's Vault token expires in {seconds} s and cannot be renewed")]
     TokenEnds {
         /// How long it still lives.
         seconds: u64,
     },
     /// The token is good, but not for this.
-    #[error("Vault does not let this server's token read {path}")]
+    #[error("this server's Vault token may not read {path}")]
     Denied {
         /// What.
         path: String,
@@ -105,7 +105,7 @@ pub enum VaultError {
         mount: String,
     },
     /// There is nothing at the path.
-    #[error("there is no credential {path} in Vault")]
+    #[error("the credential {path} does not exist in Vault")]
     Missing {
         /// Which.
         path: String,
@@ -117,13 +117,13 @@ pub enum VaultError {
         path: String,
     },
     /// What is there is not a map of texts.
-    #[error("the credential {path} in Vault is not a map of texts")]
+    #[error("the credential {path} in Vault is not a map of text values")]
     Shape {
         /// Which.
         path: String,
     },
     /// This server keeps to a part of Vault, and the path is not in it.
-    #[error("the credential {path} is not below {prefix}, to which this server keeps")]
+    #[error("the credential {path} is outside {prefix}, this server's --vault-prefix")]
     Outside {
         /// Which.
         path: String,
@@ -131,16 +131,16 @@ pub enum VaultError {
         prefix: String,
     },
     /// It was not said where credentials are, so there is nothing to list.
-    #[error("this server was not told where in Vault its credentials are")]
+    #[error("this server has no --vault-prefix")]
     NoPrefix,
     /// Larger than any credential.
-    #[error("Vault's answer about {path} is too large")]
+    #[error("Vault's response for {path} is too large")]
     TooLarge {
         /// What was asked.
         path: String,
     },
     /// Something else.
-    #[error("Vault answered {status} about {path}")]
+    #[error("Vault returned status {status} for {path}")]
     Answer {
         /// The HTTP status.
         status: u16,
@@ -212,41 +212,38 @@ impl VaultError {
     pub fn help(&self) -> &'static str {
         match self {
             VaultError::Unreachable { .. } => "check --vault-addr, the network and that Vault runs",
-            VaultError::Tls { .. } => "give the authority with --vault-ca-file, or mend Vault's certificate",
-            VaultError::Timeout { .. } => "check how Vault and its storage are; the next run tries again",
+            VaultError::Tls { .. } => "give the authority with --vault-ca-file, or fix Vault's certificate",
+            VaultError::Timeout { .. } => "check Vault and its storage; the next run retries",
             VaultError::Sealed { .. } => "unseal it: `vault operator unseal`",
-            VaultError::Uninitialised { .. } => {
-                "set it up with `vault operator init`, or correct --vault-addr"
-            }
+            VaultError::Uninitialised { .. } => "set it up with `vault operator init`, or fix --vault-addr",
             VaultError::Standby { .. } => {
-                "let --vault-addr name the active node, or let standbys pass requests on"
+                "set --vault-addr to the active node, or enable request forwarding on standbys"
             }
-            VaultError::Busy { .. } => "raise Vault's rate limit for this server; the next run tries again",
-            VaultError::LoginFile { .. } => "put the token or secret id there, readable by the server only",
+            VaultError::Busy { .. } => "raise Vault's rate limit for this server; the next run retries",
+            VaultError::LoginFile { .. } => "store the token or secret id there, readable only by the server",
             VaultError::LoginRefused { .. } => {
-                "make a new secret id for the role and put it into --vault-secret-id-file"
+                "create a new secret id for the role and store it in --vault-secret-id-file"
             }
             VaultError::TokenRefused => {
-                "put a new token into --vault-token-file; it must be allowed to read auth/token/lookup-self"
+                "store a new token in --vault-token-file; it must have permission to read auth/token/lookup-self"
             }
-            VaultError::TokenEnds { .. } => {
-                "make a token that is renewable or periodic, or log in with AppRole"
-            }
+            VaultError::TokenEnds { .. } => "create a renewable or periodic token, or log in with AppRole",
             VaultError::Denied { .. } => {
-                "let the token's policy read this path (with `data/` after the mount), and list it below `metadata/`"
+                "allow the token's policy to read this path (with `data/` after the mount) and to list it under \
+                    `metadata/`"
             }
-            VaultError::NoMount { .. } => "correct the path; `vault secrets list` shows the mounts",
-            VaultError::Namespace { .. } => "correct --vault-namespace, or log in inside that namespace",
+            VaultError::NoMount { .. } => "fix the path; `vault secrets list` lists the mounts",
+            VaultError::Namespace { .. } => "fix --vault-namespace, or log in inside that namespace",
             VaultError::KvV1 { .. } => {
-                "upgrade it with `vault kv enable-versioning`, or keep the credential elsewhere"
+                "upgrade it with `vault kv enable-versioning`, or store the credential elsewhere"
             }
-            VaultError::NotKv { .. } => "keep credentials in a KV version 2 secrets engine",
-            VaultError::Missing { .. } => "put it there, or correct the repository's vault_credential_path",
-            VaultError::Deleted { .. } => "`vault kv undelete` it, or put a new version there",
-            VaultError::Shape { .. } => "keep username and password, token, or ssh_key there, each as text",
-            VaultError::Outside { .. } => "keep it below --vault-prefix, or correct the path",
+            VaultError::NotKv { .. } => "store credentials in a KV version 2 secrets engine",
+            VaultError::Missing { .. } => "create it, or fix the repository's vault_credential_path",
+            VaultError::Deleted { .. } => "restore it with `vault kv undelete`, or store a new version",
+            VaultError::Shape { .. } => "store username and password, token, or ssh_key there, each as text",
+            VaultError::Outside { .. } => "store it under --vault-prefix, or fix the path",
             VaultError::NoPrefix => "start the server with --vault-prefix",
-            VaultError::TooLarge { .. } => "keep one credential at each path",
+            VaultError::TooLarge { .. } => "store one credential per path",
             VaultError::Answer { .. } => "see Vault's log, and check that --vault-addr is a Vault",
         }
     }
@@ -259,18 +256,18 @@ pub enum SettingsError {
     #[error("the address of Vault must be https://host[:port], without user, password, query or fragment")]
     Address,
     /// A token would cross the network for all to see.
-    #[error("Vault is to be spoken to over http://, but not on this machine")]
+    #[error("Vault's address is http://, which is allowed only on this machine")]
     Plain,
     /// The authority's certificate is not one.
-    #[error("the certificate of Vault's authority is not one in PEM")]
+    #[error("the CA certificate for Vault is not in PEM format")]
     Authority,
     /// The namespace is not one.
-    #[error("this is not a Vault namespace")]
+    #[error("not a Vault namespace")]
     Namespace,
     /// The prefix is not the path of something.
-    #[error("this is not a place in Vault")]
+    #[error("not a Vault path")]
     Prefix,
     /// No client could be made.
-    #[error("TLS cannot be used on this machine")]
+    #[error("cannot set up TLS on this machine")]
     Client,
 }

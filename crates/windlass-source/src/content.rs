@@ -75,7 +75,7 @@ fn differences_within<O: Objects + ?Sized>(
     for change in changes {
         let is_enough = differences.len() >= MAX_DIFFERENCES || text > MAX_TEXT || compared > MAX_COMPARED;
         if is_enough || budget.is_spent() {
-            let note = "not looked into: more paths differ than are shown at once";
+            let note = "not compared: too many paths differ";
             differences.push(ContentDifference::new(change).with_note(note));
             continue;
         }
@@ -97,19 +97,18 @@ fn content_difference<O: Objects + ?Sized>(
     let after = change.after;
     let mut difference = ContentDifference::new(change);
     if !objects.has(&after) {
-        return difference.with_note("the new content is not at hand here: only its id is known");
+        return difference.with_note("the new content is not available here: only its id is known");
     }
     if before.is_some_and(|before| !objects.has(&before)) {
-        difference = difference.with_note(
-            "what stood there before is not in this copy of the repository: everything is shown as new",
-        );
+        difference = difference
+            .with_note("the old content is not in this copy of the repository: everything is shown as new");
         before = None;
     }
     let path = difference.change.path.trim_start_matches("./").trim_end_matches('/').to_owned();
     let mut walk = ContentWalk { objects, budget, difference, left: MAX_ENTRIES, is_cut: false };
     walk.compare(ContentPair { path, depth: 0, before: before.and_then(side_of), after: side_of(after) });
     if walk.is_cut {
-        let note = "more differs than was looked at: what is listed is not all of it";
+        let note = "too many differences: the list is incomplete";
         walk.difference.note.get_or_insert_with(|| note.to_owned());
     }
     walk.difference

@@ -105,7 +105,7 @@ impl GitIdIndex {
             hasher.update(&buffer[..count]);
         }
         if read != size {
-            return Err("it changed while it was read".into());
+            return Err("it changed while Windlass read it".into());
         }
         let id = hasher.id()?;
         self.files.insert(id, path.to_owned());
@@ -127,7 +127,7 @@ impl GitIdIndex {
             let name = entry.file_name().as_bytes().to_vec();
             match (name.as_slice(), depth) {
                 (b".git", 0) => continue,
-                (b".git", _) => return Err(format!("{} is a repository of its own", path.display()).into()),
+                (b".git", _) => return Err(format!("{} is a separate repository", path.display()).into()),
                 _ => {}
             }
             entries.extend(self.entry(name, &entry.path(), depth)?);

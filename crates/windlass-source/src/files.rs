@@ -136,7 +136,7 @@ impl FileTree for SentFiles {
         self.files
             .get(path)
             .cloned()
-            .ok_or_else(|| ReadError { path: path.to_owned(), source: "there is no such file".into() })
+            .ok_or_else(|| ReadError { path: path.to_owned(), source: "the file does not exist".into() })
     }
 }
 

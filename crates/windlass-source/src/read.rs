@@ -55,7 +55,7 @@ pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> Fle
         }
         if total > MAX_TOTAL_BYTES {
             let message = "the fleet's files have more than 64 MiB together";
-            let help = "split the fleet over repositories";
+            let help = "split the fleet into several repositories";
             fleet.problems.push(Diagnostic::with_file(Code::FilesTooLarge, root, message).help(help));
             return fleet;
         }
@@ -101,16 +101,16 @@ fn read_one(tree: &impl FileTree, path: &str, problems: &mut Vec<Diagnostic>) ->
         Ok(Some(EntryKind::File(size))) => refuse(
             Code::FileTooLarge,
             &format!("the file has {size} bytes, more than the 1 MiB limit"),
-            "look for committed binary data, or split the fleet into files and `include` them",
+            "check for committed binary data, or split the fleet into files and `include` them",
         ),
         Ok(Some(EntryKind::Directory)) => {
-            refuse(Code::FileUnreadable, "this is a directory", "a file belongs here")
+            refuse(Code::FileUnreadable, "this is a directory", "use a file instead")
         }
         Ok(Some(EntryKind::Other)) => not_regular(path),
         Ok(None) => refuse(
             Code::FileMissing,
-            &format!("there is no {path} here"),
-            &format!("name a directory that has a {FLEET_FILE}, or the file itself"),
+            &format!("{path} does not exist"),
+            &format!("give a directory with a {FLEET_FILE}, or the file itself"),
         ),
         Err(error) => unreadable(FLEET_FILE, &error),
     };
@@ -119,8 +119,8 @@ fn read_one(tree: &impl FileTree, path: &str, problems: &mut Vec<Diagnostic>) ->
 }
 
 fn not_regular(path: &str) -> Diagnostic {
-    Diagnostic::with_file(Code::FileNotRegular, path, "symbolic links and submodules are refused")
-        .help("put the content itself into the repository")
+    Diagnostic::with_file(Code::FileNotRegular, path, "symbolic links and submodules are not allowed")
+        .help("commit the content itself")
 }
 
 /// The problem that something could not be read; `root` is the file that asks for it.
@@ -128,13 +128,13 @@ pub fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
     if let Some(WalkLimitExceeded(reason)) = error.source.downcast_ref() {
         // Told where `include` stands: what it names is a directory, and perhaps an endless one.
         let place = if error.path.is_empty() { String::new() } else { format!(", at {}", error.path) };
-        let message = format!("the repository is not read further: {reason}{place}");
+        let message = format!("stopped reading the repository: {reason}{place}");
         return Diagnostic::with_file(Code::TreeTooLarge, root, message).help(
-            "let `include` name the directories that hold the fleet; look at who made these directories",
+            "name only the directories with fleet files in `include`; check who created these directories",
         );
     }
     Diagnostic::with_file(Code::FileUnreadable, &error.path, format!("could not be read: {}", error.source))
-        .help("check that it exists and that you may read it")
+        .help("check that it exists and is readable")
 }
 
 impl FleetFiles {

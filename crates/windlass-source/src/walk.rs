@@ -81,7 +81,7 @@ pub(crate) trait Directories {
 
 /// There are more names in directories than may be looked at.
 pub(crate) fn too_many_names(limit: usize) -> WalkLimitExceeded {
-    WalkLimitExceeded(format!("its directories hold more than {limit} names where `include` makes us look"))
+    WalkLimitExceeded(format!("the directories that `include` searches contain more than {limit} names"))
 }
 
 /// A name is longer than names are.
@@ -156,7 +156,7 @@ fn check(path_bytes: usize, begun: Instant, limits: &WalkLimits) -> Result<(), W
     }
     if begun.elapsed() > limits.time {
         return Err(WalkLimitExceeded(format!(
-            "looking for files took more than {} s",
+            "searching for files took more than {} s",
             limits.time.as_secs()
         )));
     }

@@ -161,7 +161,7 @@ fn a_directory_on_disk_has_the_id_that_git_gives_it_whatever_is_in_it() {
     }
     fs::create_dir_all(work.path().join("app/module/.git")).unwrap();
     let refused = DiskTree::new(work.path()).content("app").unwrap_err();
-    assert!(refused.source.to_string().contains("a repository of its own"), "{refused:?}");
+    assert!(refused.source.to_string().contains("a separate repository"), "{refused:?}");
 }
 
 #[test]

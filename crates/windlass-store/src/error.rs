@@ -8,13 +8,13 @@ use crate::migration_error::MigrationError;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk under the database is full.
-    #[error("the disk is full: nothing was saved; free some space, Windlass goes on by itself")]
+    #[error("the disk is full: nothing was saved; free some space, Windlass then continues automatically")]
     DiskFull(#[source] sqlx::Error),
     /// The database may not be written.
     #[error("the database cannot be written: {0}; check the permissions of its directory and the mount")]
     ReadOnly(#[source] sqlx::Error),
     /// Someone else wrote at the same moment; doing it again helps.
-    #[error("another write got in the way")]
+    #[error("the database is busy with another write")]
     Busy(#[source] sqlx::Error),
     /// A rule of the schema forbids it, for example a name that is taken.
     #[error("{0}")]
@@ -28,16 +28,16 @@ pub enum StoreError {
         value: String,
     },
     /// Something else in the same transaction failed before.
-    #[error("something else in the same transaction failed before; nothing of it is saved")]
+    #[error("an earlier step of the transaction failed; nothing was saved")]
     TransactionFailed,
     /// There is no such account.
-    #[error("there is no account {id}")]
+    #[error("account {id} does not exist")]
     NoAccount {
         /// The id that was asked for.
         id: AccountId,
     },
     /// The lease under which this was done has passed to someone else.
-    #[error("the lease {name} has passed to another replica; its work is theirs now")]
+    #[error("another replica took over the lease {name}")]
     LeaseLost {
         /// The lease.
         name: String,
@@ -57,7 +57,7 @@ pub enum StoreError {
     #[error(transparent)]
     Migrate(#[from] MigrationError),
     /// Others on the machine could read the database's file.
-    #[error("cannot keep others from reading {}: {source}", path.display())]
+    #[error("cannot restrict access to {}: {source}", path.display())]
     NotPrivate {
         /// The file.
         path: std::path::PathBuf,

@@ -32,7 +32,7 @@ pub enum MigrationError {
         number: i64,
     },
     /// Reading or applying migrations failed.
-    #[error("the database could not be brought up to date: {0}")]
+    #[error("the migration failed: {0}")]
     Failed(#[source] MigrateError),
 }
 

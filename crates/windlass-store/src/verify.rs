@@ -87,20 +87,22 @@ impl Known {
             self.unrecorded_anchor = None;
         }
         let known = self.at.remove(&entry.seq)?;
-        (known != entry.hash)
-            .then(|| format!("a checkpoint gives it the hash {known}: the log was written anew"))
+        (known != entry.hash).then(|| format!("a checkpoint has the hash {known}: the log was rewritten"))
     }
 
     /// What is missing at the end.
     fn missing(&self, last: &AuditHead) -> Option<Verified> {
-        let cut = self.at.keys().next().map(|seq| {
-            format!("a checkpoint tells of entry {seq}, which is not there: the log was cut short")
-        });
+        let cut =
+            self.at.keys().next().map(|seq| {
+                format!("a checkpoint covers entry {seq}, which is missing: the log was truncated")
+            });
         let unrecorded = self.unrecorded_anchor.as_ref().map(|anchor| {
             format!("no entry records that entries up to {} were archived: someone deleted them", anchor.seq)
         });
         let unseen = self.hash.as_ref().map(|hash| {
-            format!("no entry has the expected hash {hash}: it is archived, or the log was written anew or cut short")
+            format!(
+                "no entry has the expected hash {hash}: it is archived, or the log was rewritten or truncated"
+            )
         });
         cut.or(unrecorded).or(unseen).map(|reason| Verified::Broken { seq: last.seq, reason })
     }
@@ -151,7 +153,7 @@ impl Reading {
         if let Some(seen) = &expected.seen
             && at.insert(seen.seq, seen.hash.clone()).is_some_and(|hash| hash != seen.hash)
         {
-            return broken(seen.seq, "its checkpoint is not the one this server signed");
+            return broken(seen.seq, "its checkpoint differs from the one this server signed");
         }
         let mut hash = expected.hash.clone();
         if let Some(anchor) = anchor {
@@ -159,7 +161,7 @@ impl Reading {
             if at.get(&anchor.seq) != Some(&anchor.hash) {
                 return broken(
                     anchor.seq,
-                    "it is the last archived entry, and its checkpoint is another or missing",
+                    "it is the last archived entry, and its checkpoint differs or is missing",
                 );
             }
             at = at.split_off(&(anchor.seq + 1));
@@ -196,7 +198,7 @@ impl Reading {
         if let Some(anchor) = anchor {
             at = at.split_off(&anchor.seq);
             if at.insert(anchor.seq, anchor.hash.clone()).is_some_and(|hash| hash != anchor.hash) {
-                let reason = "it is the last archived entry, and not the one that was signed".to_owned();
+                let reason = "it is the last archived entry, but not the signed one".to_owned();
                 return Ok(Verified::Broken { seq: anchor.seq, reason });
             }
         }
@@ -240,9 +242,9 @@ impl Reading {
                 Some(head) if head.seq > last.seq => {
                     return broken(last.seq + 1, "the last entries are missing");
                 }
-                Some(_) => return broken(last.seq, "the last entries are not those that were written"),
+                Some(_) => return broken(last.seq, "the last entries were modified"),
                 None if last.seq == 0 => return Ok(Verified::Intact { entries: 0, head: String::new() }),
-                None => return broken(last.seq, "what the last entry was is not known any more"),
+                None => return broken(last.seq, "the record of the last entry is missing"),
             }
         }
     }
@@ -258,7 +260,7 @@ impl Reading {
 
 fn fault_of(entry: &AuditRecord, account_id: &AccountId, last: &AuditHead) -> Option<String> {
     if entry.seq <= last.seq {
-        return Some("it was put in before the first".to_owned());
+        return Some("it was inserted before the first".to_owned());
     }
     if entry.seq != last.seq + 1 {
         return Some(format!("entry {} is missing", last.seq + 1));
@@ -266,5 +268,5 @@ fn fault_of(entry: &AuditRecord, account_id: &AccountId, last: &AuditHead) -> Op
     if entry.previous_hash != last.hash {
         return Some("it does not follow the entry before it".to_owned());
     }
-    (entry.hash != entry.expected_hash(account_id)).then(|| "its content is not what was written".to_owned())
+    (entry.hash != entry.expected_hash(account_id)).then(|| "its content was modified".to_owned())
 }

@@ -11,7 +11,7 @@ states! {
         GitopsRead "system.gitops.read",
         /// Register, change and remove repositories; edit proposals.
         GitopsWrite "system.gitops.write",
-        /// Start syncs, test connections, make previews.
+        /// Start syncs, test connections, create previews.
         GitopsSync "system.gitops.sync",
         /// Approve and reject; halt and resume.
         GitopsApprove "system.gitops.approve",

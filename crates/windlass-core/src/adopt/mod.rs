@@ -30,7 +30,7 @@ pub enum AdoptError {
     #[error("the fleet has errors; fix them before adopting anything")]
     Broken,
     /// The text cannot be changed without touching something else.
-    #[error("{key} must be changed by hand: {reason}")]
+    #[error("{key} must be edited manually: {reason}")]
     NeedsManualEdit {
         /// Which resource.
         key: ResourceKey,
@@ -40,7 +40,7 @@ pub enum AdoptError {
         suggestion: String,
     },
     /// A secret would get into git.
-    #[error("`{path}` of {key} looks like a secret and must not be put into git")]
+    #[error("`{path}` of {key} looks like a secret and must not be in git")]
     Secret {
         /// Which resource.
         key: ResourceKey,
@@ -48,7 +48,7 @@ pub enum AdoptError {
         path: String,
     },
     /// The accepted state is not what a fleet may declare.
-    #[error("a fleet may not declare the accepted state: {problem}")]
+    #[error("a fleet cannot declare the accepted state: {problem}")]
     Refused {
         /// The first problem of the edited fleet.
         problem: String,

@@ -20,12 +20,12 @@ pub(super) fn check(fleet: &Fleet, edited: &[EditedFile], wanted: &AdoptTargets)
             return Err(format!("the edited text would have a problem: {problem}"));
         }
         if !has_same_remainder(before, &after) {
-            return Err("something that is not a resource would change as well".to_owned());
+            return Err("a part of the file that is not a resource would also change".to_owned());
         }
         expected.extend(declarations(before));
         for (key, digest) in declarations(&after) {
             if actual.insert(key, digest).is_some() {
-                return Err("something would be declared twice".to_owned());
+                return Err("a resource would be declared twice".to_owned());
             }
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn check(fleet: &Fleet, edited: &[EditedFile], wanted: &AdoptTargets)
         Some(key) if wanted.contains_key(key) => {
             Err("the edited text would not declare the accepted state".to_owned())
         }
-        Some(key) => Err(format!("{key} would change as well")),
+        Some(key) => Err(format!("{key} would also change")),
         None => Ok(()),
     }
 }

@@ -19,13 +19,13 @@ const MAX_TEXT: usize = 32 * 1024;
 const MAX_COMPARED: u64 = 512 * 1024;
 
 states! {
-    /// What happens to a file.
+    /// The change of a file.
     FileChange {
-        /// It comes to be.
+        /// It is new.
         Added "added",
-        /// It becomes different.
+        /// Its content changes.
         Changed "changed",
-        /// It ceases to be.
+        /// It is deleted.
         Removed "removed",
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             difference.files.iter().filter_map(|file| file.lines.as_ref()).map(String::len).sum();
         assert!(shown <= MAX_TEXT, "{shown}");
         assert!(difference.files.iter().all(|file| file.lines.is_some() != file.not_shown.is_some()));
-        assert_eq!(difference.files[9].not_shown.as_deref(), Some("too much differs to show it here"));
+        assert_eq!(difference.files[9].not_shown.as_deref(), Some("the difference is too long to show"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
         return Err("only its permissions differ");
     }
     if holds_kubernetes_secret(before) || holds_kubernetes_secret(after) {
-        return Err("it holds a Kubernetes Secret");
+        return Err("it contains a Kubernetes Secret");
     }
     let (old, new) = (split(before), split(after));
     let same_first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
@@ -54,7 +54,7 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
                 text.push_str("\\ No newline at end of file\n");
             }
             if text.len() > room {
-                return Err("too much differs to show it here");
+                return Err("the difference is too long to show");
             }
         }
     }
@@ -68,8 +68,8 @@ fn text_of(side: &FileSide) -> Result<&str, &'static str> {
         FileSide::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|_| "it is binary"),
         FileSide::Large(_) => Err("it is larger than 128 KiB"),
         FileSide::NotAFile => Err("it is a symbolic link or a submodule, which Windlass does not follow"),
-        FileSide::Missing => Err("its content is not at hand here"),
-        FileSide::NotRead => Err("more differs than is shown at once"),
+        FileSide::Missing => Err("its content is not available here"),
+        FileSide::NotRead => Err("the difference is too long to show"),
     }
 }
 
@@ -156,8 +156,11 @@ mod tests {
             assert!(!text.contains("planted"), "{text}");
         }
         let secret = "apiVersion: v1\nkind: Secret\ndata:\n  a: cGxhbnRlZA==\n";
-        assert_eq!(of(secret, &secret.replace("cG", "cH")), Err("it holds a Kubernetes Secret"));
-        assert_eq!(of("a\n", "{\"kind\": \"Secret\", \"data\": {}}\n"), Err("it holds a Kubernetes Secret"));
+        assert_eq!(of(secret, &secret.replace("cG", "cH")), Err("it contains a Kubernetes Secret"));
+        assert_eq!(
+            of("a\n", "{\"kind\": \"Secret\", \"data\": {}}\n"),
+            Err("it contains a Kubernetes Secret")
+        );
         assert!(of("kind: SecretStore\na: 1\n", "kind: SecretStore\na: 2\n").is_ok());
     }
 

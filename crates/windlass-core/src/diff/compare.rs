@@ -19,13 +19,13 @@ use crate::shape::{Defaults, choice};
 use crate::states::{self, states};
 
 choice! {
-    /// What is done to a resource.
+    /// The action on a resource.
     pub enum Action {
-        /// It comes to be.
+        /// Creates it.
         Create = "create",
-        /// It becomes different, or is adopted as it is.
+        /// Changes it, or adopts it unchanged.
         Update = "update",
-        /// It ceases to be.
+        /// Deletes it.
         Destroy = "destroy",
     }
 }
@@ -51,15 +51,15 @@ impl<'de> Deserialize<'de> for Action {
 states! {
     /// Why a resource changes.
     Cause {
-        /// The files declare it and it is not accepted.
+        /// The files declare it and it does not exist.
         Declared "declared",
-        /// The files declare it differently.
+        /// The files declare other values.
         Edited "edited",
-        /// It is accepted, nobody owned it, and now these files declare it.
+        /// It exists without an owner, and these files declare it.
         Adopted "adopted",
-        /// It is accepted, these files declare it, and another repository owns it. It waits until that one gives it up.
+        /// These files declare it, and another repository owns it. It is blocked until that one no longer declares it.
         Contested "contested",
-        /// These files owned it and declare it no longer.
+        /// These files owned it and no longer declare it.
         Removed "removed",
     }
 }
@@ -201,6 +201,6 @@ fn owned_elsewhere(key: ResourceKey, current: &AcceptedResource) -> ResourceFind
         Owner::Repository(name) => format!("the repository {}", quoted(name)),
     };
     let message = format!("the {} {} is owned by {owner}", key.kind, quoted(&key.name));
-    let help = "declare it in one repository only; remove it there first to move it here";
+    let help = "declare it in only one repository; to move it here, remove it there first";
     ResourceFinding::for_resource(key, Code::OwnedElsewhere, message, help)
 }

@@ -63,12 +63,9 @@ fn heading(planned: &PlanView<'_>) -> String {
     match (planned.has_errors(), planned.is_empty()) {
         (true, true) => "### Windlass: no plan, the fleet has errors\n\n".to_owned(),
         (_, true) if is_quiet(planned) => {
-            format!(
-                "### Windlass: nothing to do\n\n{} as declared.\n",
-                pluralize(summary.unchanged, "resource")
-            )
+            format!("### Windlass: no changes\n\n{} in sync.\n", pluralize(summary.unchanged, "resource"))
         }
-        (_, true) => "### Windlass: nothing to do\n\n".to_owned(),
+        (_, true) => "### Windlass: no changes\n\n".to_owned(),
         (has_errors, false) => format!(
             "### Windlass plan: {} to create, {} to update, {} to destroy{}\n\n",
             summary.create,
@@ -121,7 +118,7 @@ fn write_table(text: &mut String, planned: &PlanView<'_>) {
 fn note_left_out(text: &mut String, left_out: usize) {
     if left_out > 0 {
         let more = pluralize(left_out, "more change");
-        let _ = writeln!(text, "\n_… and {more}; the whole plan does not fit a comment._");
+        let _ = writeln!(text, "\n_… and {more}; the whole plan does not fit in a comment._");
     }
 }
 
@@ -162,18 +159,18 @@ fn outlook_text(group: &StepGroup<'_>) -> String {
     let words: Vec<&str> = words.into_iter().map(outlook_word).collect();
     match waits.as_slice() {
         [] => words.join(" or "),
-        [first] => format!("{}; waits: {}", words.join(" or "), escape(first)),
+        [first] => format!("{}; blocked: {}", words.join(" or "), escape(first)),
         [first, rest @ ..] => {
-            format!("{}; waits: {} and {} more", words.join(" or "), escape(first), rest.len())
+            format!("{}; blocked: {} and {} more", words.join(" or "), escape(first), rest.len())
         }
     }
 }
 
 const fn outlook_word(outlook: PolicyOutlook) -> &'static str {
     match outlook {
-        PolicyOutlook::Auto => "applied by itself",
+        PolicyOutlook::Auto => "applied automatically",
         PolicyOutlook::Approval => "needs approval",
-        PolicyOutlook::Blocked => "blocked by the policy",
+        PolicyOutlook::Blocked => "blocked by policy",
     }
 }
 
@@ -191,7 +188,7 @@ fn write_details(text: &mut String, planned: &PlanView<'_>) {
     }
     if left_out > 0 {
         let more = pluralize(left_out, "more change");
-        let _ = writeln!(text, "\n_… and the fields of {more}; the whole plan does not fit a comment._");
+        let _ = writeln!(text, "\n_… and the fields of {more}; the whole plan does not fit in a comment._");
     }
 }
 
@@ -240,7 +237,7 @@ struct GroupDiff {
 }
 
 /// What stands where the difference of files would.
-const DIFF_OMITTED: &str = "      (what differs in files does not fit a comment)\n";
+const DIFF_OMITTED: &str = "      (the file differences do not fit in a comment)\n";
 
 impl GroupDiff {
     fn of(group: &StepGroup<'_>, planned: &PlanView<'_>) -> GroupDiff {
@@ -320,7 +317,7 @@ fn write_footer(text: &mut String, planned: &PlanView<'_>) {
         let runs = planned.changes().div_ceil(planned.cap);
         let _ = writeln!(
             text,
-            "\nAt most {} changes are open at a time: this takes {runs} batches.",
+            "\nAt most {} changes are open at a time: this plan takes {runs} batches.",
             planned.cap
         );
     }

@@ -58,9 +58,9 @@ pub enum OmissionReason {
 impl fmt::Display for OmittedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self.why {
-            OmissionReason::NetworkMissing => "its network is not there to declare it in",
-            OmissionReason::TooDeep => "its values are nested deeper than a file may nest them",
-            OmissionReason::TooLarge => "it is larger than a file may be",
+            OmissionReason::NetworkMissing => "its network is missing from the export",
+            OmissionReason::TooDeep => "its values are nested too deep for a file",
+            OmissionReason::TooLarge => "it is too large for a file",
         };
         write!(f, "{}: {why}", self.key)
     }

@@ -178,9 +178,9 @@ fn what_has_no_network_or_is_too_deep_is_left_out_and_named() {
     assert_eq!(
         left_out,
         [
-            "peer gone/n: its network is not there to declare it in",
-            "virtual_ip gone/front: its network is not there to declare it in",
-            "module deepest: its values are nested deeper than a file may nest them",
+            "peer gone/n: its network is missing from the export",
+            "virtual_ip gone/front: its network is missing from the export",
+            "module deepest: its values are nested too deep for a file",
         ]
     );
     let names: Vec<String> = read_back(&one_file(&export.text)).into_keys().map(|(_, name)| name).collect();

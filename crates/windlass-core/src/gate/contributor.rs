@@ -19,17 +19,17 @@ pub struct Contributor {
 }
 
 states! {
-    /// How someone had a hand in a change.
+    /// How someone contributed to a change.
     ContributorRole {
         /// Wrote a commit.
         Author "author",
-        /// Made a commit of what someone wrote.
+        /// Committed a change that someone else wrote.
         Committer "committer",
         /// Is named as a co-author in a commit's message.
         CoAuthor "co_author",
         /// Signed the commit.
         Signer "signer",
-        /// Pushed the commit, as the forge's webhook says.
+        /// Pushed the commit, according to the forge's webhook.
         Pusher "pusher",
         /// Edited the proposal.
         Editor "editor",

@@ -17,7 +17,7 @@ pub(super) fn refuse_empty<'t>(keys: &[&'static str], node: NodeRef<'t>, decoder
         };
         if is_empty {
             let finding = Finding::new(Code::BadValue, value.span(), format!("`{key}` is empty"))
-                .help(format!("leave `{key}` out if it should not matter, or list what it is about"));
+                .help(format!("omit `{key}` to match all, or list at least one"));
             decoder.report_within(Segment::Key(key), finding);
             is_sound = false;
         }

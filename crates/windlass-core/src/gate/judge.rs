@@ -51,7 +51,7 @@ pub enum Consent {
 states! {
     /// Whether a change was agreed to.
     ConsentState as Consent {
-        /// People or a rule agreed to it.
+        /// People or a rule approved it.
         Granted "granted",
         /// People have to approve first.
         Needed "needed",

@@ -52,7 +52,7 @@ impl NameProblem {
             }
             NameProblem::Rebound { rule, name, renamed_to, .. } => {
                 let before = match renamed_to {
-                    Some(renamed) => format!("the repository that is called `{renamed}` now"),
+                    Some(renamed) => format!("the repository now named `{renamed}`"),
                     None => "a repository that was removed".to_owned(),
                 };
                 format!("`{name}` in the rule `{rule}` means {before}, and another repository has that name")
@@ -67,13 +67,13 @@ impl NameProblem {
                 format!("did you mean `{near}`? Otherwise register it first")
             }
             NameProblem::Unknown { nearest: None, .. } => {
-                "register it first; a glob such as `fleet-*` also means repositories to come".to_owned()
+                "register it first; a glob such as `fleet-*` also matches future repositories".to_owned()
             }
             NameProblem::Rebound { name, renamed_to: Some(renamed), id, .. } => {
-                format!("write `{renamed}` to go on meaning that one, or `{id}` to mean the new `{name}`")
+                format!("write `{renamed}` to keep that one, or `{id}` for the new `{name}`")
             }
             NameProblem::Rebound { name, renamed_to: None, id, .. } => {
-                format!("take `{name}` out of the rule, or write `{id}` to mean the new one")
+                format!("remove `{name}` from the rule, or write `{id}` for the new one")
             }
         }
     }

@@ -25,33 +25,33 @@ use crate::yaml::{self, NodeRef};
 pub const MAX_POLICY_BYTES: usize = 64 << 10;
 
 record! {
-    /// A policy says for each change whether it goes through by itself, needs people's approval, or is refused. The
-    /// first rule that matches decides; what no rule matches needs one approval.
+    /// A policy decides whether a change is approved automatically, needs approval by people, or is blocked. The
+    /// first matching rule decides; changes without a matching rule need one approval.
     pub struct Policy {
-        /// The rules, in order. The first that matches decides.
+        /// The rules, in order. The first matching rule decides.
         rules: Vec<PolicyRule> = Vec::new() => "[{name: everything, action: require_approval}]",
     }
     check Policy::check
 }
 
 record! {
-    /// A rule: which changes it is about, and what happens to them.
+    /// A rule: which changes it matches, and what happens to them.
     pub struct PolicyRule {
-        /// What the rule is called, shown with every decision it makes. Each name stands once.
+        /// The rule's name, shown with every decision it makes. Names are unique.
         name: Name => "no-destroys-on-friday",
-        /// Which changes the rule is about. Left out, all of them.
+        /// The changes that the rule matches. Default: all.
         subjects "match": Option<PolicyMatch> = None => "{kinds: [node], changes: [destroy]}",
         /// What happens to them.
         action: PolicyAction => "require_approval",
-        /// How many people must approve. Only with `require_approval`; left out, one.
+        /// How many people must approve. Only with `require_approval`; default one.
         approvals: Option<Bounded<1, 10>> = None => "2",
-        /// Whether nobody who had a hand in the change can approve: author, committer, co-authors, signer, who pushed
-        /// it, and everyone who edited the proposal. While someone may be missing among them, one approval more is
-        /// needed. Only with `require_approval`.
+        /// Whether contributors cannot approve: author, committer, co-authors, signer, pusher, and everyone who edited
+        /// the proposal. If the list of contributors may be incomplete, one more approval is needed. Only with
+        /// `require_approval`.
         not_author: bool = false => "true",
-        /// Why the rule is there, shown to people who meet it.
+        /// The rule's purpose, shown with the changes it matches.
         reason: String = String::new() => "destroying nodes needs a second pair of eyes",
-        /// When such changes may be applied: inside any of these. Left out, always.
+        /// When such changes may be applied: inside any of these. Default: always.
         windows: Vec<PolicyWindow> = Vec::new() =>
             "[{days: [mon, tue, wed, thu], from: \"09:00\", to: \"17:00\", timezone: Europe/Berlin}]",
     }
@@ -59,20 +59,20 @@ record! {
 }
 
 record! {
-    /// Which changes a rule is about. Every key that is given must fit; none given fits everything.
+    /// Which changes a rule matches. All given keys must match; without keys, it matches every change.
     pub struct PolicyMatch {
         /// Any of these kinds.
         kinds: BTreeSet<Kind> = BTreeSet::new() => "[node, network]",
         /// Any of these changes.
         changes: BTreeSet<Action> = BTreeSet::new() => "[create, update, destroy]",
-        /// Repositories, any of which fits. A plain name means the repository that has this name when the policy is
-        /// saved, also when it is renamed; a glob means every repository with such a name.
+        /// Repositories, any of which matches. A plain name means the repository that has this name when the policy is
+        /// saved, even if it is renamed later; a glob means every repository with a matching name.
         repositories: Vec<RepositoryPattern> = Vec::new() => "[\"fleet-*\"]",
-        /// Globs on the resource's name, any of which fits. `*` stands for anything.
+        /// Globs for the resource's name, any of which matches. `*` matches any text.
         names: Vec<NamePattern> = Vec::new() => "[\"edge-*\"]",
-        /// Globs on the file that declares the resource, any of which fits. `*` stops at `/`, `**` does not.
+        /// Globs for the file that declares the resource, any of which matches. `*` stops at `/`, `**` does not.
         paths: Vec<PathPattern> = Vec::new() => "[\"environments/prod/**\"]",
-        /// Labels that must all be on the node or cluster. Nothing else has labels, so nothing else fits.
+        /// Labels that the node or cluster must have, all of them. Resources without labels do not match.
         labels: Labels = Labels::new() => "{tier: edge}",
     }
     check PolicyMatch::check
@@ -81,13 +81,13 @@ record! {
 choice! {
     /// What happens to a change.
     pub enum PolicyAction {
-        /// It goes through by itself. A destroy does only if `changes` names it.
+        /// Windlass approves it automatically; destroys only if `changes` lists them.
         AutoApprove = "auto_approve",
-        /// It goes through by itself, and people are told. A destroy does only if `changes` names it.
+        /// Windlass approves it automatically and notifies people; destroys only if `changes` lists them.
         NotifyAndProceed = "notify_and_proceed",
         /// People must approve it.
         RequireApproval = "require_approval",
-        /// It is refused; nobody can approve it.
+        /// It is blocked and cannot be approved.
         Block = "block",
     }
 }

@@ -45,13 +45,13 @@ choice! {
 record! {
     /// A time of the week in which changes may be applied.
     pub struct PolicyWindow {
-        /// The days on which the window opens. Left out, every day.
+        /// The days on which the window opens. Default: every day.
         days: BTreeSet<Weekday> = every_day() => "[mon, tue, wed, thu]",
         /// When it opens.
         from: ClockTime = ClockTime::MIDNIGHT => "\"09:00\"",
         /// When it closes, on the next day if this is earlier than `from`.
         to: ClockTime = ClockTime::END_OF_DAY => "\"17:00\"",
-        /// Whose clock counts.
+        /// The time zone of the window.
         timezone: PolicyTimeZone = PolicyTimeZone::utc() => "Europe/Berlin",
     }
     check PolicyWindow::check
@@ -146,8 +146,8 @@ impl PolicyWindow {
             return complain("from", "a window cannot open at 24:00", "write `00:00` of the next day");
         }
         if self.from == self.to {
-            let help = "leave `from` and `to` out for the whole day";
-            return complain("to", "the window closes when it opens", help);
+            let help = "omit `from` and `to` for the whole day";
+            return complain("to", "the window opens and closes at the same time", help);
         }
         refuse_empty(&["days"], node, decoder)
     }

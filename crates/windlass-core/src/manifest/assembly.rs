@@ -86,7 +86,7 @@ impl Assembly {
             let message = format!("the fleet's files have {total} bytes together, more than 64 MiB");
             self.report(
                 Diagnostic::with_file(Code::FilesTooLarge, &root, message)
-                    .help("split the fleet over repositories"),
+                    .help("split the fleet into several repositories"),
             );
         }
         if self.files.len() > MAX_FILES {
@@ -101,11 +101,11 @@ impl Assembly {
         }
         let message = match size.resources > MAX_RESOURCES {
             true => format!("the fleet declares more than {MAX_RESOURCES} resources"),
-            false => format!("the fleet's files hold more than {MAX_VALUES} values"),
+            false => format!("the fleet's files contain more than {MAX_VALUES} values"),
         };
         self.report(
             Diagnostic::with_file(Code::ResourcesTooMany, &root, message)
-                .help("split the fleet over repositories"),
+                .help("split the fleet into several repositories"),
         );
         FleetLimits::Exceeded
     }
@@ -207,7 +207,7 @@ impl Assembly {
         let told = unmatched.into_iter().map(|index| {
             let message = format!("{} matches no file", quoted(&root.include[index].to_string()));
             let finding = Finding::new(Code::IncludeEmpty, 0..0, message)
-                .help("patterns are relative to fleet.yaml; remove it if the files are gone");
+                .help("patterns are relative to fleet.yaml; remove the pattern if the files no longer exist");
             places.diagnostic(places.find_value(&["include"], Some(index)), finding)
         });
         let told: Vec<Diagnostic> = told.collect();

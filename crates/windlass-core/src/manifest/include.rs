@@ -127,11 +127,15 @@ impl TextValue for IncludePattern {
         if text.is_empty() || text.starts_with('/') || text.contains('\\') {
             return Err(refuse(
                 "is not a relative glob",
-                "write it relative to fleet.yaml, like `fleet.d/*.yaml`",
+                "write a path relative to fleet.yaml, such as `fleet.d/*.yaml`",
             ));
         }
         if text.split('/').any(|segment| matches!(segment, ".." | "." | ".git")) {
-            return Err(refuse("leaves the fleet's directory", "no `..`, `.` or `.git` in an include"));
+            return Err(refuse(
+                "points outside the fleet's directory",
+                "do not use `..`, `.` or `.git` in an \
+                include",
+            ));
         }
         if text.len() > MAX_PATTERN {
             return Err(refuse("is too long", &format!("use at most {MAX_PATTERN} characters")));

@@ -7,16 +7,18 @@ impl PlanStep {
     /// Why the step is there, in one sentence.
     pub fn reason(&self) -> String {
         match self.change.cause {
-            Cause::Declared => "declared in the files and not accepted yet".to_owned(),
-            Cause::Edited => format!("declared differently: {}", self.field_list()),
+            Cause::Declared => "added to the fleet".to_owned(),
+            Cause::Edited => format!("changed: {}", self.field_list()),
             Cause::Adopted if self.change.base == self.change.desired => {
-                "adopts a resource nobody owned, as it is".to_owned()
+                "adopts a resource without an owner, unchanged".to_owned()
             }
-            Cause::Adopted => format!("adopts a resource nobody owned, and changes {}", self.field_list()),
+            Cause::Adopted => {
+                format!("adopts a resource without an owner, and changes {}", self.field_list())
+            }
             Cause::Contested => {
-                "takes over a resource that another repository owns, once that one gives it up".to_owned()
+                "takes over a resource from another repository, once that no longer declares it".to_owned()
             }
-            Cause::Removed => "owned by this repository and no longer declared".to_owned(),
+            Cause::Removed => "removed from the fleet".to_owned(),
         }
     }
 

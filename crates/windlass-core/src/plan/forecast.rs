@@ -9,11 +9,11 @@ use crate::states::states;
 states! {
     /// What the policy would do with a change.
     PolicyOutlook {
-        /// It would be applied without anybody being asked.
+        /// It would be applied without approval.
         Auto "auto",
-        /// Someone would have to approve it.
+        /// It would need approval.
         Approval "approval",
-        /// Nobody could approve it.
+        /// It could not be approved.
         Blocked "blocked",
     }
 }

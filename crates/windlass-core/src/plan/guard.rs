@@ -60,10 +60,10 @@ impl MassDestroy {
         let mut message =
             format!("this would destroy {destroys} of the {owned} resources the repository owns");
         if let Some(commit) = confirmed_for {
-            message.push_str(&format!("; it was confirmed for the commit {commit}, and this is another one"));
+            message.push_str(&format!("; it was confirmed for another commit, {commit}"));
         }
         Diagnostic::without_place(Code::MassDestroy, "", message).help(
-            "look for an emptied or misplaced file; if it is meant, confirm with --confirm-mass-destroy",
+            "check for an emptied or misplaced file; if it is intended, confirm with --confirm-mass-destroy",
         )
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Re
     let mut kept: Vec<&Change> = Vec::new();
     for (_, _, change) in destroyed.iter() {
         if change.before.as_ref().is_some_and(|spec| spec.is_protected()) {
-            let reason = "it has `protect: true`; remove that in a change of its own first".to_owned();
+            let reason = "it has `protect: true`; remove that in a separate change first".to_owned();
             reasons.insert(change.key.clone(), reason);
             kept.push(change);
         }
@@ -104,7 +104,7 @@ pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Re
             if let Some(needed) = destroyed.get(reference.kind, &reference.name)
                 && !reasons.contains(reference.kind, &reference.name)
             {
-                reasons.insert(needed.key.clone(), format!("{} still needs it", change.key));
+                reasons.insert(needed.key.clone(), format!("{} still refers to it", change.key));
                 kept.push(needed);
             }
         });
@@ -149,7 +149,7 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Resour
                     path: reference.at,
                     text: member_name(&reference.name).1.to_owned(),
                     message,
-                    help: "keep the one or drop the reference of the other".to_owned(),
+                    help: "keep the resource, or remove the reference".to_owned(),
                 });
             }
         });
@@ -178,7 +178,7 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
                     change.key.clone(),
                     Code::VersionReused,
                     format!("the module {} changes, but stays version {version}", quoted(&change.key.name)),
-                    "give it a new version, so that pins to the old one keep their meaning",
+                    "give it a new version, so that pins to the old version stay valid",
                 )
             })
         })

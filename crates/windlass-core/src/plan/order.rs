@@ -76,7 +76,7 @@ fn cycle_problems(circles: &[Vec<usize>], changes: &[Change]) -> Vec<ResourceFin
             let mut spelled: Vec<String> =
                 circle.iter().map(|number| changes[*number].key.to_string()).collect();
             spelled.extend(spelled.first().cloned());
-            let message = format!("there is no order for a circle of references: {}", spelled.join(" → "));
+            let message = format!("cannot order a circle of references: {}", spelled.join(" → "));
             let key = changes[circle[0]].key.clone();
             ResourceFinding::for_resource(
                 key,

@@ -3,25 +3,25 @@
 use crate::states::states;
 
 states! {
-    /// Where a proposal is in its life.
+    /// The status of a proposal.
     Status as ProposalStatus {
-        /// Offered; someone has to decide.
+        /// Open; needs approval.
         PendingApproval "pending_approval" "Awaiting approval",
-        /// Granted; applied as soon as nothing is in the way.
+        /// Approved; Windlass applies it as soon as nothing blocks it.
         Approved "approved" "Approved",
-        /// Done.
+        /// Applied.
         Applied "applied" "Applied",
-        /// Applying it failed; nothing of it was kept.
+        /// Applying it failed; Windlass changed nothing.
         Failed "failed" "Failed",
-        /// Refused by someone.
+        /// Someone rejected it.
         Rejected "rejected" "Rejected",
-        /// Git or the accepted state moved on; another proposal takes its place.
+        /// Git or the accepted state changed; another proposal replaces it.
         Superseded "superseded" "Superseded",
-        /// The difference is gone.
+        /// The difference no longer exists.
         Withdrawn "withdrawn" "Withdrawn",
-        /// Nobody decided in time, or what was approved could not be applied in time.
+        /// It was not reviewed or not applied in time.
         Expired "expired" "Expired",
-        /// It was approved, and then someone made the very change by hand.
+        /// It was approved, and then someone made the same change directly.
         AppliedManually "applied_manually" "Applied manually",
     }
 }

@@ -104,7 +104,7 @@ record! {
         kind: Name => "Deployment",
         /// The object.
         name: Name => "cert-manager",
-        /// Its namespace. Left out, the bundle's.
+        /// Its namespace. Default: the bundle's.
         namespace: Option<Namespace> = None => "cert-manager",
     }
 }

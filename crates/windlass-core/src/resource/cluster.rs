@@ -112,7 +112,7 @@ impl LabelExpression {
         if !fits {
             let word = self.operator.word();
             let (message, help) = match needs_values {
-                true => (format!("`{word}` compares with `values`, and there are none"), "list the values"),
+                true => (format!("`{word}` needs `values`"), "list the values"),
                 false => (format!("`{word}` takes no `values`"), "remove `values`, or use In or NotIn"),
             };
             let span = node.get("operator").unwrap_or(node).span();

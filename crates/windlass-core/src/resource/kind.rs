@@ -119,6 +119,6 @@ impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
         let word = String::deserialize(deserializer)?;
         let kind = Kind::ALL.iter().copied().find(|kind| kind.slug() == word);
-        kind.ok_or_else(|| serde::de::Error::custom("not a kind of resource that this version knows"))
+        kind.ok_or_else(|| serde::de::Error::custom("unknown kind of resource"))
     }
 }

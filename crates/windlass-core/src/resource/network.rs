@@ -28,7 +28,7 @@ record! {
         description: String = String::new() => "Edge fabric",
         /// How peers learn where to send traffic.
         routing_mode: RoutingMode = RoutingMode::Static => "ibgp",
-        /// The network's addresses. Left out, Windlass allocates a network, always the same one.
+        /// The network's addresses. Default: Windlass allocates a network, which then stays the same.
         cidr: Option<Cidr> = None => "fd12:3456:789a::/64",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
@@ -48,7 +48,7 @@ record! {
     pub struct PeerSpec {
         /// Whether others can reach it directly. Such peers are the network's hubs.
         publicly_reachable: bool = false => "true",
-        /// Where others reach it. Left out, the address its agent reports.
+        /// The address where others reach it. Default: the address its agent reports.
         endpoint: Option<PeerEndpoint> = None => "203.0.113.7:51820",
         /// Networks behind the peer that others may reach through it.
         lan_subnets: BTreeSet<Cidr> = BTreeSet::new() => "[10.20.0.0/16]",
@@ -76,7 +76,7 @@ record! {
         primary_holder: Hostname => "edge-tokyo-01",
         /// The peers that take over, in this order.
         failover_holders: Vec<Hostname> = Vec::new() => "[edge-tokyo-02]",
-        /// The address. Left out, Windlass allocates one of the network's, always the same one.
+        /// The address. Default: Windlass allocates one of the network's, which then stays the same.
         address: Option<IpAddress> = None => "fd12:3456:789a::100",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
@@ -94,7 +94,7 @@ impl VirtualIpSpec {
                 format!("{} already holds this address", quoted(self.failover_holders[index].as_str()));
             let finding = Finding::new(Code::BadValue, item.unwrap_or(node).span(), message);
             decoder.within(Segment::Key("failover_holders"), |decoder| {
-                decoder.report_within(Segment::Index(index), finding.help("name each holder once"));
+                decoder.report_within(Segment::Index(index), finding.help("list each holder once"));
             });
         }
         doubled.is_none()

@@ -50,7 +50,7 @@ record! {
     pub struct NotificationProviderSpec {
         /// What it speaks.
         provider_type "type": ProviderType => "slack",
-        /// Where it is. Left out where the address itself is a secret: then it is the field `url` of the credential.
+        /// Its address. Omit it where the address itself is a secret: then it is the field `url` of the credential.
         address: Option<ReceiverUrl> = None => "https://hooks.example.com/windlass",
         /// The path of the credential. Chats need its field `url`; webhooks sign with its field `secret`; mail and
         /// Alertmanager use `username` and `password`, or `token`, of one whose field `url` names the same receiver.
@@ -87,24 +87,24 @@ impl NotificationProviderSpec {
                 is_chat && scheme.is_some(),
                 "address",
                 "the address of a chat's webhook is a secret",
-                "put it into a credential as its field `url`, and name that in `credential_path`",
+                "store it in a credential as the field `url`, and give its path as `credential_path`",
             ),
             (
                 !is_chat && !fits,
                 "address",
-                "this address does not suit the type",
+                "the address does not match the type",
                 "mail needs smtp or smtps, others https",
             ),
             (
                 scheme.is_none() && !credential,
                 "credential_path",
-                "there is neither an address nor a credential that holds it",
-                "name the credential whose field `url` is the address",
+                "the address is missing",
+                "give `address`, or the `credential_path` of a credential with a field `url`",
             ),
             (
                 !is_mail && (self.from.is_some() || !self.to.is_empty()),
                 if self.from.is_some() { "from" } else { "to" },
-                "only mail has senders and recipients",
+                "only the type `email` has senders and recipients",
                 "remove it, or use the type `email`",
             ),
             (
@@ -118,7 +118,7 @@ impl NotificationProviderSpec {
                 !self.channel.is_empty() && self.provider_type != Slack,
                 "channel",
                 "only Slack can choose a channel",
-                "remove it; elsewhere the address decides",
+                "remove it; for other types the address decides",
             ),
         ];
         let mut is_fine = true;
@@ -158,17 +158,17 @@ record! {
     pub struct AlertSpec {
         /// Where the events are told.
         providers: BTreeSet<Name> => "[team-chat]",
-        /// Kinds of events, as patterns. Left out: all.
+        /// Kinds of events, as patterns. Default: all.
         events: BTreeSet<Wildcard> = BTreeSet::new() => "[\"gitops.approval_requested\", \"gitops.*failed\"]",
         /// How much an event must matter at least.
         severity: AlertSeverity = AlertSeverity::Low => "high",
-        /// Names of repositories, as patterns. Left out: all, and events about none.
+        /// Names of repositories, as patterns. Default: all, and events without a repository.
         repositories: BTreeSet<Wildcard> = BTreeSet::new() => "[\"fleet-*\"]",
-        /// Resources; one of them must fit. Left out: all, and events about none.
+        /// Resources, one of which must match. Default: all, and events without a resource.
         resources: Vec<AlertResource> = Vec::new() => "[{kind: node, name: \"edge-*\"}]",
-        /// Patterns over the whole message, of which one must fit. Left out: all.
+        /// Patterns for the whole message, one of which must match. Default: all.
         include: BTreeSet<Wildcard> = BTreeSet::new() => "[\"*prod*\"]",
-        /// Patterns over the whole message, of which none may fit.
+        /// Patterns for the whole message, none of which may match.
         exclude: BTreeSet<Wildcard> = BTreeSet::new() => "[\"*canary*\"]",
         /// Whether it is on.
         enabled: bool = true => "false",
@@ -183,9 +183,9 @@ record! {
 record! {
     /// Resources an alert is about.
     pub struct AlertResource {
-        /// Their kind. Left out: every kind.
+        /// Their kind. Default: every kind.
         kind: Option<Kind> = None => "node",
-        /// Their name, as a pattern. Left out: every name.
+        /// Their name, as a pattern. Default: every name.
         name: Option<Wildcard> = None => "\"edge-*\"",
     }
 }
@@ -194,13 +194,7 @@ impl AlertSpec {
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
         let mut is_fine = true;
         if self.providers.is_empty() {
-            report(
-                node,
-                decoder,
-                "providers",
-                "an alert without providers tells nobody",
-                "name at least one",
-            );
+            report(node, decoder, "providers", "an alert needs at least one provider", "list at least one");
             is_fine = false;
         }
         let lists = [
@@ -212,8 +206,8 @@ impl AlertSpec {
             ("exclude", self.exclude.len()),
         ];
         for (key, _) in lists.into_iter().filter(|(_, length)| *length > MAX_PATTERNS) {
-            let message = format!("more than {MAX_PATTERNS} stand here");
-            report(node, decoder, key, &message, "use patterns, or make several alerts");
+            let message = format!("more than {MAX_PATTERNS} entries");
+            report(node, decoder, key, &message, "use patterns, or several alerts");
             is_fine = false;
         }
         is_fine

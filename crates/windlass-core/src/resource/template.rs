@@ -40,7 +40,7 @@ impl TemplateSpec {
         let one_platform = self.node_platform.is_none() || self.node_platform_id.is_none();
         if !one_platform {
             let span = node.key("node_platform_id").map_or(node.span(), NodeRef::span);
-            let message = "`node_platform` and `node_platform_id` exclude each other";
+            let message = "`node_platform` and `node_platform_id` cannot be used together";
             let finding = Finding::new(Code::ConflictingKeys, span, message).help("keep one of them");
             decoder.report_within(Segment::Key("node_platform_id"), finding);
         }
@@ -49,7 +49,7 @@ impl TemplateSpec {
         if let Some(index) = doubled {
             let item = node.get("modules").and_then(|modules| modules.item(index));
             let message = format!(
-                "the module {} stands twice in this template",
+                "the module {} is listed twice in this template",
                 quoted(self.modules[index].name.as_str())
             );
             let finding = Finding::new(Code::BadValue, item.unwrap_or(node).span(), message);

@@ -87,7 +87,7 @@ pub fn refusal_of(plan: &Plan) -> Option<RunError> {
         return Some(RunError::new(
             Code::MassDestroy.slug(),
             problem.message,
-            "look for an emptied or misplaced file; if it is meant, sync with confirm_mass_destroy",
+            "check for an emptied or misplaced file; if it is intended, sync with confirm_mass_destroy",
         ));
     }
     // What another repository owns is proposed and blocked; the rest goes on.

@@ -165,7 +165,7 @@ fn what_is_not_offered_is_shown_with_its_reason() {
     let decided = decided(before, after, |change| (change.key.name == "b").then(|| meant(change)), 0);
     assert_eq!(steps(&decided.plan), ["update cluster a", "create cluster new"]);
     let shown = |action: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": "cluster", "name": name, "reason": reason, "at": null});
-    let protected = "it has `protect: true`; remove that in a change of its own first";
+    let protected = "it has `protect: true`; remove that in a separate change first";
     let expected = vec![
         shown("destroy_cluster", "kept", protected),
         shown("update_cluster", "b", "accepted by ann@example.com: a trial"),

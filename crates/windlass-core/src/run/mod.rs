@@ -17,15 +17,15 @@ use crate::states::states;
 use crate::time::Timestamp;
 
 states! {
-    /// What made a run happen.
+    /// What triggered a run.
     Trigger {
-        /// Its time had come.
+        /// The sync interval elapsed.
         Schedule "schedule",
-        /// Someone asked for it.
+        /// Someone requested it.
         Request "request",
-        /// The forge told of a push.
+        /// The forge reported a push.
         Webhook "webhook",
-        /// Someone wants the accepted state to be what git last said; git is not asked again.
+        /// Someone reverts drift to the last synced commit; git is not fetched.
         Revert "revert",
     }
 }
@@ -41,11 +41,11 @@ impl Trigger {
 }
 
 states! {
-    /// Where an unfinished run is, and what it therefore waits for.
+    /// The stage of an unfinished run.
     Stage {
-        /// Waiting for a worker, or for the run before it on the same repository.
+        /// Waiting for a worker, or for the previous run of the same repository.
         Queued "queued",
-        /// Asking the git server.
+        /// Fetching from the git server.
         Fetching "fetching",
         /// Reading and comparing.
         Comparing "comparing",

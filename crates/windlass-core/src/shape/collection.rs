@@ -137,7 +137,7 @@ impl<T: Shape + Ord> Shape for BTreeSet<T> {
         for (index, item) in items.into_iter().enumerate() {
             if !set.insert(item) {
                 let span = node.item(index).map_or(node.span(), NodeRef::span);
-                let finding = Finding::new(Code::BadValue, span, "stands twice in this list");
+                let finding = Finding::new(Code::BadValue, span, "is listed twice");
                 decoder.report_within(Segment::Index(index), finding.help("remove one of the two"));
                 sound = false;
             }

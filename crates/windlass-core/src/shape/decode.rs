@@ -122,7 +122,7 @@ impl<'t> Decoder<'t> {
             [_, second, ..] => {
                 let span = node.key(second).map_or(node.span(), NodeRef::span);
                 let finding =
-                    Finding::new(Code::ConflictingKeys, span, format!("`{words}` exclude each other"));
+                    Finding::new(Code::ConflictingKeys, span, format!("`{words}` cannot be used together"));
                 self.report_within(Segment::Key(second), finding.help("keep exactly one of them"));
                 false
             }
@@ -154,7 +154,7 @@ impl<'t> Decoder<'t> {
         let finding =
             Finding::new(Code::WrongType, node.span(), format!("expected {expected}, found {found}"));
         let help = match (expected, found) {
-            ("text", "true/false" | "nothing") => Some("put it in quotes if it is meant as text"),
+            ("text", "true/false" | "nothing") => Some("put it in quotes if it is text"),
             ("a list", "text" | "a number") => Some("write a list: `[value]`, or one `- value` per line"),
             ("true or false", "text") => {
                 Some("write `true` or `false` without quotes; yes/no/on/off are text")

@@ -110,10 +110,7 @@ impl Description {
             Description::Map { key, value, .. } => format!("map from {key} to {}", value.summary()),
             Description::Record(_) => "map with the fields below".to_owned(),
             Description::Section(section) => {
-                format!(
-                    "map keyed by {}, or list whose items carry `{}`",
-                    section.name_what, section.name_key
-                )
+                format!("map keyed by {}, or list whose items have `{}`", section.name_what, section.name_key)
             }
             Description::Free => "any plain value".to_owned(),
         }

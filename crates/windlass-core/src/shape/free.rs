@@ -53,7 +53,7 @@ fn decode_value<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Valu
             Some(Number::from_f64(value).map_or(Value::Null, Value::Number))
         }
         YamlContent::Scalar(Scalar::Unrepresentable(text)) => {
-            let message = format!("the number {} cannot be held", decoder.shown(text));
+            let message = format!("the number {} is out of range", decoder.shown(text));
             let finding = Finding::new(Code::BadValue, node.span(), message);
             decoder.report(finding.help("use a finite number of at most 64 bits, or put it in quotes"));
             None

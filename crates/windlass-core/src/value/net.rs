@@ -133,7 +133,7 @@ fn check_url(text: &str) -> Result<(), InvalidText> {
     if secret::without_secrets(text) != text {
         // The text is not repeated: it holds a credential.
         return Err(
-            InvalidText::value("the URL contains credentials").help("keep them in Vault, not in the URL")
+            InvalidText::value("the URL contains credentials").help("store them in Vault, not in the URL")
         );
     }
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("oci://"));

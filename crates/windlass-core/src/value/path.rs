@@ -93,7 +93,7 @@ fn has_bad_segment(path: &str) -> bool {
 
 fn check_absolute(text: &str) -> Result<(), InvalidText> {
     let complaint =
-        |help: &str| InvalidText::value(format!("{} is not usable as a path", quoted(text))).help(help);
+        |help: &str| InvalidText::value(format!("{} is not a valid path", quoted(text))).help(help);
     if !text.starts_with('/') || text.len() < 2 || text.len() > 4096 {
         return Err(complaint("begin with `/`"));
     }

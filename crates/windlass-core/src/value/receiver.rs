@@ -31,11 +31,11 @@ impl ReceiverUrl {
 
 fn check_receiver(text: &str) -> Result<(), InvalidText> {
     if text.contains(['@', '?', '#']) || secret::without_secrets(text) != text {
-        return Err(InvalidText::value("the address has a part that is usually secret")
-            .help("keep the whole address in the credential, as its field `url`, and leave `address` out"));
+        return Err(InvalidText::value("the address contains a part that is usually secret")
+            .help("store the whole address in the credential, as the field `url`, and omit `address`"));
     }
     let refuse = || {
-        InvalidText::value("this is not the address of a receiver")
+        InvalidText::value("not a receiver's address")
             .help("write it like `https://hooks.example.com/windlass` or `smtps://mail.example.com:465`")
     };
     let (scheme, rest) = text.split_once("://").ok_or_else(refuse)?;
@@ -50,7 +50,7 @@ fn check_receiver(text: &str) -> Result<(), InvalidText> {
 }
 
 fn check_mail(text: &str) -> Result<(), InvalidText> {
-    let refuse = || InvalidText::value("this is not a mail address").help("write it like `ops@example.com`");
+    let refuse = || InvalidText::value("not a mail address").help("write it like `ops@example.com`");
     let (local, domain) = text.rsplit_once('@').ok_or_else(refuse)?;
     let forbidden = |c: char| c.is_whitespace() || c.is_control() || "@<>(),:;\"\\[]".contains(c);
     let is_local = (1..=64).contains(&local.len()) && !local.contains(forbidden);
@@ -66,8 +66,8 @@ fn check_credential(text: &str) -> Result<(), InvalidText> {
     if text.len() <= 512 && text.split('/').all(is_part) {
         return Ok(());
     }
-    Err(InvalidText::value("this is not the path of a credential")
-        .help("write where it is kept, like `notifications/team-chat`; the secret itself must not be in git"))
+    Err(InvalidText::value("not the path of a credential")
+        .help("write a path such as `notifications/team-chat`; the secret itself must not be in git"))
 }
 
 #[cfg(test)]

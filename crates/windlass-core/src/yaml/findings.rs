@@ -21,7 +21,7 @@ pub(super) fn check_text(text: &str) -> Result<(), Finding> {
     if text.len() > MAX_FILE_BYTES {
         let message = format!("the file has {} bytes, more than the 1 MiB limit", text.len());
         return Err(Finding::new(Code::FileTooLarge, 0..0, message)
-            .help("look for committed binary data, or split the fleet into files and `include` them"));
+            .help("check for committed binary data, or split the fleet into files and `include` them"));
     }
     if let Some(position) = text.bytes().enumerate().position(|(at, byte)| is_forbidden(text, at, byte)) {
         let c = text[position..].chars().next().unwrap_or_default();
@@ -93,7 +93,7 @@ fn syntax_help(text: &str, position: usize, kind: &ErrorKind) -> Option<&'static
 
 pub(super) fn depth_finding(span: Range<usize>) -> Finding {
     Finding::new(Code::YamlDepth, span, format!("nested deeper than {MAX_DEPTH} levels"))
-        .help("no part of fleet.yaml needs that; look for an unclosed bracket or generated text")
+        .help("check for an unclosed bracket or generated text")
 }
 
 pub(super) fn expansion_finding(span: Range<usize>) -> Finding {
@@ -104,31 +104,31 @@ pub(super) fn expansion_finding(span: Range<usize>) -> Finding {
 
 pub(super) fn bad_merge_finding(node: &YamlNode<'_>) -> Finding {
     let span = node.start as usize..node.end as usize;
-    Finding::new(Code::WrongType, span, "`<<` merges maps and nothing else")
+    Finding::new(Code::WrongType, span, "`<<` can merge only maps")
         .help("refer to an anchored map: `<<: *defaults`, or to several: `<<: [*first, *second]`")
 }
 
 pub(super) fn custom_tag_finding(span: Range<usize>, what: &str) -> Finding {
-    Finding::new(Code::YamlTag, span, format!("{what} is refused: only plain YAML types are read"))
+    Finding::new(Code::YamlTag, span, format!("{what} is not allowed: use only plain YAML types"))
         .help("remove the tag and write the value as plain text, number, list or map")
 }
 
 pub(super) fn bad_key_finding(span: Range<usize>) -> Finding {
     Finding::new(Code::YamlKey, span, "a key must be plain text, not a list or a map")
-        .help("quote it if it is meant as text, e.g. \"{{ name }}\"")
+        .help("quote it if it is text, e.g. \"{{ name }}\"")
 }
 
 pub(super) fn doubled_key_finding(span: Range<usize>, key: &str) -> Finding {
-    Finding::new(Code::YamlDuplicateKey, span, format!("the key {} stands twice in this map", quoted(key)))
+    Finding::new(Code::YamlDuplicateKey, span, format!("the key {} appears twice in this map", quoted(key)))
         .help("keep one of the two")
 }
 
 pub(super) fn second_document_finding(span: Range<usize>) -> Finding {
     Finding::new(Code::YamlDocuments, span, "a second YAML document begins here")
-        .help("move it into a file of its own and list that file under `include`")
+        .help("move it into a separate file and list that file under `include`")
 }
 
 pub(super) fn circular_alias_finding(span: Range<usize>) -> Finding {
-    Finding::new(Code::YamlAlias, span, "an alias inside the value it stands for")
-        .help("a value cannot contain itself; write out what is meant")
+    Finding::new(Code::YamlAlias, span, "an alias inside its own value")
+        .help("a value cannot contain itself; write the value out")
 }

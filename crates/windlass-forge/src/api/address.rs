@@ -23,16 +23,16 @@ pub enum PlainHttp {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is not one.
-    #[error("it is not the address of an API")]
+    #[error("not an API address")]
     Malformed,
     /// A token would cross the network for all to see.
-    #[error("a token is not sent over plain http")]
+    #[error("a token cannot be sent over plain http")]
     Plain,
     /// It holds a name or a password.
-    #[error("it contains credentials")]
+    #[error("the address contains credentials")]
     Credentials,
     /// It is elsewhere than the repository.
-    #[error("{host} is neither the repository's host nor one that the operator of this server named")]
+    #[error("{host} is neither the repository's host nor allowed by this server")]
     Elsewhere {
         /// Where.
         host: String,
@@ -50,10 +50,10 @@ impl AddressError {
                 "use https; a server for tests accepts http when started with --allow-insecure-git"
             }
             AddressError::Credentials => {
-                "keep the token in Vault or in the credentials directory, and name its path"
+                "store the token in Vault or in the credentials directory, and give its path"
             }
             AddressError::Elsewhere { .. } => {
-                "leave api_url out, or start the server with --forge-api-host for this host"
+                "omit api_url, or start the server with --forge-api-host for this host"
             }
         }
     }

@@ -33,7 +33,7 @@ pub fn marked(marker: &str, markdown: &str) -> String {
     let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
     let is_open = kept.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
     let fence = if is_open { "\n```" } else { "" };
-    format!("{marker}\n{kept}{fence}\n\n*There is more; it is too long for a comment.*")
+    format!("{marker}\n{kept}{fence}\n\n*Truncated: the rest does not fit in a comment.*")
 }
 
 /// What is to stand on a pull request.
@@ -236,7 +236,7 @@ mod tests {
         let text = marked(MARKER, &long);
         assert!(text.starts_with(MARKER) && text.chars().count() < 65_000);
         assert!(
-            text.ends_with("a plan\n```\n\n*There is more; it is too long for a comment.*"),
+            text.ends_with("a plan\n```\n\n*Truncated: the rest does not fit in a comment.*"),
             "{}",
             &text[text.len() - 99..]
         );

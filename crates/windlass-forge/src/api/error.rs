@@ -9,13 +9,13 @@ use windlass_outbound::ResolveError;
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ForgeError {
     /// What should vouch for the forge is no certificate, or there is no TLS on this machine.
-    #[error("no connection can be prepared: {reason}")]
+    #[error("cannot prepare a connection: {reason}")]
     Client {
         /// Why not.
         reason: String,
     },
     /// The token cannot be one.
-    #[error("the token has characters that no token has")]
+    #[error("the token contains invalid characters")]
     TokenShape,
     /// Its host has an address that this server does not connect to, or none at all.
     #[error(transparent)]
@@ -27,7 +27,7 @@ pub enum ForgeError {
         address: String,
     },
     /// Its certificate is not trusted, or it speaks no TLS.
-    #[error("the certificate of {address} is not accepted: {reason}")]
+    #[error("the certificate of {address} is not trusted: {reason}")]
     Tls {
         /// Where.
         address: String,
@@ -49,13 +49,13 @@ pub enum ForgeError {
         reason: String,
     },
     /// 404.
-    #[error("cannot {doing}: there is no such thing, or the token does not let us see it")]
+    #[error("cannot {doing}: it does not exist, or the token may not read it")]
     Missing {
         /// What was tried.
         doing: String,
     },
     /// 409 while making something.
-    #[error("cannot {doing}: it is there already")]
+    #[error("cannot {doing}: it already exists")]
     Exists {
         /// What was tried.
         doing: String,
@@ -69,7 +69,7 @@ pub enum ForgeError {
         reason: String,
     },
     /// 429, and what forges answer instead of it.
-    #[error("{address} refuses more requests for now")]
+    #[error("{address} limits requests")]
     Busy {
         /// Where.
         address: String,
@@ -77,7 +77,7 @@ pub enum ForgeError {
         retry_after: Option<Duration>,
     },
     /// It sends us elsewhere, where the token is nobody's business.
-    #[error("{address} sends us to {to}, which is not told the token")]
+    #[error("{address} redirects to {to}, where the token may not be sent")]
     Redirected {
         /// Where.
         address: String,
@@ -85,7 +85,7 @@ pub enum ForgeError {
         to: String,
     },
     /// It failed itself, or answers what is not understood.
-    #[error("{address} answers {status} when asked to {doing}")]
+    #[error("{address} returned status {status} on the request to {doing}")]
     Answer {
         /// Where.
         address: String,
@@ -95,19 +95,21 @@ pub enum ForgeError {
         doing: String,
     },
     /// The answer is no JSON, or not the JSON that was expected.
-    #[error("the answer of {address} is not understood")]
+    #[error("cannot parse the response of {address}")]
     NotUnderstood {
         /// Where.
         address: String,
     },
     /// The answer is larger than any that is expected.
-    #[error("the answer of {address} is too large")]
+    #[error("the response of {address} is too large")]
     TooLarge {
         /// Where.
         address: String,
     },
     /// Nobody can make a repository there with this token.
-    #[error("there is no organisation {owner}, and the token may not make repositories for other people")]
+    #[error(
+        "the organisation {owner} does not exist, and the token may not create repositories for other users"
+    )]
     NoOwner {
         /// For whom.
         owner: String,
@@ -156,25 +158,25 @@ impl ForgeError {
             ForgeError::TokenShape => "store the token alone, without spaces and line breaks",
             ForgeError::AddressRefused(refusal) => refusal.help(),
             ForgeError::Unreachable { .. } => {
-                "check the address of its API and firewalls; it is tried again, and the server's log has the cause"
+                "check the address of its API and firewalls; Windlass retries; see the server's log for the cause"
             }
-            ForgeError::Tls { .. } => "give the authority that vouches for it as the repository's ca_pem",
-            ForgeError::Token { .. } => "make a new token there and store it where the old one was",
+            ForgeError::Tls { .. } => "set the certificate's authority as the repository's ca_pem",
+            ForgeError::Token { .. } => "create a new token there and store it in place of the old one",
             ForgeError::Forbidden { .. } => {
                 "give the token's user write access to the repository, and the token the scopes that docs/guide/forges.md lists"
             }
             ForgeError::Missing { .. } => {
                 "check owner and name of the repository, and that the token's user can see it"
             }
-            ForgeError::Exists { .. } => "use the one that is there, or choose another name",
-            ForgeError::Refused { .. } => "correct what it complains about",
-            ForgeError::Busy { .. } => "wait; it is tried again",
-            ForgeError::Redirected { .. } => "use the address it sends us to, if it is the right one",
+            ForgeError::Exists { .. } => "use the existing one, or choose another name",
+            ForgeError::Refused { .. } => "fix what the forge reports",
+            ForgeError::Busy { .. } => "wait; Windlass retries",
+            ForgeError::Redirected { .. } => "use the new address, if you trust it",
             ForgeError::Answer { .. } | ForgeError::NotUnderstood { .. } | ForgeError::TooLarge { .. } => {
-                "check that the address is that of its API and the kind of forge is right; look at its log"
+                "check the API address and the kind of forge, and the forge's log"
             }
             ForgeError::NoOwner { .. } => {
-                "check the name, make the organisation first, or use an administrator's token"
+                "check the name, create the organisation first, or use an administrator's token"
             }
         }
     }

@@ -50,7 +50,7 @@ enum RepositoryOwner {
 }
 
 fn doing(new: &NewRepository) -> String {
-    format!("make the repository {}", new.project)
+    format!("create the repository {}", new.project)
 }
 
 fn create(new: &NewRepository, owner: RepositoryOwner) -> Request {
@@ -95,7 +95,7 @@ impl Forge {
         if login.eq_ignore_ascii_case(owner) {
             return Ok(RepositoryOwner::Myself);
         }
-        let request = Request::get(&["orgs", owner], format!("look for the organisation {owner}"));
+        let request = Request::get(&["orgs", owner], format!("find the organisation {owner}"));
         let is_admin = me.get("is_admin").and_then(Value::as_bool) == Some(true);
         match (self.wire.send(&request).await, is_admin) {
             (Ok(_), _) => Ok(RepositoryOwner::Organisation),

@@ -58,5 +58,5 @@ pub(super) fn below<'p>(
 
 /// Who the token belongs to.
 pub(super) fn whoami() -> Request {
-    Request::get(&["user"], "tell whose it is")
+    Request::get(&["user"], "read its own user")
 }

@@ -49,7 +49,7 @@ impl Forge {
         let login = me.get(key).and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
         let whole = project.to_string();
         let path = below(self.kind, project, &whole, &[]);
-        let found = self.wire.send(&Request::get(&path, format!("look at {whole}"))).await?;
+        let found = self.wire.send(&Request::get(&path, format!("read {whole}"))).await?;
         Ok(TokenAccess { login: login.chars().take(100).collect(), access: access(self.kind, &found.body) })
     }
 }

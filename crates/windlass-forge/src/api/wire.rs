@@ -180,7 +180,7 @@ impl ForgeClient {
             return ForgeError::Tls { address, reason: self.without_token(&reason) };
         }
         let reason = self.without_token(&causes_of(error));
-        tracing::info!(%address, cause = reason, "a forge could not be reached");
+        tracing::info!(%address, cause = reason, "could not reach a forge");
         ForgeError::Unreachable { address }
     }
 

@@ -58,16 +58,16 @@ impl VerifiedDelivery<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureRefusal {
     /// No header says who sends it.
-    #[error("no header tells who sends it")]
+    #[error("no header identifies the sender")]
     Unknown,
     /// There is no signature.
-    #[error("it is not signed: is the secret set where it is sent from?")]
+    #[error("it is not signed: set the secret on the forge")]
     Unsigned,
     /// The signature is not one of this secret.
     #[error("its signature does not match the secret")]
     Wrong,
     /// It was signed too long ago, or in the future.
-    #[error("it was signed at another time than now: an old one sent again, or a clock that is wrong")]
+    #[error("the signature's time is too far from now: a replayed delivery, or a wrong clock")]
     OutsideTimeWindow,
 }
 

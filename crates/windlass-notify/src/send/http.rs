@@ -96,7 +96,7 @@ fn unreached(host: &str, error: &reqwest::Error) -> SendOutcome {
         return SendOutcome::Retry { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
     // Without the address: that may be a secret.
-    tracing::info!(host, cause = causes_of(error), "a receiver of notifications could not be reached");
+    tracing::info!(host, cause = causes_of(error), "could not reach a notification receiver");
     SendOutcome::Retry { reason: format!("could not reach {host}"), after: None }
 }
 
@@ -125,10 +125,12 @@ fn classify(status: StatusCode, headers: &HeaderMap, answer: &str, now: Timestam
     };
     match status.as_u16() {
         200..=299 => SendOutcome::Done { answer: format!("status {}", status.as_u16()) },
-        300..=399 => SendOutcome::Permanent { reason: said("it redirects, which is not followed") },
+        300..=399 => {
+            SendOutcome::Permanent { reason: said("it redirects, and Windlass does not follow redirects") }
+        }
         408 | 425 | 429 => {
             let after = headers.get(RETRY_AFTER).and_then(|value| retry_after(value, now));
-            SendOutcome::Retry { reason: said("it asks to come back later"), after }
+            SendOutcome::Retry { reason: said("it limits requests"), after }
         }
         400..=499 => SendOutcome::Permanent { reason: said("it refuses the message") },
         _ => {

@@ -56,16 +56,17 @@ pub(super) async fn send(
             SendOutcome::Permanent { reason: format!("it refuses the mail: {error}") }
         }
         // Why is for the server's log: else whoever may name a mail server could look for open ports.
-        Ok(Err(error)) if error.is_transient() || why(&error).contains("certificate") => {
-            SendOutcome::Retry { reason: format!("cannot mail through {host}: {}", why(&error)), after: None }
-        }
+        Ok(Err(error)) if error.is_transient() || why(&error).contains("certificate") => SendOutcome::Retry {
+            reason: format!("cannot send mail through {host}: {}", why(&error)),
+            after: None,
+        },
         Ok(Err(error)) => unreached(host, &why(&error)),
-        Err(_) => unreached(host, "it did not answer in time"),
+        Err(_) => unreached(host, "it did not respond in time"),
     })
 }
 
 fn unreached(host: &str, cause: &str) -> SendOutcome {
-    tracing::info!(host, cause, "a mail server could not be reached");
+    tracing::info!(host, cause, "could not reach a mail server");
     SendOutcome::Retry { reason: format!("could not reach {host}"), after: None }
 }
 

@@ -23,21 +23,22 @@ pub enum SendError {
     #[error("the address in the credential is not an https URL")]
     BadAddress,
     /// The credential could be anyone's.
-    #[error("the credential does not say where it may be used: give it a field `hosts` or `url`")]
+    #[error("the credential does not name its hosts: add a field `hosts` or `url`")]
     Unbound,
     /// The credential is for somewhere else.
     #[error("the credential is for another address than the provider's")]
     OtherHost,
     /// It would be sent in the clear.
     #[error(
-        "the address is not https; only a server started with --allow-insecure-notifications sends in the clear, and only to its own machine"
+        "the address is not https; only a server started with --allow-insecure-notifications sends without TLS, and \
+            only to its own machine"
     )]
     Plain,
     /// The host has no address now, or one that this server does not connect to.
     #[error(transparent)]
     Address(#[from] ResolveError),
     /// A mail address or a header is refused by the mail library.
-    #[error("the mail cannot be written: {reason}")]
+    #[error("cannot compose the mail: {reason}")]
     Mail {
         /// Why.
         reason: String,
@@ -49,7 +50,7 @@ pub enum SendError {
         reason: String,
     },
     /// A provider got what is another's.
-    #[error("the message was made for another type of provider")]
+    #[error("the message was rendered for another type of provider")]
     Mismatch,
 }
 

@@ -206,6 +206,6 @@ fn read_secret(file: &Path) -> Result<Redacted<String>, VaultError> {
     match text.expose().trim() {
         "" => Err(unusable("it is empty".to_owned())),
         secret if secret.chars().all(|c| c.is_ascii_graphic()) => Ok(Redacted::new(secret.to_owned())),
-        _ => Err(unusable("it does not hold one word".to_owned())),
+        _ => Err(unusable("it does not contain exactly one word".to_owned())),
     }
 }

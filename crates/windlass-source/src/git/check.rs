@@ -203,7 +203,7 @@ fn resolve_and_connect(options: &FetchOptions<'_>, walk: &mut CheckWalk) -> Resu
     walk.pass("dns", found.first().map(|first| first.ip().to_string()).unwrap_or_default());
     let begun = Instant::now();
     walk.connecting_since = Some(begun);
-    let mut detail = "no address answers".to_owned();
+    let mut detail = "no address responds".to_owned();
     for address in &found {
         let left = TEST_CONNECT_WITHIN.saturating_sub(begun.elapsed());
         if left.is_zero() {
@@ -239,10 +239,10 @@ fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut CheckWalk)
         Some(EntryKind::File(bytes)) => walk.pass(FLEET_FILE, format!("{bytes} bytes")),
         Some(_) => {
             let reason = format!("{FLEET_FILE} is not a regular file");
-            return Err(CheckFailure::at(FLEET_FILE, reason, "put the content itself into the repository"));
+            return Err(CheckFailure::at(FLEET_FILE, reason, "commit the content itself"));
         }
         None => {
-            let reason = format!("there is no {FLEET_FILE}");
+            let reason = format!("{FLEET_FILE} does not exist");
             let help = format!("add a {FLEET_FILE}, or set the path prefix to the directory that has one");
             return Err(CheckFailure::at(FLEET_FILE, reason, help));
         }

@@ -110,7 +110,7 @@ fn open_web(
     match options.credential {
         Credential::None => {}
         Credential::Basic { .. } if url.scheme() == RemoteScheme::Http => {
-            let reason = "a password is not sent over plain http".to_owned();
+            let reason = "a password cannot be sent over plain http".to_owned();
             return Err(RemoteProblem::Auth { reason });
         }
         Credential::Basic { username, password } => transport
@@ -122,7 +122,7 @@ fn open_web(
             .map_err(|error| RemoteProblem::Local { reason: error.to_string() })?,
         Credential::SshKey { .. } => {
             let reason =
-                format!("the credential is an ssh key, and {} needs a password", url.scheme().as_str());
+                format!("the credential is an ssh key, but {} needs a password", url.scheme().as_str());
             return Err(RemoteProblem::Auth { reason });
         }
     }

@@ -23,7 +23,7 @@ const TOO_LARGE: &str = "too large to fit in memory";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteProblem {
     /// The host's name has no address.
-    #[error("the host name `{host}` could not be resolved")]
+    #[error("could not resolve the host name `{host}`")]
     Dns {
         /// The host.
         host: String,
@@ -73,7 +73,7 @@ pub enum RemoteProblem {
         commit: String,
     },
     /// There is no repository at the address, or it is hidden.
-    #[error("there is no repository at this address, or it may not be seen with this credential")]
+    #[error("the repository does not exist, or this credential may not read it")]
     RepositoryMissing,
     /// The repository names its objects by SHA-256.
     #[error("this repository uses SHA-256 object names, which Windlass cannot read")]
@@ -85,10 +85,10 @@ pub enum RemoteProblem {
         reason: String,
     },
     /// The server's memory is used up by other work. Nothing is wrong with the repository.
-    #[error("the server needs its memory for other work at the moment")]
+    #[error("the server has not enough free memory right now")]
     ServerMemory,
     /// It took longer than the limits allow.
-    #[error("no complete answer within {} s", after.as_secs())]
+    #[error("no complete response within {} s", after.as_secs())]
     Timeout {
         /// The limit.
         after: Duration,
@@ -103,13 +103,13 @@ pub enum RemoteProblem {
     #[error("the `ssh` program is not installed on the server")]
     SshMissing,
     /// The other side does not speak git, or speaks it wrongly.
-    #[error("the server's answer was not understood: {reason}")]
+    #[error("cannot parse the server's response: {reason}")]
     Protocol {
         /// What was wrong.
         reason: String,
     },
     /// Something on this machine failed.
-    #[error("the mirror could not be used: {reason}")]
+    #[error("cannot use the mirror: {reason}")]
     Local {
         /// What failed.
         reason: String,
@@ -144,13 +144,10 @@ impl RemoteProblem {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            RemoteProblem::Dns { .. } => {
-                "check the host in the repository URL, and that this server's DNS knows it"
-            }
+            RemoteProblem::Dns { .. } => "check the host in the repository URL and this server's DNS",
             RemoteProblem::AddressRefused(refusal) => refusal.help(),
             RemoteProblem::Connect { .. } => {
-                "check scheme, host and port in the repository URL, and that a firewall lets this server through; the \
-                 server's log has the cause"
+                "check scheme, host and port in the repository URL, and firewalls; see the server's log for the cause"
             }
             RemoteProblem::Tls { .. } => {
                 "check that the certificate is valid for this host; add the CA of a private git server"
@@ -159,32 +156,33 @@ impl RemoteProblem {
                 "check the repository's credential: that it exists, has not expired and may read the repository"
             }
             RemoteProblem::HostKeyMismatch { .. } => {
-                "ask the host's operator whether the key was replaced; if it was, forget the pinned key, otherwise \
-                 somebody stands between"
+                "ask the host's operator whether the key was replaced; if it was, forget the pinned key; if not, \
+                    this may be an attack"
             }
             RemoteProblem::BranchMissing { .. } => "check the branch's name, or push the branch",
             RemoteProblem::CommitMissing { .. } => {
-                "push the commit; if the git server sends only what references lead to, name the reference instead"
+                "push the commit; if the git server sends only commits that a reference contains, use the reference \
+                    instead"
             }
             RemoteProblem::RepositoryMissing => {
                 "check the path in the repository URL, and that the credential may read the repository"
             }
             RemoteProblem::ObjectFormat => {
-                "keep the fleet in a repository with SHA-1 object names, as `git init --object-format=sha1` makes it"
+                "use a repository with SHA-1 object names, created with `git init --object-format=sha1`"
             }
             RemoteProblem::TooLarge { .. } => {
-                "keep fleets in a repository of their own, without binaries, or raise the limits"
+                "use a separate repository for the fleet, without binaries, or raise the limits"
             }
             RemoteProblem::Timeout { .. } => {
-                "try again; if it stays, look at the git server and the network between"
+                "try again; if it persists, check the git server and the network"
             }
             RemoteProblem::ServerMemory => {
-                "nothing to do: it is tried again soon; if it stays, give the server more memory"
+                "Windlass retries soon; if it persists, give the server more memory"
             }
-            RemoteProblem::Interrupted => "nothing to do: the next sync starts again",
+            RemoteProblem::Interrupted => "no action needed: the next sync retries",
             RemoteProblem::DiskFull => "free space in the server's data directory",
-            RemoteProblem::SshMissing => "install the OpenSSH client beside the server, or use https",
-            RemoteProblem::Protocol { .. } => "check that the repository URL leads to a git server",
+            RemoteProblem::SshMissing => "install the OpenSSH client on the server, or use https",
+            RemoteProblem::Protocol { .. } => "check that the repository URL is a git server",
             RemoteProblem::Local { .. } => "check the server's data directory and its permissions",
         }
     }
@@ -217,7 +215,8 @@ impl RemoteProblem {
     pub(super) fn no_bytes_received(self, host: &str, received: u64) -> RemoteProblem {
         match self {
             RemoteProblem::Timeout { after } if received == 0 => {
-                let detail = format!("it accepts connections and says nothing within {} s", after.as_secs());
+                let detail =
+                    format!("it accepts connections but does not respond within {} s", after.as_secs());
                 RemoteProblem::Connect { host: host.to_owned(), detail }
             }
             other => other,

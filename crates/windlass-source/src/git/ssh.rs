@@ -62,7 +62,7 @@ impl SshLogin {
             Credential::None => (None, None),
             Credential::SshKey { key, known_hosts } => (Some(key), known_hosts.as_deref()),
             Credential::Basic { .. } => {
-                let reason = "the credential is a password, and ssh needs a key".to_owned();
+                let reason = "the credential is a password, but ssh needs a key".to_owned();
                 return Err(RemoteProblem::Auth { reason });
             }
         };
@@ -210,7 +210,7 @@ impl SshLogin {
             HostKeySource::Given => "the credential's known_hosts".to_owned(),
         };
         let offered = ask_host(url, self.address, bounds)
-            .map_or_else(|_| "a key that could not be asked for again".to_owned(), |keys| keys.fingerprint());
+            .map_or_else(|_| "an unknown key".to_owned(), |keys| keys.fingerprint());
         RemoteProblem::HostKeyMismatch { pinned, offered }
     }
 }
@@ -228,7 +228,7 @@ fn last_error_line(said: &str) -> String {
         .rfind(|line| !line.is_empty() && !advice.iter().any(|advice| line.starts_with(advice)));
     match line {
         Some(line) => quote_remote_text(line),
-        None => "the connection ended without a word".to_owned(),
+        None => "the connection closed without a message".to_owned(),
     }
 }
 
@@ -269,7 +269,7 @@ fn ask_host(
         .collect();
     // A host that tells no key is no ssh server, or none that can be reached: all of them are told alike.
     HostKeys::parse(&keys).map_err(|_| {
-        let detail = format!("no ssh host key could be learned: {}", last_error_line(&ended.said));
+        let detail = format!("could not get the ssh host key: {}", last_error_line(&ended.said));
         RemoteProblem::Connect { host: url.host().to_owned(), detail }
     })
 }

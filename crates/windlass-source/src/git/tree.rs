@@ -49,7 +49,7 @@ pub enum GitError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The path lies outside the repository's work tree.
-    #[error("{path} lies outside the repository's work tree")]
+    #[error("{path} is outside the repository's work tree")]
     Outside {
         /// The path that was asked about.
         path: String,
@@ -251,7 +251,7 @@ fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::O
             Kind::Blob | Kind::Tree => return Err("it is a file".into()),
         };
     }
-    Err("its tags lead to nothing but tags".into())
+    Err("its tags point only to tags".into())
 }
 
 /// Whether a name is one that git itself would write.
@@ -304,7 +304,7 @@ impl FileTree for GitTree {
                 let mut blob = self.repository.find_blob(id).map_err(|error| fail(error.into()))?;
                 Ok(blob.take_data())
             }
-            _ => Err(fail("there is no regular file".into())),
+            _ => Err(fail("it is not a regular file".into())),
         }
     }
 }

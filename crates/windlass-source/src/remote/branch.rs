@@ -7,7 +7,7 @@ const MAX_CHARS: usize = 128;
 
 /// Why a text is not the name of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the branch is not one that git accepts: {reason}")]
+#[error("invalid branch name: {reason}")]
 pub struct BranchError {
     reason: &'static str,
 }
@@ -15,7 +15,7 @@ pub struct BranchError {
 impl BranchError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
-        "name the branch alone, as in `main` or `release/2026`, without `refs/heads/`"
+        "write only the branch name, such as `main` or `release/2026`, without `refs/heads/`"
     }
 }
 
@@ -59,7 +59,7 @@ fn problem(text: &str) -> Option<&'static str> {
     } else if text.starts_with('-') {
         Some("it begins with `-`")
     } else if text.starts_with("refs/") {
-        Some("it is a whole reference")
+        Some("it is a full reference")
     } else if text.chars().any(forbidden) {
         Some("it contains a space, a control character or one of ~^:?*[\\")
     } else if text.contains("..") || text.contains("@{") || text == "@" || text.ends_with('.') {

@@ -20,7 +20,7 @@ pub enum HostKeysError {
         line: usize,
     },
     /// No key at all.
-    #[error("there is no host key")]
+    #[error("the host key is missing")]
     Empty,
     /// More keys than a host has.
     #[error("there are more than {MAX_KEYS} host keys")]

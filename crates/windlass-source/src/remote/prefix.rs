@@ -15,7 +15,7 @@ pub struct PathPrefixError {
 impl PathPrefixError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
-        "write it relative to the repository's root, as in `fleets/edge`; leave it out for the root itself"
+        "write it relative to the repository's root, such as `fleets/edge`; omit it for the root"
     }
 }
 

@@ -58,7 +58,7 @@ pub enum RemoteUrlError {
     #[error("the scheme of the repository URL is not supported")]
     Scheme,
     /// A scheme that is accepted only where insecure addresses are allowed.
-    #[error("{0}:// is not accepted for repositories")]
+    #[error("{0}:// is not allowed for repositories")]
     Insecure(&'static str),
     /// A password, a token or a user where none may be.
     #[error("the repository URL contains credentials")]
@@ -84,7 +84,7 @@ impl RemoteUrlError {
             RemoteUrlError::Empty | RemoteUrlError::Scheme => {
                 "use https://host/path.git, ssh://git@host/path.git or git@host:path.git"
             }
-            RemoteUrlError::TooLong => "look for text that was pasted by mistake",
+            RemoteUrlError::TooLong => "check for text pasted by mistake",
             RemoteUrlError::Unprintable => {
                 "remove spaces and line breaks; write other characters percent-encoded"
             }
@@ -92,15 +92,19 @@ impl RemoteUrlError {
                 "use https or ssh; a server for tests accepts it when started with --allow-insecure-git"
             }
             RemoteUrlError::Credentials => {
-                "remove them from the URL, store them in Vault and name the Vault path as the repository's credential"
+                "remove them from the URL, store them in Vault and set the Vault path as the repository's credential"
             }
-            RemoteUrlError::Host => "a host is letters, digits, dots and dashes, and begins with no dash",
+            RemoteUrlError::Host => {
+                "a host name consists of letters, digits, dots and dashes, and does not begin \
+                with a dash"
+            }
             RemoteUrlError::User => {
-                "a user is letters, digits, dots, dashes and underscores, and begins with no dash"
+                "a user name consists of letters, digits, dots, dashes and underscores, and does not begin with a \
+                    dash"
             }
             RemoteUrlError::Port => "a port is a number between 1 and 65535",
             RemoteUrlError::Path => {
-                "name the repository's path on the host, without `-` at its beginning and without `?` and `#`"
+                "write the repository's path on the host, without a leading `-` and without `?` and `#`"
             }
         }
     }

@@ -117,12 +117,12 @@ fn what_is_no_archive_does_not_verify() {
         (
             "the anchor is another entry's",
             "UPDATE audit_anchors SET hash = 'x' WHERE account_id = '{}'",
-            "its checkpoint is another",
+            "its checkpoint differs",
         ),
         (
             "the anchor's checkpoint is another",
             "UPDATE audit_checkpoints SET hash = 'x' WHERE account_id = '{}'",
-            "its checkpoint is another",
+            "its checkpoint differs",
         ),
         (
             "an entry after the anchor is deleted",
@@ -132,7 +132,7 @@ fn what_is_no_archive_does_not_verify() {
         (
             "an archived entry is put back",
             "UPDATE audit SET seq = 2 WHERE seq = 4 AND account_id = '{}'",
-            "put in before the first",
+            "inserted before the first",
         ),
     ];
     on_both(|world| async move {

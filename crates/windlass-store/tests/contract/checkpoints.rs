@@ -90,7 +90,7 @@ fn a_log_written_anew_with_every_hash_right_does_not_match_its_checkpoints() {
             Verified::Intact { .. } => panic!("it is not"),
         };
         let (seq, reason) = broken(verified(&world, &acme, &Expected::default()).await);
-        assert!(seq == 2 && reason.contains("the log was written anew"), "{seq}: {reason}");
+        assert!(seq == 2 && reason.contains("the log was rewritten"), "{seq}: {reason}");
         // With the checkpoints deleted, only what is kept elsewhere tells.
         world.tamper(&format!("DELETE FROM audit_checkpoints WHERE account_id = '{acme}'")).await;
         let alone = verified(&world, &acme, &Expected::default()).await;
@@ -100,7 +100,7 @@ fn a_log_written_anew_with_every_hash_right_does_not_match_its_checkpoints() {
             broken(verified(&world, &acme, &expected).await).1.contains("no entry has the expected hash")
         );
         let expected = Expected { hash: None, seen: Some(seen.clone()) };
-        assert!(broken(verified(&world, &acme, &expected).await).1.contains("the log was written anew"));
+        assert!(broken(verified(&world, &acme, &expected).await).1.contains("the log was rewritten"));
         let after = world.store.read().await.unwrap().audit_verify_through(&acme, [seen]).await.unwrap();
         assert!(broken(after).1.contains("does not follow"));
     });

@@ -180,14 +180,14 @@ fn a_name_goes_on_standing_for_the_repository_it_stood_for() {
     assert_eq!(gone, Ok(one("fleet", "1")), "it means nothing, and nobody else");
     for (now, before_it) in [
         (&[("2", "fleet")][..], "a repository that was removed"),
-        (&[("1", "eu"), ("2", "fleet")][..], "the repository that is called `eu` now"),
+        (&[("1", "eu"), ("2", "fleet")][..], "the repository now named `eu`"),
     ] {
         let problem = resolved("fleet", &[("fleet", "1")], now).unwrap_err();
         assert_eq!(problem.code(), "repository-name-reused");
         assert!(problem.message().contains("the rule `trusts`"), "{problem:?}");
         assert!(problem.message().contains(before_it), "{problem:?}");
         assert!(
-            problem.help().contains("write `2`") || problem.help().contains("`2` to mean"),
+            problem.help().contains("write `2`") || problem.help().contains("`2` for the new"),
             "{problem:?}"
         );
     }

@@ -124,7 +124,7 @@ fn subnets(members: &CheckedMembers<'_>) -> Vec<ResourceFinding> {
             path: SpecPath::Item("lan_subnets", 0),
             text: inner.to_string(),
             message: format!("{inner} overlaps {outer} of the peer {}", quoted(member_name(owner).1)),
-            help: "let one peer announce each subnet".to_owned(),
+            help: "announce each subnet from only one peer".to_owned(),
         })
         .collect()
 }

@@ -56,7 +56,7 @@ fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Op
             Some((
                 Code::PinMissing,
                 message,
-                format!("write `{name}@{example}`, or `{name}@live` if that is meant"),
+                format!("write `{name}@{example}`, or `{name}@live` if that is intended"),
             ))
         }
         Selector::Exact(version) => {
@@ -84,8 +84,7 @@ fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Op
             if versions.versions.iter().any(|(_, known)| known == state) {
                 return None;
             }
-            let message =
-                format!("no version of the module {} is known to be {}", quoted(name), state.word());
+            let message = format!("no known version of the module {} is {}", quoted(name), state.word());
             Some((Code::PinState, message, "such a version must exist in Windlass".to_owned()))
         }
     }

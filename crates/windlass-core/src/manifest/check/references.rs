@@ -77,13 +77,13 @@ fn unresolved(assembly: &Assembly, missing: Missing<'_>, near: Option<&str>) -> 
                 path: reference.at,
                 text: host.to_owned(),
                 message: format!("{} is not a peer of the network {}", quoted(host), quoted(network)),
-                help: format!("add `{{host: {host}}}` to the network's peers, or name one of them"),
+                help: format!("add `{{host: {host}}}` to the network's peers, or choose one of its peers"),
             };
         }
     }
     let help = match near {
         Some(near) => format!("did you mean {}? Otherwise it must exist in Windlass", quoted(near)),
-        None => "it must exist in Windlass; there, the change waits until it does".to_owned(),
+        None => "it must exist in Windlass, where the change is blocked until it does".to_owned(),
     };
     let more = match others {
         0 => String::new(),

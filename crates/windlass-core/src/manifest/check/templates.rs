@@ -36,14 +36,16 @@ pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &KnownResou
                 help: match near {
                     Some(near) => {
                         format!(
-                            "did you mean {}? Otherwise it must exist in Windlass; there, the change waits until it does",
+                            "did you mean {}? Otherwise it must exist in Windlass, where the change is blocked until \
+                                it does",
                             quoted(near)
                         )
                     }
                     None => {
                         let all: Vec<&str> = names().collect();
                         format!(
-                            "it must exist in Windlass; there, the change waits until it does. The catalogue has {}",
+                            "it must exist in Windlass, where the change is blocked until it does. The catalogue has \
+                                {}",
                             all.join(", ")
                         )
                     }

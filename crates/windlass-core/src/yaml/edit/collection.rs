@@ -51,7 +51,7 @@ impl Editor<'_> {
         around: ValueContext,
     ) -> Result<EditOutcome, EditRefused> {
         if collection.layout == CollectionLayout::FlowPair {
-            return Err(EditRefused("it is a pair without braces in a list"));
+            return Err(EditRefused("the list contains a pair without braces"));
         }
         if within.steps.is_empty() && within.added.is_empty() {
             return Ok(EditOutcome::Stays);
@@ -99,10 +99,10 @@ impl Editor<'_> {
                 }
                 (None, EditStep::Key(key)) if collection.layout.is_map() => {
                     let fresh = materialise_edit(edit);
-                    let absent = EditRefused("what is to be changed comes from a merge key or an alias");
+                    let absent = EditRefused("the value comes from a merge key or an alias");
                     entries.push((key.clone(), fresh.ok_or(absent)?));
                 }
-                _ => return Err(EditRefused("what is to be changed is not written where it was looked for")),
+                _ => return Err(EditRefused("the value is not at the expected place")),
             }
         }
         Ok((found, appended(collection, entries, &within.added)?))
@@ -145,7 +145,7 @@ impl Editor<'_> {
             let (Edit::Put(_) | Edit::Within(_), Some(end)) = (edit, key_end) else {
                 return Ok(EditOutcome::Goes);
             };
-            let fresh = materialise_edit(edit).ok_or(EditRefused("a key without a value stands there"))?;
+            let fresh = materialise_edit(edit).ok_or(EditRefused("the key has no value"))?;
             self.splices.replace(end..end, format!(": {}", flow(&fresh)));
             return Ok(EditOutcome::Stays);
         };
@@ -310,7 +310,7 @@ fn appended(
     if collection.layout.is_map() {
         for added in added {
             let Insertion::Named { key, value, .. } = added else {
-                return Err(EditRefused("it is a map where a list was expected"));
+                return Err(EditRefused("found a map instead of a list"));
             };
             entries.push((key.clone(), value.clone()));
         }

@@ -145,9 +145,9 @@ impl Editor<'_> {
     ) -> Result<EditOutcome, EditRefused> {
         match &node.content {
             WrittenContent::Collection(collection) => self.collection(node, collection, within, around),
-            WrittenContent::Alias => Err(EditRefused("it is an alias of a value that stands elsewhere")),
+            WrittenContent::Alias => Err(EditRefused("the value is an alias")),
             _ => {
-                let fresh = materialise(within).ok_or(EditRefused("it is not written as a list or map"))?;
+                let fresh = materialise(within).ok_or(EditRefused("the value is not a list or map"))?;
                 self.put(node, &fresh, around)?;
                 Ok(EditOutcome::Stays)
             }
@@ -156,7 +156,7 @@ impl Editor<'_> {
 
     /// A document that holds nothing but comments.
     fn whole_document(&mut self, within: &NestedEdits) -> Result<(), EditRefused> {
-        let fresh = materialise(within).ok_or(EditRefused("the file holds nothing"))?;
+        let fresh = materialise(within).ok_or(EditRefused("the file is empty"))?;
         let end = self.text.len();
         let break_before = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
         self.splices.replace(end..end, format!("{break_before}{}\n", super::write::block(&fresh, 0)));

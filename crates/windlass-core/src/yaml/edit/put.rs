@@ -14,7 +14,7 @@ impl Editor<'_> {
         let end = self.end_of(node);
         match (&node.content, around) {
             (WrittenContent::Empty, _) if !node.properties.is_empty() => {
-                return Err(EditRefused("an anchor or tag stands where the value is to be put"));
+                return Err(EditRefused("the place of the new value has an anchor or tag"));
             }
             (WrittenContent::Empty, ValueContext::Block { column, .. }) => {
                 self.put_after_colon(node, fresh, column);

@@ -30,7 +30,7 @@ impl Splices {
         let mut done = 0;
         for (range, piece) in &self.pieces {
             if range.start < done && !piece.is_empty() {
-                return Err(EditRefused("two changes meet in one place"));
+                return Err(EditRefused("two changes affect the same place"));
             }
             if range.start > done {
                 output.push_str(&text[places.original(done)..places.original(range.start)]);

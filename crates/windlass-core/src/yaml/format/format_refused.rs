@@ -14,6 +14,6 @@ impl FormatRefused {
         let at = original_position(text, self.at);
         let message = "this file uses YAML that cannot be formatted without changing it";
         Finding::new(Code::YamlSyntax, at..text.len().min(at + 1), message)
-            .help("write this place as plain keys, lists and values, or keep the file as it is")
+            .help("rewrite this place with plain keys, lists and values, or leave the file unformatted")
     }
 }

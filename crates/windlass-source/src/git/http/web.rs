@@ -105,7 +105,8 @@ impl HttpTransport {
         headers: &HeaderMap,
         body: Vec<u8>,
     ) -> io::Result<Response> {
-        let unusable = |_| self.fail(RemoteProblem::Protocol { reason: "its address is no URL".to_owned() });
+        let unusable =
+            |_| self.fail(RemoteProblem::Protocol { reason: "its address is not a URL".to_owned() });
         let url = Url::parse(url).map_err(unusable)?;
         let request =
             self.0.client.request(method.clone(), url).map_err(|refusal| self.fail(refusal.into()))?;
@@ -131,7 +132,7 @@ impl HttpTransport {
         let problem = match response.status() {
             status if status.is_success() => return Ok(response),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                let reason = format!("the server answers {}", response.status());
+                let reason = format!("the server returned {}", response.status());
                 self.0.bounds.fail(RemoteProblem::Auth { reason });
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
@@ -153,7 +154,7 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
         .get(LOCATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|target| Url::parse(from).ok()?.join(target).ok())
-        .ok_or_else(|| refuse("it redirects to nowhere".to_owned()))?;
+        .ok_or_else(|| refuse("it redirects without a location".to_owned()))?;
     let origin = Url::parse(from).map(|from| from.origin()).ok();
     let shown = format!("{}://{}{}", target.scheme(), target.host_str().unwrap_or_default(), target.path());
     if origin != Some(target.origin()) || !target.username().is_empty() {
@@ -164,7 +165,10 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
         return Err(refuse(reason));
     }
     if !target.as_str().ends_with(tail) {
-        return Err(refuse(format!("it redirects to {}, which is no git server", quote_remote_text(&shown))));
+        return Err(refuse(format!(
+            "it redirects to {}, which is not a git server",
+            quote_remote_text(&shown)
+        )));
     }
     Ok(target.into())
 }

@@ -78,7 +78,7 @@ pub enum PushError {
         source: Cause,
     },
     /// The remote has a branch of this name that is not ours, or was changed since.
-    #[error("branch {branch} exists at {remote} and is not ours")]
+    #[error("branch {branch} already exists at {remote}, and Windlass did not create it")]
     Taken {
         /// The branch.
         branch: Branch,

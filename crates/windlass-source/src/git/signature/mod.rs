@@ -35,7 +35,7 @@ impl Mirror {
         } else if armour.trim_start().starts_with_str("-----BEGIN PGP") {
             openpgp::verify(&armour, &signed, signers)
         } else {
-            Err(SignatureFlaw::Invalid("it is of a kind that is not known here".to_owned()))
+            Err(SignatureFlaw::Invalid("unknown kind of signature".to_owned()))
         };
         result.map_err(|flaw| flaw.of(id))
     }

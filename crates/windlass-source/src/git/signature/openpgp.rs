@@ -21,9 +21,9 @@ pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<
         return Err(invalid("it is not a signature of a document"));
     }
     if !signature.hash_alg().is_some_and(is_strong) {
-        return Err(invalid("it was made with a hash that can be forged"));
+        return Err(invalid("it uses a weak hash"));
     }
-    let made_at = signature.created().ok_or_else(|| invalid("it does not say when it was made"))?.as_secs();
+    let made_at = signature.created().ok_or_else(|| invalid("it has no creation time"))?.as_secs();
     if is_over(made_at, signature.signature_expiration_time().map(pgp::types::Duration::as_secs), made_at) {
         return Err(SignatureFlaw::Expired(issuer(signature)));
     }
@@ -65,12 +65,12 @@ fn check(
     made_at: u32,
 ) -> Result<SignedBy, SignatureFlaw> {
     let invalid = |reason: &str| SignatureFlaw::Invalid(reason.to_owned());
-    let foreign = |_| invalid("it does not belong to the commit's content");
+    let foreign = |_| invalid("it does not match the commit's content");
     let fingerprint = match &maker {
         SignerKey::Primary => shown(&key.primary_key),
         SignerKey::Subkey(subkey) => shown(&subkey.key),
     };
-    let (name, own) = self_signature(key).ok_or_else(|| invalid("the key does not vouch for itself"))?;
+    let (name, own) = self_signature(key).ok_or_else(|| invalid("the key has no valid self-signature"))?;
     if key
         .details
         .revocation_signatures
@@ -89,7 +89,7 @@ fn check(
         SignerKey::Primary => {
             signature.verify(&key.primary_key, signed).map_err(foreign)?;
             if !own.key_flags().sign() {
-                return Err(invalid("the key is not meant for signing"));
+                return Err(invalid("the key may not be used for signing"));
             }
         }
         SignerKey::Subkey(subkey) => {
@@ -136,13 +136,13 @@ fn binding_of<'a>(
     }
     let binding = of_type(SignatureType::SubkeyBinding)
         .max_by_key(|signature| signature.created())
-        .ok_or("the key does not vouch for the subkey")?;
+        .ok_or("the subkey has no valid binding signature")?;
     let back = binding.embedded_signature();
     let is_mutual = back.is_some_and(|back| back.verify_primary_key_binding(&subkey.key, primary).is_ok());
     if binding.key_flags().sign() && is_mutual {
         Ok(binding)
     } else {
-        Err("the subkey is not meant for signing")
+        Err("the subkey may not be used for signing")
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn verify(
     let maker = PublicKey::from(signature.public_key().clone());
     let fingerprint = maker.fingerprint(HashAlg::Sha256).to_string();
     if signature.namespace() != NAMESPACE {
-        return Err(invalid("it was made for something else than git"));
+        return Err(invalid("it is not a git signature"));
     }
     let listed: Vec<&SshSigner> =
         signers.openssh.iter().filter(|signer| signer.key.key_data() == maker.key_data()).collect();
@@ -30,7 +30,7 @@ pub(super) fn verify(
     }
     maker
         .verify(NAMESPACE, signed, &signature)
-        .map_err(|_| invalid("it does not belong to the commit's content"))?;
+        .map_err(|_| invalid("it does not match the commit's content"))?;
     let at = Timestamp::from_millis(seconds.saturating_mul(1000));
     match listed.into_iter().find(|signer| is_valid(signer, at)) {
         Some(signer) => Ok(SignedBy { fingerprint, name: signer.name.clone() }),

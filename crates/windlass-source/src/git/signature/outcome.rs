@@ -46,7 +46,7 @@ pub enum SignatureProblem {
         fingerprint: String,
     },
     /// The commit could not be read.
-    #[error("the signature of commit {commit} could not be looked at")]
+    #[error("could not verify the signature of commit {commit}")]
     Unreadable {
         /// The commit.
         commit: CommitId,

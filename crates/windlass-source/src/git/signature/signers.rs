@@ -83,7 +83,7 @@ fn openpgp_keys(armour: &str) -> Result<Vec<SignedPublicKey>, &'static str> {
     let unreadable = "the OpenPGP key cannot be read";
     let (keys, _) = SignedPublicKey::from_string_many(armour).map_err(|_| unreadable)?;
     let keys: Vec<SignedPublicKey> = keys.collect::<Result<_, _>>().map_err(|_| unreadable)?;
-    if keys.is_empty() { Err("the armour holds no OpenPGP key") } else { Ok(keys) }
+    if keys.is_empty() { Err("the armour contains no OpenPGP key") } else { Ok(keys) }
 }
 
 /// `[principals] [options] type base64 [comment]`.
@@ -92,7 +92,7 @@ fn openssh_key(line: &str) -> Result<SshSigner, &'static str> {
     let is_type = |word: &String| {
         word.starts_with("ssh-") || word.starts_with("ecdsa-sha2-") || word.starts_with("sk-")
     };
-    let at = words.iter().position(is_type).ok_or("there is no OpenSSH public key")?;
+    let at = words.iter().position(is_type).ok_or("the OpenSSH public key is missing")?;
     let base64 = words.get(at + 1).ok_or("the key after its type is missing")?;
     let key = PublicKey::from_openssh(&format!("{} {base64}", words[at]))
         .map_err(|_| "the OpenSSH public key cannot be read")?;
