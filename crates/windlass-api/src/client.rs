@@ -17,10 +17,10 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(90);
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address is not one.
-    #[error("`{0}` is not the address of a server")]
+    #[error("`{0}` is not a server address")]
     Address(String),
     /// What should vouch for the server is no certificate.
-    #[error("the authority's certificate is not one in PEM")]
+    #[error("the CA certificate is not in PEM format")]
     Authority,
     /// The server could not be reached.
     #[error("could not reach {server}")]
@@ -40,7 +40,7 @@ pub enum ClientError {
         body: ErrorBody,
     },
     /// The answer is not what this version understands.
-    #[error("the server's answer is not understood: {0}")]
+    #[error("cannot parse the server's response: {0}")]
     Answer(String),
 }
 

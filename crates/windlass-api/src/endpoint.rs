@@ -140,44 +140,46 @@ macro_rules! endpoints {
 }
 
 const NONE: &[(&str, &str)] = &[];
-const PAGE: &[(&str, &str)] =
-    &[("limit", "How many, 1 to 500; default 50."), ("cursor", "The previous page's `meta.next_cursor`.")];
+const PAGE: &[(&str, &str)] = &[
+    ("limit", "The page size, 1 to 500; default 50."),
+    ("cursor", "The previous page's `meta.next_cursor`."),
+];
 const WAIT: &[(&str, &str)] = &[("wait", "Seconds to wait for the run to compare, up to 60; default 0.")];
 const LIST_PROPOSALS: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
-    ("status", "States, separated by commas; `open` for all that are open."),
+    ("status", "States, separated by commas; `open` for all open states."),
     ("run", "Of this sync run."),
     ("repository", "Of this repository, by id or name; `none` for direct changes."),
     ("kind", "Of this kind of resource."),
     ("change", "Only `create`, `update` or `destroy`."),
-    ("name", "Of the resource of this name."),
+    ("name", "For the resource with this name."),
     ("q", "Text in the resource's name."),
 ];
 const LIST_RESOURCES: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("q", "Text in the name."),
-    ("repository", "Owned by this repository, by id or name; `none` for those nobody owns."),
+    ("repository", "Owned by this repository, by id or name; `none` for those without an owner."),
 ];
-const DIRECT: &[(&str, &str)] = &[("reason", "Why the resource is changed directly; on the record.")];
+const DIRECT: &[(&str, &str)] = &[("reason", "The reason for the direct change, recorded in the audit log.")];
 const LIST_ALL_RESOURCES: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("q", "Text in the name."),
     ("kind", "Of this kind."),
-    ("repository", "Owned by this repository, by id or name; `none` for those nobody owns."),
+    ("repository", "Owned by this repository, by id or name; `none` for those without an owner."),
 ];
 const LIST_RUNS: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("repository", "Of this repository, by id or name."),
 ];
 const LIST_EVENTS: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
-    ("after", "Oldest first, after this number."),
-    ("kind", "Of this kind; `gitops.` for all that begin so."),
+    ("after", "Events after this number, oldest first."),
+    ("kind", "Of this kind; `gitops.` for all kinds with that prefix."),
     ("run", "Of this sync run."),
     ("repository", "About this repository, by id or name."),
     ("resource", "About this resource: `kind/name`."),
@@ -185,40 +187,43 @@ const LIST_EVENTS: &[(&str, &str)] = &[
     ("q", "Text in the message."),
 ];
 const FOLLOW_EVENTS: &[(&str, &str)] = &[
-    ("after", "From after this number; default from now. `Last-Event-ID` does the same."),
-    ("kind", "Of this kind; `gitops.` for all that begin so."),
+    (
+        "after",
+        "Events after this number; default: only new events. The header `Last-Event-ID` does the same.",
+    ),
+    ("kind", "Of this kind; `gitops.` for all kinds with that prefix."),
 ];
 const LIST_AUDIT: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
-    ("target", "What was done to this: `kind/name`."),
+    ("target", "Entries about this target: `kind/name`."),
 ];
 const CHAIN: &[(&str, &str)] =
     &[("chain", "`installation` for the installation's own log, which only its administrators see.")];
 const VERIFY_AUDIT: &[(&str, &str)] = &[
-    ("expect", "A head that was seen earlier: some entry must have this hash."),
+    ("expect", "A hash seen earlier: some entry must have it."),
     ("chain", "`installation` for the installation's own log, which only its administrators see."),
 ];
 const LIST_CHECKPOINTS: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("chain", "`installation` for the installation's own log, which only its administrators see."),
 ];
 const LIST_DELIVERIES: &[(&str, &str)] = &[
-    ("limit", "How many, 1 to 500; default 50."),
+    ("limit", "The page size, 1 to 500; default 50."),
     ("cursor", "The previous page's `meta.next_cursor`."),
     ("provider", "Through this provider."),
     ("state", "Only `pending`, `sent`, `failed` or `suppressed`."),
 ];
 const UNBIND: &[(&str, &str)] =
-    &[("credential_path", "Where the credential is kept."), ("host", "The host, as `host:port`.")];
+    &[("credential_path", "The credential's path."), ("host", "The host, as `host:port`.")];
 const EXPORT: &[(&str, &str)] = &[
     ("repository", "Only what this repository owns, by id or name."),
     ("form", "`list` (default) or `map`."),
     (
         "secrets",
         "`mask` (default) writes (hidden) for values that look like secrets; `show` writes them, needs \
-         system.fleet.export_secrets and is on the record.",
+            system.fleet.export_secrets and is recorded in the audit log.",
     ),
 ];
 
@@ -227,43 +232,46 @@ use Permission::{FleetRead, GitopsAdmin, GitopsApprove, GitopsRead, GitopsSync, 
 
 endpoints! {
     Health Get "/healthz" Public, NONE, (-) -> (-): "Whether the process is alive.";
-    Ready Get "/readyz" Public, NONE, (-) -> (-): "Whether it can do its work: the database answers.";
-    Metrics Get "/metrics" Public, NONE, (-) -> (-): "Numbers for Prometheus, without names.";
+    Ready Get "/readyz" Public, NONE, (-) -> (-): "Whether the server is ready: the database responds.";
+    Metrics Get "/metrics" Public, NONE, (-) -> (-): "Metrics for Prometheus, without resource names.";
     OpenApi Get "/api/openapi.json" Public, NONE, (-) -> (-): "This document.";
 
     Login Post "/api/v1/auth/login" Public, NONE, (t::LoginBody) -> (t::Session): "Signs in.";
     Logout Post "/api/v1/auth/logout" SignedIn, NONE, (-) -> (-): "Ends the session.";
-    Me Get "/api/v1/auth/me" SignedIn, NONE, (-) -> (t::Me): "Who is asking and what they may do.";
+    Me Get "/api/v1/auth/me" SignedIn, NONE, (-) -> (t::Me): "The caller and their permissions.";
     Password Post "/api/v1/auth/password" SignedIn, NONE, (t::PasswordBody) -> (-):
-        "Changes one's own password and ends all one's sessions.";
+        "Changes your password and ends all your sessions.";
     TokenList Get "/api/v1/auth/tokens" SignedIn, NONE, (-) -> (t::TokenList):
-        "API tokens: one's own, or everyone's for an admin.";
-    TokenCreate Post "/api/v1/auth/tokens" SignedIn, NONE, (t::TokenBody) -> (t::TokenCreated): "Makes an API token.";
-    TokenRevoke Delete "/api/v1/auth/tokens/{id}" SignedIn, NONE, (-) -> (-): "Takes an API token back.";
-    UserList Get "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (-) -> (t::UserList): "The people of the account.";
+        "API tokens: your own, or everyone's for an admin.";
+    TokenCreate Post "/api/v1/auth/tokens" SignedIn, NONE, (t::TokenBody) -> (t::TokenCreated): "Creates an API \
+        token.";
+    TokenRevoke Delete "/api/v1/auth/tokens/{id}" SignedIn, NONE, (-) -> (-): "Revokes an API token.";
+    UserList Get "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (-) -> (t::UserList): "The account's users.";
     UserCreate Post "/api/v1/auth/users" Needs(GitopsAdmin), NONE, (t::UserBody) -> (t::UserAdded):
-        "Adds someone to the account, or invites them: whoever is known to other accounts has to accept.";
+        "Adds a user to the account. A user of another account is invited and has to accept.";
     UserPatch Patch "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (t::UserPatch) -> (t::UserCreated):
-        "Changes someone's role, lets them in or out, resets their password, which ends their sessions and API tokens.";
-    UserRemove Delete "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (-) -> (-): "Takes someone out of the account.";
+        "Changes a user's role, enables or disables them, or resets their password, which ends their sessions and \
+            API tokens.";
+    UserRemove Delete "/api/v1/auth/users/{id}" Needs(GitopsAdmin), NONE, (-) -> (-): "Removes a user from the \
+        account.";
     InvitationList Get "/api/v1/auth/invitations" Needs(GitopsAdmin), NONE, (-) -> (t::InvitationList):
-        "Invitations to the account that nobody accepted yet.";
+        "The account's open invitations.";
     InvitationRevoke Delete "/api/v1/auth/invitations/{id}" Needs(GitopsAdmin), NONE, (-) -> (-):
-        "Takes an invitation back.";
+        "Revokes an invitation.";
     ReceivedInvitationList Get "/api/v1/auth/me/invitations" SignedIn, NONE, (-) -> (t::ReceivedInvitationList):
-        "Accounts that ask you to join.";
+        "Invitations you received.";
     InvitationAccept Post "/api/v1/auth/me/invitations/{id}/accept" SignedIn, NONE, (-) -> (t::JoinedAccount):
-        "Joins an account that asks you to.";
+        "Accepts an invitation and joins the account.";
     InvitationDecline Post "/api/v1/auth/me/invitations/{id}/decline" SignedIn, NONE, (-) -> (-):
-        "Declines to join an account, which does not learn of it.";
+        "Declines an invitation. The account is not notified.";
     AccountList Get "/api/v1/auth/accounts" Root, NONE, (-) -> (t::AccountList): "Every account.";
     AccountCreate Post "/api/v1/auth/accounts" Root, NONE, (t::AccountBody) -> (t::AccountEnvelope):
-        "Makes an account; you become its admin.";
+        "Creates an account; you become its admin.";
 
-    Status Get "/api/v1/system/status" Needs(GitopsRead), NONE, (-) -> (t::Status): "The account at a glance.";
+    Status Get "/api/v1/system/status" Needs(GitopsRead), NONE, (-) -> (t::Status): "The account's status.";
     Halt Post "/api/v1/system/halt" Needs(GitopsApprove), NONE, (t::HaltBody) -> (t::AccountEnvelope):
-        "The kill switch: nothing is applied until someone resumes.";
-    Resume Post "/api/v1/system/resume" Needs(GitopsApprove), NONE, (-) -> (t::AccountEnvelope): "Applies again.";
+        "The kill switch: stops applying until someone resumes.";
+    Resume Post "/api/v1/system/resume" Needs(GitopsApprove), NONE, (-) -> (t::AccountEnvelope): "Resumes applying.";
     PolicyShow Get "/api/v1/system/approval_policy" Needs(GitopsRead), NONE, (-) -> (t::PolicyInfo): "The approval policy.";
     PolicyReplace Put "/api/v1/system/approval_policy" Needs(GitopsAdmin), NONE, (t::PolicyBody) -> (t::PolicyInfo):
         "Replaces the approval policy.";
@@ -279,7 +287,7 @@ endpoints! {
     RepositoryPatch Patch "/api/v1/system/gitops_repositories/{id}" Needs(GitopsWrite), NONE,
         (t::RepositoryBody) -> (t::RepositoryEnvelope): "Changes a repository.";
     RepositoryRemove Delete "/api/v1/system/gitops_repositories/{id}" Needs(GitopsWrite), NONE, (-) -> (-):
-        "Removes a repository. What it owned stays as it is, owned by nobody.";
+        "Removes a repository. Its resources stay, without an owner.";
     RepositoryTest Post "/api/v1/system/gitops_repositories/{id}/test" Needs(GitopsSync), NONE, (-) -> (t::RepositoryTest):
         "Tests a repository's connection, step by step.";
     RepositorySync Post "/api/v1/system/gitops_repositories/{id}/sync_now" Needs(GitopsSync), WAIT,
@@ -295,83 +303,85 @@ endpoints! {
     RepositoryMove Post "/api/v1/system/gitops_repositories/{id}/move" Root, NONE,
         (t::MoveBody) -> (t::RepositoryEnvelope): "Moves a repository to another account.";
     RepositoryForgetHostKeys Delete "/api/v1/system/gitops_repositories/{id}/host_keys" Needs(GitopsAdmin), NONE,
-        (-) -> (t::RepositoryEnvelope): "Forgets the pinned SSH host keys; the next sync pins what it sees.";
+        (-) -> (t::RepositoryEnvelope): "Forgets the pinned SSH host keys; the next sync pins the keys it receives.";
     RepositoryRelease Post "/api/v1/system/gitops_repositories/{id}/release" Needs(GitopsSync), NONE,
-        (-) -> (t::RepositoryEnvelope): "Releases what is quarantined of a repository; it is tried again.";
+        (-) -> (t::RepositoryEnvelope): "Releases a repository's quarantined work; the server retries it.";
     RepositoryWebhook Get "/api/v1/system/gitops_repositories/{id}/webhook" Needs(GitopsWrite), NONE,
-        (-) -> (t::WebhookShown): "Shows a repository's webhook with its secret. Each look is on the record.";
+        (-) -> (t::WebhookShown): "Shows a repository's webhook with its secret. Recorded in the audit log.";
     RepositoryWebhookRotate Post "/api/v1/system/gitops_repositories/{id}/webhook/rotate" Needs(GitopsWrite), NONE,
-        (-) -> (t::WebhookShown): "Replaces the secret of a repository's webhook; the one before counts no more.";
+        (-) -> (t::WebhookShown): "Replaces the secret of a repository's webhook; the old one becomes invalid.";
     WebhookReceive Post "/api/v1/webhooks/{repository}" Public, NONE, (serde_json::Value) -> (t::WebhookAnswer):
-        "Takes a forge's word that something was pushed, if it is signed with the repository's secret.";
+        "Receives a forge's push notification, signed with the repository's webhook secret.";
     DriftReport Get "/api/v1/system/gitops_repositories/{id}/drift_report" Needs(GitopsRead), NONE,
-        (-) -> (t::DriftReport): "How the accepted state differs from git, and who made it so.";
+        (-) -> (t::DriftReport): "Differences between git and the accepted state, and who caused them.";
     DriftRevert Post "/api/v1/system/gitops_repositories/{id}/drift/revert" Needs(GitopsSync), NONE,
-        (t::DriftTarget) -> (t::Reverted): "Proposes to make a resource what git says.";
+        (t::DriftTarget) -> (t::Reverted): "Proposes to restore a resource to its state in git.";
     DriftAdopt Post "/api/v1/system/gitops_repositories/{id}/drift/adopt" Needs(GitopsWrite), NONE,
-        (t::AdoptBody) -> (t::Adopted): "Makes a patch, or pushes a branch, that writes the accepted state into git.";
+        (t::AdoptBody) -> (t::Adopted): "Writes the accepted state into git, as a patch or a pushed branch.";
     DriftAccept Post "/api/v1/system/gitops_repositories/{id}/drift/accept" Needs(GitopsApprove), NONE,
-        (t::AcceptBody) -> (t::DriftReport): "Says that a difference is meant, until a date.";
+        (t::AcceptBody) -> (t::DriftReport): "Accepts a difference, optionally until a date.";
     DriftUnaccept Post "/api/v1/system/gitops_repositories/{id}/drift/unaccept" Needs(GitopsApprove), NONE,
-        (t::DriftTarget) -> (t::DriftReport): "Takes that back.";
+        (t::DriftTarget) -> (t::DriftReport): "Ends an acceptance.";
 
     CredentialList Get "/api/v1/system/vault_credentials" Needs(GitopsWrite), NONE, (-) -> (t::CredentialList):
-        "The paths of the credentials in Vault, for registering repositories. Never what is kept there.";
+        "The paths of the credentials in Vault, for registering repositories. Never their values.";
 
     CredentialBindingList Get "/api/v1/system/credential_bindings" Needs(GitopsWrite), NONE,
-        (-) -> (t::CredentialBindingList): "The hosts that credentials are bound to. A credential is told to no other.";
+        (-) -> (t::CredentialBindingList): "The hosts that credentials are bound to. The server sends a credential \
+            to no other host.";
     CredentialBind Post "/api/v1/system/credential_bindings" Needs(GitopsAdmin), NONE,
-        (t::CredentialBindingBody) -> (t::CredentialBindingList): "Lets a credential be told to a host.";
+        (t::CredentialBindingBody) -> (t::CredentialBindingList): "Binds a credential to a host.";
     CredentialUnbind Delete "/api/v1/system/credential_bindings" Needs(GitopsAdmin), UNBIND,
-        (-) -> (t::CredentialBindingList): "Lets a credential be told to a host no more.";
+        (-) -> (t::CredentialBindingList): "Unbinds a credential from a host.";
 
     GiteaRepositoryCreate Post "/api/v1/integrations/gitea/repositories" Needs(GitopsWrite), NONE,
         (t::GiteaRepositoryBody) -> (t::GiteaRepositoryEnvelope):
-        "Makes an empty repository in the Gitea or Forgejo that the server was started with.";
+        "Creates an empty repository in the Gitea or Forgejo that the server is configured with.";
 
     RunList Get "/api/v1/system/gitops_sync_runs" Needs(GitopsRead), LIST_RUNS, (-) -> (t::RunList): "Sync runs, newest first.";
     RunShow Get "/api/v1/system/gitops_sync_runs/{id}" Needs(GitopsRead), WAIT, (-) -> (t::RunEnvelope):
-        "A sync run with its proposals and what became of them.";
+        "A sync run with its proposals and their results.";
     RunApprove Post "/api/v1/system/gitops_sync_runs/{id}/approve" Needs(GitopsApprove), NONE,
         (t::ApproveSetBody) -> (t::ApprovedSet):
-        "Approves a set of the run's plan by its digest: all of it, or a group of identical changes.";
+        "Approves a set of the run's plan by its digest: the whole plan, or a group of identical changes.";
     RunConfirmFailure Post "/api/v1/system/gitops_sync_runs/{id}/confirm_failure" Needs(GitopsApprove), NONE,
         (t::ConfirmFailureBody) -> (t::RunEnvelope):
-        "Says that a repository's failed newest run is no reason to hold its proposals.";
+        "Resumes applying a repository's proposals although its newest run failed.";
 
     ProposalList Get "/api/v1/system/proposals" Needs(GitopsRead), LIST_PROPOSALS, (-) -> (t::ProposalList):
         "Proposals, newest first.";
     ProposalBatch Post "/api/v1/system/proposals/batch" Needs(GitopsApprove), NONE, (t::BatchBody) -> (t::BatchResult):
-        "Approves or rejects several, each by itself.";
+        "Approves or rejects several proposals, each independently.";
     ProposalShow Get "/api/v1/system/proposals/{id}" Needs(GitopsRead), NONE, (-) -> (t::ProposalEnvelope):
-        "A proposal with its difference, what the policy asks for and who approved.";
+        "A proposal with its changes, the policy's requirements and its approvals.";
     ProposalApprove Post "/api/v1/system/proposals/{id}/approve" Needs(GitopsApprove), NONE,
-        (t::ApproveBody) -> (t::ProposalEnvelope): "Approves exactly what the proposal would apply.";
+        (t::ApproveBody) -> (t::ProposalEnvelope): "Approves exactly this revision of a proposal.";
     ProposalReject Post "/api/v1/system/proposals/{id}/reject" Needs(GitopsApprove), NONE,
         (t::RejectBody) -> (t::ProposalEnvelope): "Rejects a proposal.";
     ProposalEdit Post "/api/v1/system/proposals/{id}/edit" Needs(GitopsWrite), NONE,
-        (t::EditBody) -> (t::ProposalEnvelope): "Changes what would be applied; approvals given before no longer count.";
+        (t::EditBody) -> (t::ProposalEnvelope): "Edits what the proposal applies; earlier approvals lapse.";
     ProposalApply Post "/api/v1/system/proposals/{id}/apply" Needs(GitopsApprove), WAIT, (-) -> (t::ProposalEnvelope):
-        "Applies an approved proposal now instead of at the next turn, and tells what came of it.";
+        "Applies an approved proposal now and returns the result.";
 
     ResourceList Get "/api/v1/system/resources" Needs(FleetRead), LIST_ALL_RESOURCES, (-) -> (t::ResourceList):
         "Accepted resources of every kind.";
-    Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "Accepted state as a fleet.yaml.";
+    Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "The accepted state as \
+        fleet.yaml.";
 
-    EventList Get "/api/v1/system/fleet_events" Needs(GitopsRead), LIST_EVENTS, (-) -> (t::EventList): "What happened.";
+    EventList Get "/api/v1/system/fleet_events" Needs(GitopsRead), LIST_EVENTS, (-) -> (t::EventList): "Past events.";
     EventStream Get "/api/v1/system/fleet_events/stream" Needs(GitopsRead), FOLLOW_EVENTS, (-) -> (-):
-        "What happens, as server-sent events.";
+        "New events, as server-sent events.";
     ProviderTest Post "/api/v1/system/notification_providers/{id}/test" Needs(GitopsWrite), NONE,
-        (-) -> (t::ProviderTest): "Sends a test message through a provider now, and tells what came of it.";
+        (-) -> (t::ProviderTest): "Sends a test message through a provider now and returns the result.";
     DeliveryList Get "/api/v1/system/notification_deliveries" Needs(GitopsRead), LIST_DELIVERIES,
-        (-) -> (t::DeliveryList): "Notifications and what became of them, newest first.";
+        (-) -> (t::DeliveryList): "Notifications and their delivery states, newest first.";
     DeliveryRetry Post "/api/v1/system/notification_deliveries/{id}/retry" Needs(GitopsWrite), NONE,
-        (-) -> (t::DeliveryEnvelope): "Tries a notification again that has not arrived.";
+        (-) -> (t::DeliveryEnvelope): "Resends a notification that was not delivered.";
     AuditList Get "/api/v1/system/audit" Needs(GitopsRead), LIST_AUDIT, (-) -> (t::AuditList): "The audit log, newest first.";
     AuditVerify Get "/api/v1/system/audit/verify" Needs(GitopsRead), VERIFY_AUDIT, (-) -> (t::AuditVerdict):
         "Checks every entry of the audit log against its hash, and the log against its signed checkpoints.";
     AuditKeyShow Get "/api/v1/system/audit/key" Needs(GitopsRead), NONE, (-) -> (t::AuditKeys):
-        "The public keys that sign and signed checkpoints of the audit log.";
+        "The current and former public keys for checkpoints of the audit log.";
     CheckpointList Get "/api/v1/system/audit/checkpoints" Needs(GitopsRead), LIST_CHECKPOINTS,
         (-) -> (t::CheckpointList): "Signed checkpoints of the audit log, newest first.";
     CheckpointCreate Post "/api/v1/system/audit/checkpoints" Needs(GitopsAdmin), CHAIN, (-) -> (t::CheckpointEnvelope):
@@ -416,7 +426,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             Method::Post,
             &all,
             write,
-            format!("Makes a {singular} directly; answers 202 with a proposal where that needs approval."),
+            format!("Creates a {singular} directly; returns 202 with a proposal if that needs approval."),
             spec,
             info,
         ),
@@ -435,7 +445,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             &one,
             write,
             format!(
-                "Changes fields of a {singular} directly; answers 202 with a proposal where that needs approval."
+                "Changes fields of a {singular} directly; returns 202 with a proposal if that needs approval."
             ),
             spec,
             info,
@@ -445,7 +455,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             Method::Put,
             &one,
             write,
-            format!("Replaces a {singular} directly; answers 202 with a proposal where that needs approval."),
+            format!("Replaces a {singular} directly; returns 202 with a proposal if that needs approval."),
             spec,
             info,
         ),
@@ -454,7 +464,7 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
             Method::Delete,
             &one,
             write,
-            format!("Ends a {singular} directly; answers 202 with a proposal where that needs approval."),
+            format!("Deletes a {singular} directly; returns 202 with a proposal if that needs approval."),
             None,
             None,
         ),
@@ -477,13 +487,13 @@ impl Operation {
     /// made its token. Nothing where tokens may do what people may.
     pub const fn forbidden_for_tokens(self) -> Option<&'static str> {
         match self {
-            Operation::TokenCreate => Some("make tokens"),
+            Operation::TokenCreate => Some("create tokens"),
             Operation::UserCreate
             | Operation::UserPatch
             | Operation::UserRemove
             | Operation::InvitationRevoke
             | Operation::InvitationAccept
-            | Operation::InvitationDecline => Some("decide who is in an account"),
+            | Operation::InvitationDecline => Some("change an account's members"),
             Operation::Password => Some("change a password"),
             _ => None,
         }

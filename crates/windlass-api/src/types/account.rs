@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An account to make.
+/// An account to create.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountBody {
@@ -22,7 +22,7 @@ pub struct AccountInfo {
     pub name: String,
     /// Whether applying is halted.
     pub halted: Option<HaltInfo>,
-    /// Since when it exists.
+    /// When it was created.
     pub created_at: String,
 }
 
@@ -40,27 +40,27 @@ pub struct AccountList {
     pub accounts: Vec<AccountInfo>,
 }
 
-/// Why to halt.
+/// A request to halt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HaltBody {
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
 }
 
-/// A pulled kill switch.
+/// A halt of applying.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HaltInfo {
-    /// Who pulled it.
+    /// Who halted it.
     pub by: String,
     /// When.
     pub at: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// An account at a glance.
+/// An account's status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// The account.
@@ -75,8 +75,8 @@ pub struct Status {
     pub repositories: usize,
     /// Repositories whose last run failed.
     pub repositories_failed: Vec<String>,
-    /// Resources that were changed by hand.
+    /// Drifted resources: changed directly in Windlass, not in git.
     pub drifted: usize,
-    /// What is waited for, in words: why nothing happens, if nothing happens.
+    /// What blocks changes, in words.
     pub waiting_for: Vec<String>,
 }

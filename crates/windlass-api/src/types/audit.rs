@@ -16,28 +16,28 @@ pub struct AuditInfo {
     pub at: String,
     /// Who.
     pub actor: String,
-    /// With which API token.
+    /// The API token used.
     pub token_id: Option<String>,
-    /// From which network address.
+    /// The client's network address.
     pub address: Option<String>,
-    /// In which request.
+    /// The request's id.
     pub request_id: Option<String>,
-    /// What.
+    /// The action.
     pub action: String,
-    /// The kind of thing it was done to.
+    /// The kind of the target.
     pub target_kind: String,
     /// Its name or id.
     pub target: String,
-    /// What became of it. Told as it was written, so that a log that was tampered with can still be read.
+    /// The outcome. Printed as stored, so that a log that was tampered with stays readable.
     #[schemars(with = "Word<Outcome>")]
     pub outcome: String,
-    /// What it was before.
+    /// The state before.
     pub before_digest: Option<String>,
-    /// What it was after.
+    /// The state after.
     pub after_digest: Option<String>,
-    /// More.
+    /// Further details.
     pub detail: Value,
-    /// The hash of this entry, which covers the one before.
+    /// The hash of this entry, which covers the previous entry's hash.
     pub hash: String,
 }
 
@@ -46,20 +46,20 @@ pub struct AuditInfo {
 pub struct AuditList {
     /// The entries.
     pub audit: Vec<AuditInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }
 
-/// What checking the log found.
+/// The result of verifying the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditVerdict {
-    /// Whether every entry is as it was written.
+    /// Whether every entry is unchanged.
     pub intact: bool,
-    /// How many entries are, with those that were archived.
+    /// The number of verified entries, including archived ones.
     pub entries: i64,
-    /// The hash of the last: keep it elsewhere to notice a log that was cut short.
+    /// The hash of the last entry: store it elsewhere to detect a truncated log.
     pub head: Option<String>,
-    /// The first entry that is wrong.
+    /// The first invalid entry.
     pub broken_at: Option<i64>,
     /// What is wrong with it.
     pub reason: Option<String>,
@@ -69,7 +69,7 @@ pub struct AuditVerdict {
     /// The last entry that a checkpoint covers.
     #[serde(default)]
     pub signed_to: Option<i64>,
-    /// The last entry that was moved to an archive file; none if the log is whole.
+    /// The last entry that was moved to an archive file; none if nothing was archived.
     #[serde(default)]
     pub archived_to: Option<i64>,
 }
@@ -85,7 +85,7 @@ pub struct CheckpointInfo {
     pub head: String,
     /// When it was signed.
     pub at: String,
-    /// With which key.
+    /// The id of the signing key.
     pub key_id: String,
     /// The Ed25519 signature, base64, of the JSON array `["windlass audit checkpoint 1", account_id, seq, head, at, key_id]`.
     pub signature: String,
@@ -103,31 +103,31 @@ pub struct CheckpointEnvelope {
 pub struct CheckpointList {
     /// The checkpoints.
     pub checkpoints: Vec<CheckpointInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }
 
 /// The public half of a key that signs or signed checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditKeyInfo {
-    /// Its id: the beginning of the SHA-256 of the public key's text.
+    /// Its id: a prefix of the SHA-256 of the public key's text.
     pub id: String,
     /// The Ed25519 key, base64.
     pub public_key: String,
-    /// The key before it.
+    /// The previous key.
     pub previous_id: Option<String>,
-    /// The signature of the key before, of the JSON array `["windlass audit key 1", its public key, this public key]`.
+    /// The previous key's signature of the JSON array `["windlass audit key 1", its public key, this public key]`.
     pub endorsement: Option<String>,
     /// This key's signature of the same.
     pub acknowledgement: Option<String>,
-    /// Since when it is used.
+    /// When it was first used.
     pub created_at: String,
 }
 
-/// The keys that sign and signed checkpoints.
+/// The current and former keys for checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditKeys {
-    /// The public key that signs now. Keep it elsewhere to verify the log with.
+    /// The current public key. Store it elsewhere to verify the log.
     pub public_key: String,
     /// Every key, oldest first.
     pub keys: Vec<AuditKeyInfo>,

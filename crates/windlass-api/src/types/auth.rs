@@ -14,23 +14,23 @@ pub struct LoginBody {
     pub email: String,
     /// The password.
     pub password: String,
-    /// Which account, by id or name; left out, the first one of the person.
+    /// The account, by id or name. Default: the user's first account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
 }
 
-/// A session that began.
+/// A new session.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     /// The JWT for `Authorization: Bearer`.
     pub token: String,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: String,
-    /// Who signed in, where, and what they may do.
+    /// The user, their account and permissions.
     pub me: Me,
 }
 
-/// Who is asking.
+/// The caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Me {
     /// The person's id.
@@ -44,26 +44,26 @@ pub struct Me {
     /// Their role there.
     #[schemars(with = "Word<Role>")]
     pub role: Role,
-    /// What this request may do: the role's permissions, or fewer with an API token.
+    /// The permissions of this request: the role's, or fewer with an API token.
     #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
     /// The API token used.
     pub token_name: Option<String>,
-    /// Whether they administer the installation.
+    /// Whether they are an administrator of the installation.
     pub is_root: bool,
-    /// Whether they must choose a password of their own first.
+    /// Whether they must change their one-time password first.
     pub must_change_password: bool,
     /// Other accounts they are in, by name.
     pub accounts: Vec<String>,
 }
 
-/// A change of one's own password.
+/// A change of the caller's password.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasswordBody {
-    /// The password until now.
+    /// The current password.
     pub current_password: String,
-    /// The password from now on, at least 12 characters.
+    /// The new password, at least 12 characters.
     pub new_password: String,
 }
 
@@ -89,13 +89,13 @@ pub struct UserPatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Word<Role>>")]
     pub role: Option<Role>,
-    /// Whether they may not sign in.
+    /// Whether their sign-in is disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
-    /// Make a new one-time password. Ends their sessions and API tokens.
+    /// Set a new one-time password. Ends their sessions and API tokens.
     #[serde(default)]
     pub reset_password: bool,
-    /// With `reset_password`: their API tokens stay good.
+    /// With `reset_password`: keep their API tokens valid.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_tokens: bool,
 }
@@ -112,9 +112,9 @@ pub struct UserInfo {
     /// Their role.
     #[schemars(with = "Word<Role>")]
     pub role: Role,
-    /// Whether they may not sign in.
+    /// Whether their sign-in is disabled.
     pub disabled: bool,
-    /// Since when they are known.
+    /// When they were added.
     pub created_at: String,
     /// How they sign in.
     #[serde(default)]
@@ -125,10 +125,10 @@ pub struct UserInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SignsInWith {
-    /// With a password of this server.
+    /// With a password on this server.
     #[default]
     Password,
-    /// Through the provider of single sign-on.
+    /// Through the single sign-on provider.
     Sso,
 }
 
@@ -144,42 +144,42 @@ pub struct UserEnvelope {
 pub struct UserCreated {
     /// The person.
     pub user: UserInfo,
-    /// Shown this once, to be changed at the first sign-in; null if they were known already.
+    /// The one-time password, shown only once; null if they have a password already.
     pub one_time_password: Option<String>,
 }
 
-/// Someone who was added to the account, or asked to join it.
+/// A user who was added or invited to the account.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UserAdded {
-    /// The person, if they are in the account now.
+    /// The user, if they are now in the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserInfo>,
-    /// Shown this once, to be changed at the first sign-in; null if they have none or were invited.
+    /// The one-time password, shown only once; null if they have none or were invited.
     pub one_time_password: Option<String>,
-    /// The invitation, if they have to accept first. Whether anyone has the e-mail address makes no difference to it.
+    /// The invitation, if they have to accept first. It is the same whether or not the e-mail address is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationInfo>,
 }
 
-/// Someone who is asked to join the account.
+/// An invitation to the account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvitationInfo {
     /// Its id.
     pub id: String,
-    /// Who is asked.
+    /// The invited person's e-mail address.
     pub email: String,
     /// The role they would have.
     #[schemars(with = "Word<Role>")]
     pub role: Role,
-    /// Who asks.
+    /// Who invited them.
     pub invited_by: String,
-    /// Since when.
+    /// When it was created.
     pub created_at: String,
-    /// Until when it can be accepted.
+    /// When it expires.
     pub expires_at: String,
 }
 
-/// The invitations of the account that nobody accepted yet.
+/// The account's open invitations.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct InvitationList {
     /// By e-mail address.
@@ -196,11 +196,11 @@ pub struct ReceivedInvitation {
     /// The role you would have there.
     #[schemars(with = "Word<Role>")]
     pub role: Role,
-    /// Who asks.
+    /// Who invited them.
     pub invited_by: String,
-    /// Since when.
+    /// When it was created.
     pub created_at: String,
-    /// Until when you can accept.
+    /// When it expires.
     pub expires_at: String,
 }
 
@@ -214,31 +214,31 @@ pub struct ReceivedInvitationList {
 /// An account that was joined.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct JoinedAccount {
-    /// The account's name: sign in to it to work there.
+    /// The account's name. Sign in to it to use it.
     pub account: String,
     /// Your role there.
     #[schemars(with = "Word<Role>")]
     pub role: Role,
 }
 
-/// The people of the account.
+/// The account's users.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UserList {
     /// By e-mail address.
     pub users: Vec<UserInfo>,
 }
 
-/// An API token to make.
+/// An API token to create.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBody {
-    /// What it is for.
+    /// Its name.
     pub name: String,
-    /// What it may do; never more than you. Left out: read.
+    /// Its permissions; at most your own. Default: read.
     #[serde(default)]
     #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
-    /// Days until it ends, 1 to 365. Default 90.
+    /// Days until it expires, 1 to 365. Default 90.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_days: Option<u32>,
 }
@@ -248,29 +248,29 @@ pub struct TokenBody {
 pub struct TokenInfo {
     /// Its id.
     pub id: String,
-    /// What it is for.
+    /// Its name.
     pub name: String,
-    /// What it may do.
+    /// Its permissions.
     #[schemars(with = "Vec<Word<Permission>>")]
     pub permissions: Vec<Permission>,
-    /// Who made it.
+    /// Who created it.
     pub created_by: String,
     /// When.
     pub created_at: String,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<String>,
     /// When it was last used, roughly.
     pub last_used_at: Option<String>,
-    /// When someone took it back.
+    /// When it was revoked.
     pub revoked_at: Option<String>,
 }
 
-/// A token that was made.
+/// A token that was created.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TokenCreated {
     /// The token.
     pub token: TokenInfo,
-    /// The secret, shown this once.
+    /// The secret, shown only once.
     pub secret: String,
 }
 

@@ -11,16 +11,16 @@ use crate::word::Word;
 pub struct ContentDifference {
     /// The path, as the resource names it.
     pub path: String,
-    /// Git's id of what stands there now, as `blob:…` for a file and `tree:…` for a directory; null if none was noted.
+    /// The git object id of the accepted content, as `blob:…` for a file and `tree:…` for a directory; null if unknown.
     pub before: Option<String>,
-    /// Git's id of what shall stand there.
+    /// The git object id of the desired content.
     pub after: String,
-    /// The files that differ, as many as are named.
+    /// The files that differ, up to a limit.
     pub files: Vec<FileDifference>,
-    /// How many more differ.
+    /// How many further files differ.
     #[serde(default)]
     pub more_files: usize,
-    /// What whoever reads it should know about it.
+    /// Notes for the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -33,10 +33,10 @@ pub struct FileDifference {
     /// What happens to it.
     #[schemars(with = "Word<content::FileChange>")]
     pub change: content::FileChange,
-    /// How large it is, in bytes.
+    /// Its size before, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_bytes: Option<u64>,
-    /// How large it shall be.
+    /// Its size after, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_bytes: Option<u64>,
     /// The lines that differ with some around them, as `diff -u` prints them, secrets hidden.

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 /// A credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialInfo {
-    /// Where it is, for a repository's `vault_credential_path`.
+    /// Its path, for a repository's `vault_credential_path`.
     pub path: String,
-    /// The hosts it is bound to, as `host:port`. A credential that names its hosts itself needs none.
+    /// The hosts it is bound to, as `host:port`. A credential with a `hosts` or `url` field needs none.
     #[serde(default)]
     pub hosts: Vec<String>,
 }
 
-/// A host that a credential may be told to.
+/// A host that a credential is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialBindingInfo {
-    /// Where the credential is kept.
+    /// The credential's path.
     pub credential_path: String,
     /// The host, as `host:port`.
     pub host: String,
-    /// Who bound it: a person, or `windlass` when it was upgraded.
+    /// Who bound it: a user, or `windlass` during an upgrade.
     pub bound_by: String,
     /// When.
     pub bound_at: String,
@@ -33,10 +33,10 @@ pub struct CredentialBindingList {
     pub credential_bindings: Vec<CredentialBindingInfo>,
 }
 
-/// A credential and a host it may be told to.
+/// A credential and a host to bind it to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialBindingBody {
-    /// Where the credential is kept.
+    /// The credential's path.
     pub credential_path: String,
     /// `host:port`, or `host` for port 443.
     pub host: String,
@@ -47,6 +47,6 @@ pub struct CredentialBindingBody {
 pub struct CredentialList {
     /// The credentials.
     pub vault_credentials: Vec<CredentialInfo>,
-    /// Whether these are all: only so many are listed.
+    /// Whether the list is complete.
     pub complete: bool,
 }

@@ -10,19 +10,19 @@ use crate::word::Word;
 /// How a repository's resources differ from git.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DriftReport {
-    /// Whether anything was changed by hand and is neither reverted, adopted nor accepted.
+    /// Whether there is drift that is neither reverted, adopted nor accepted.
     pub drift: bool,
     /// The repository's id.
     pub repository_id: String,
     /// The commit the accepted state is compared with.
     pub commit_sha: Option<String>,
-    /// When that was read.
+    /// When that commit was read.
     pub compared_with: Option<String>,
-    /// What was changed by hand.
+    /// Drifted resources: changed directly in Windlass.
     pub drifted: Vec<DriftItem>,
-    /// Differences that only wait for approval: git moved, nobody changed anything by hand.
+    /// Pending differences: changed in git and not applied yet.
     pub pending: Vec<DriftItem>,
-    /// Differences that someone said are meant.
+    /// Accepted differences.
     pub accepted: Vec<DriftItem>,
     /// All differences in the form of a run's `diff`.
     pub diff: Value,
@@ -35,10 +35,10 @@ pub struct DriftItem {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What making it as git says would be.
+    /// The change that would restore the state in git.
     #[schemars(with = "Word<Action>")]
     pub change: Action,
-    /// The fields that differ: `before` is what git says, `after` the accepted state.
+    /// The fields that differ: `before` is the state in git, `after` the accepted state.
     pub fields: Vec<super::FieldChange>,
     /// Who changed it.
     pub changed_by: Option<String>,
@@ -46,22 +46,22 @@ pub struct DriftItem {
     pub changed_at: Option<String>,
     /// The open proposal about it.
     pub proposal_id: Option<String>,
-    /// How it was accepted.
+    /// Its acceptance.
     pub acceptance: Option<Acceptance>,
 }
 
-/// How a difference was accepted.
+/// The acceptance of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acceptance {
-    /// Who said so.
+    /// Who accepted it.
     pub by: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Until when; null for as long as both sides stay as they are.
+    /// When it ends; null: when either side changes.
     pub until: Option<String>,
 }
 
-/// Which drifted resource is meant.
+/// A drifted resource.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriftTarget {
@@ -71,12 +71,12 @@ pub struct DriftTarget {
     pub name: String,
 }
 
-/// What reverting did: the change back is a proposal like every other.
+/// The result of a revert: a run that proposes the change back.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reverted {
     /// The run that proposes it.
     pub sync_run_id: String,
-    /// In words.
+    /// A message for people.
     pub message: String,
 }
 
@@ -84,10 +84,10 @@ pub struct Reverted {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdoptBody {
-    /// Which resources; all that drifted if none are named.
+    /// The resources. Default: all drifted resources.
     #[serde(default)]
     pub resources: Vec<DriftTarget>,
-    /// A branch to push the change to. Without one, only the patch is made.
+    /// A branch to push the change to. Without one, the response contains only the patch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
 }
@@ -95,7 +95,7 @@ pub struct AdoptBody {
 /// The change that writes the accepted state into git.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Adopted {
-    /// For `git apply`.
+    /// The patch, for `git apply`.
     pub patch: String,
     /// The branch it was pushed to.
     pub branch: Option<String>,
@@ -103,7 +103,7 @@ pub struct Adopted {
     pub commit_sha: Option<String>,
 }
 
-/// A difference that is meant.
+/// A difference to accept.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptBody {
@@ -111,9 +111,9 @@ pub struct AcceptBody {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Until when (RFC 3339); left out, for as long as both sides stay as they are.
+    /// When the acceptance ends (RFC 3339). Default: when either side changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }

@@ -7,15 +7,15 @@ use windlass_core::event::{EventKind, Severity};
 
 use crate::word::{OpenWord, Word};
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventInfo {
     /// Its number in the account, without gaps.
     pub seq: i64,
-    /// What kind, for example `gitops.proposal_opened`. Later versions may have more.
+    /// Its kind, for example `gitops.proposal_opened`. Later versions may add kinds.
     #[schemars(with = "OpenWord<EventKind>")]
     pub kind: String,
-    /// How much it matters.
+    /// Its severity.
     #[schemars(with = "Word<Severity>")]
     pub severity: Severity,
     /// The kind of resource it is about.
@@ -26,7 +26,7 @@ pub struct EventInfo {
     pub repository_id: Option<String>,
     /// The sync run it belongs to.
     pub correlation_id: Option<String>,
-    /// Who or what made it happen.
+    /// Who or what caused it.
     pub source: String,
     /// One line for people.
     pub message: String,
@@ -41,6 +41,6 @@ pub struct EventInfo {
 pub struct EventList {
     /// The events.
     pub fleet_events: Vec<EventInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }

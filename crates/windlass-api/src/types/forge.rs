@@ -6,68 +6,68 @@ use windlass_core::forge::ForgeKind;
 
 use crate::word::Word;
 
-/// What the forge of a repository is told, or what to change about that. Left out means no change, or the default. An empty
-/// text removes an optional one.
+/// Settings for reporting to a repository's forge. Fields not given stay unchanged or get their default; an empty text
+/// removes an optional setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgeFields {
-    /// `github`, `gitea` (also for Forgejo) or `gitlab`; `none` to tell the forge nothing any more. Needed unless the
-    /// repository is at github.com or gitlab.com.
+    /// `github`, `gitea` (also for Forgejo) or `gitlab`; `none` turns reporting off. Required unless the repository is
+    /// on github.com or gitlab.com.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Where its API is. Default: where forges of this kind have it on the repository's host. Another host must be one that
-    /// the server was started with (`--forge-api-host`).
+    /// The address of its API. Default: the usual one of this kind of forge, on the repository's host. The server must
+    /// allow any other host (`--forge-api-host`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_url: Option<String>,
-    /// `owner/name` there. Default: what the repository's URL says.
+    /// `owner/name` there. Default: taken from the repository's URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Where the token is kept, under the key `token`. Default: the repository's own credential.
+    /// The path of the credential with the token, under the key `token`. Default: the repository's own credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential_path: Option<String>,
-    /// Whether commits get a status. Default yes.
+    /// Whether to report commit statuses. Default yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_status: Option<bool>,
-    /// Whether pull requests get a comment with the plan. Default yes.
+    /// Whether to comment on pull requests with the plan. Default yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<bool>,
-    /// Whether pull requests from forks are planned, too. Anybody can open one, so the default is no.
+    /// Whether to plan pull requests from forks, which anyone can open. Default no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previews_of_forks: Option<bool>,
 }
 
-/// What the forge of a repository is told.
+/// Reporting to a repository's forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgeInfo {
     /// Which API it has.
     #[schemars(with = "Word<ForgeKind>")]
     pub kind: ForgeKind,
-    /// Where its API is, if that was said.
+    /// The address of its API, if configured.
     pub api_url: Option<String>,
-    /// `owner/name` there, if that was said.
+    /// `owner/name` there, if configured.
     pub project: Option<String>,
-    /// Where the token is kept, if not with the repository's credential.
+    /// The path of the credential with the token, if not the repository's own.
     pub credential_path: Option<String>,
-    /// Whether commits get a status.
+    /// Whether commit statuses are reported.
     pub commit_status: bool,
-    /// Whether pull requests get a comment with the plan.
+    /// Whether pull requests get comments with the plan.
     pub comment: bool,
-    /// Whether pull requests from forks are planned, too.
+    /// Whether pull requests from forks are planned.
     #[serde(default)]
     pub previews_of_forks: bool,
-    /// Why it could not be told when it was last tried.
+    /// Why the last report failed.
     pub last_error: Option<String>,
 }
 
-/// A repository to be made in Gitea.
+/// A repository to create in Gitea.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GiteaRepositoryBody {
-    /// Whose: an organisation, or the user whose token the server has; anyone, if that is an administrator's.
+    /// The owner: an organisation, or the user of the server's token; any user if that is an administrator's token.
     pub owner: String,
-    /// What it is called.
+    /// Its name.
     pub repo: String,
-    /// Whether only those see it that it is shared with. Default yes.
+    /// Whether it is private. Default yes.
     #[serde(default = "yes")]
     pub private: bool,
 }
@@ -81,15 +81,15 @@ fn yes() -> bool {
 pub struct GiteaRepositoryInfo {
     /// `owner/name`.
     pub full_name: String,
-    /// Where it is cloned from over https.
+    /// Its https clone URL.
     pub clone_url: String,
-    /// Where it is cloned from over ssh.
+    /// Its ssh clone URL.
     pub ssh_url: String,
-    /// Where people look at it.
+    /// Its web page.
     pub html_url: String,
-    /// Whether only those see it that it is shared with.
+    /// Whether it is private.
     pub private: bool,
-    /// Its branch.
+    /// Its default branch.
     pub default_branch: String,
 }
 

@@ -6,12 +6,12 @@ use windlass_core::delivery::DeliveryState;
 
 use crate::word::Word;
 
-/// What came of a test message.
+/// The result of a test message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderTest {
-    /// Whether the receiver took it.
+    /// Whether the receiver accepted it.
     pub ok: bool,
-    /// What happened, in words.
+    /// The result, in words.
     pub message: String,
     /// Its entry in the log of deliveries; receivers see it as `X-Windlass-Delivery`.
     pub delivery_id: String,
@@ -22,34 +22,34 @@ pub struct ProviderTest {
 pub struct DeliveryInfo {
     /// Its id, the same over all attempts; receivers see it as `X-Windlass-Delivery`.
     pub id: String,
-    /// The alert that tells it; none for a test or a digest.
+    /// The alert that caused it; none for a test or a digest.
     pub alert: Option<String>,
-    /// The provider it goes through.
+    /// Its provider.
     pub provider: String,
     /// The number of the event; none for a test or a digest.
     pub event_seq: Option<i64>,
     /// The kind of the event.
     pub event_kind: String,
-    /// What is told, in one line.
+    /// The message, in one line.
     pub message: String,
-    /// What became of it so far.
+    /// Its delivery state.
     #[schemars(with = "Word<DeliveryState>")]
     pub state: DeliveryState,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: i64,
-    /// How often the same happened again soon after, and was not told.
+    /// How many repetitions of the same event soon after were not sent.
     pub repeats: i64,
-    /// When it is tried next, if it is.
+    /// When the next attempt is due.
     pub next_at: Option<String>,
-    /// Why the last try failed.
+    /// Why the last attempt failed.
     pub last_error: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: String,
-    /// When it arrived or was given up.
+    /// When it was delivered or abandoned.
     pub finished_at: Option<String>,
 }
 
-/// One of them.
+/// A delivery under its name.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryEnvelope {
     /// The delivery.
@@ -61,6 +61,6 @@ pub struct DeliveryEnvelope {
 pub struct DeliveryList {
     /// The deliveries.
     pub notification_deliveries: Vec<DeliveryInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }

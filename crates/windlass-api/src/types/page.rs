@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a list goes on.
+/// The next page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PageMeta {
-    /// Give this as `cursor` for the next page; null at the end.
+    /// The `cursor` of the next page; null on the last page.
     pub next_cursor: Option<String>,
-    /// How many are on a page at most.
+    /// The page size.
     pub limit: usize,
 }

@@ -17,7 +17,8 @@ pub struct PolicyBody {
 pub struct PolicyInfo {
     /// The rules, first match wins.
     pub policy: Value,
-    /// Names in its rules whose repositories were removed: these match nothing, whatever is registered under them.
+    /// Names in its rules whose repositories were removed: these match nothing, even if a new repository gets the same
+    /// name.
     #[serde(default)]
     pub unknown_repositories: Vec<String>,
     /// For `If-Match`.

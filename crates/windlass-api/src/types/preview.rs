@@ -11,30 +11,31 @@ use windlass_core::preview::{PreviewOutcome, PreviewSource};
 
 use crate::word::Word;
 
-/// What to look at: exactly one of `ref`, `commit` and `files`.
+/// What to preview: exactly one of `ref`, `commit` and `files`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PreviewBody {
     /// A branch, or a whole reference such as `refs/pull/7/head`; the server fetches it.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// A commit by its whole id. Beside `ref`: where that must lead.
+    /// A commit by its full id. With `ref`: the commit that the reference must point to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The files themselves, by their path from the directory of fleet.yaml.
     #[serde(default, deserialize_with = "bounded_files", skip_serializing_if = "Option::is_none")]
     pub files: Option<BTreeMap<String, String>>,
-    /// Beside `files`: other paths that the fleet names and that are there.
+    /// With `files`: other existing paths that the fleet names.
     #[serde(default, deserialize_with = "bounded_paths", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Beside `files`: git's ids of what stands at those paths, as `blob:…` for a file and `tree:…` for a directory. The
-    /// content of a path without an id is not compared, and the plan says so.
+    /// With `files`: the git object ids of those paths, as `blob:…` for a file and `tree:…` for a directory. The
+    /// content of a path without an id is not compared; the plan has a note about it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub contents: BTreeMap<String, String>,
-    /// Beside `files`: what they are called in lists, for example the branch. The last preview of each name is kept.
+    /// With `files`: the preview's name in lists, for example the branch. The server keeps the latest preview of each
+    /// name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Plans even if most of what the repository owns would be destroyed.
+    /// Plan even if it destroys most of what the repository owns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm_mass_destroy: bool,
 }
@@ -67,7 +68,7 @@ fn bounded_files<'de, D: Deserializer<'de>>(
             while let Some((path, text)) = entries.next_entry()? {
                 count += 1;
                 if count > MAX_FILES {
-                    return Err(A::Error::custom(format!("files: there are more than {MAX_FILES}")));
+                    return Err(A::Error::custom(format!("files: more than {MAX_FILES}")));
                 }
                 files.insert(path, text);
             }
@@ -91,7 +92,7 @@ fn bounded_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
             let mut paths = Vec::new();
             while let Some(path) = items.next_element()? {
                 if paths.len() == MAX_PATHS {
-                    return Err(A::Error::custom(format!("paths: there are more than {MAX_PATHS}")));
+                    return Err(A::Error::custom(format!("paths: more than {MAX_PATHS}")));
                 }
                 paths.push(path);
             }
@@ -104,7 +105,7 @@ fn bounded_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
 /// What a commit or files would change. Nothing was proposed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviewInfo {
-    /// Its id, which stays when the same reference is looked at again.
+    /// Its id, the same for every preview of the same reference.
     pub id: String,
     /// Its repository's id.
     pub repository_id: String,
@@ -112,26 +113,26 @@ pub struct PreviewInfo {
     pub repository_name: String,
     /// The directory of fleet.yaml in the repository.
     pub path_prefix: String,
-    /// Where the files came from.
+    /// The source of the files.
     #[schemars(with = "Word<PreviewSource>")]
     pub source: PreviewSource,
-    /// The branch, reference or commit; for files, what they were called.
+    /// The branch, reference or commit; for files, the given name.
     #[serde(rename = "ref")]
     pub reference: String,
     /// The commit it was read at; none for files.
     pub commit_sha: Option<String>,
     /// The commit of the last good sync at that time.
     pub base_commit: Option<String>,
-    /// What was found.
+    /// The outcome.
     #[schemars(with = "Word<PreviewOutcome>")]
     pub outcome: PreviewOutcome,
     /// How many changes there would be.
     pub changes: usize,
-    /// Who asked for it; none if a pull request did.
+    /// Who requested it; none for a pull request.
     pub requested_by: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: String,
-    /// The plan, as `windlass plan --format json` prints it, with what would become of each step. Not in lists.
+    /// The plan, as `windlass plan --format json` prints it, with a forecast for each step. Not in lists.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub plan: Value,
 }
@@ -169,6 +170,6 @@ mod tests {
         assert!(refused.is_err_and(|error| error.to_string().contains("more than 200000")));
         let names: Vec<String> = (0..=MAX_FILES).map(|nth| format!("\"{nth}\": \"\"")).collect();
         let refused = read(&format!("{{\"files\": {{{}}}}}", names.join(",")));
-        assert!(refused.is_err_and(|error| error.to_string().contains("files: there are more")));
+        assert!(refused.is_err_and(|error| error.to_string().contains("files: more than")));
     }
 }

@@ -17,7 +17,7 @@ pub struct ProposalInfo {
     pub id: String,
     /// The repository's id; empty for a direct change.
     pub repository_id: String,
-    /// The repository's name, or whose direct change it is.
+    /// The repository's name, or the author of the direct change.
     pub repository_name: String,
     /// The run that opened it; empty for a direct change.
     pub run_id: String,
@@ -37,58 +37,58 @@ pub struct ProposalInfo {
     pub explanation: String,
     /// The spec that is created, updated to or destroyed, with its name.
     pub payload: Value,
-    /// The accepted state now, with defaults; null for a create.
+    /// The current accepted state, with defaults; null for a create.
     pub current: Option<Value>,
-    /// What it would be, with defaults; null for a destroy.
+    /// The state after applying, with defaults; null for a destroy.
     pub desired: Option<Value>,
     /// The fields that differ, for an update.
     pub fields: Vec<FieldChange>,
-    /// What differs in the files that it names. A list of proposals shows as much as fits; one by itself shows all.
+    /// Differences in the files that it names. Complete for a single proposal, shortened in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentDifference>,
-    /// What someone made of it before approval.
+    /// The edited spec, if someone edited the proposal.
     pub edited_payload: Option<Value>,
-    /// Who did.
+    /// Who edited it.
     pub edited_by: Option<String>,
-    /// What an approval binds to: send it back when approving to be sure nothing moved.
+    /// The digest of what would be applied. Send it when approving, to approve exactly this revision.
     pub digest: String,
     /// The digest of the accepted state.
     pub base_digest: Option<String>,
-    /// The digest of what git wants.
+    /// The digest of the desired state in git.
     pub desired_digest: Option<String>,
     /// The commit.
     pub commit_sha: String,
-    /// Who wrote it.
+    /// The commit's author.
     pub author: Option<String>,
-    /// Everyone who had a hand in it; where a rule says `not_author`, none of them can approve it.
+    /// All contributors; where a rule says `not_author`, none of them can approve it.
     #[serde(default)]
     pub contributors: Vec<ContributorInfo>,
-    /// Why someone may be missing among them; where a rule says `not_author`, it needs one approval more then.
+    /// Why the list of contributors may be incomplete; where a rule says `not_author`, it then needs one more approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contributors_gap: Option<String>,
-    /// Of a direct change: why it is made.
+    /// The reason of a direct change.
     #[serde(default)]
     pub direct_reason: Option<String>,
     /// The file that declares the resource, and the line.
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<usize>,
-    /// Where it is in its life.
+    /// Its status.
     #[schemars(with = "Word<Status>")]
     pub status: Status,
-    /// What it waits for beside approval.
+    /// What blocks it, besides missing approvals.
     pub blocked_by: Vec<String>,
-    /// What each of these is about, in the same order.
+    /// The kind of each of them, in the same order.
     #[serde(default)]
     #[schemars(with = "Vec<Word<BlockedByKind>>")]
     pub blocked_by_kinds: Vec<BlockedByKind>,
-    /// Changes of the same plan that come first.
+    /// The changes of the same plan that it depends on.
     pub waits_for: Vec<String>,
-    /// What the policy asks for.
+    /// The policy's requirements.
     pub gate: Option<GateInfo>,
     /// Who approved what.
     pub approvals: Vec<ApprovalInfo>,
-    /// Why it is where it is.
+    /// The reason for its status.
     pub reason: Option<String>,
     /// Who or what decided.
     pub decided_by: Option<String>,
@@ -96,7 +96,7 @@ pub struct ProposalInfo {
     pub position: usize,
     /// When it was opened.
     pub opened_at: String,
-    /// When it expires if nobody decides.
+    /// When it expires without a decision.
     pub expires_at: String,
     /// When someone decided.
     pub decided_at: Option<String>,
@@ -106,22 +106,22 @@ pub struct ProposalInfo {
     pub version: i64,
 }
 
-/// Someone who had a hand in a change.
+/// A contributor to a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContributorInfo {
     /// How.
     #[schemars(with = "Word<ContributorRole>")]
     pub role: ContributorRole,
-    /// Their e-mail address; a forge's login where it tells no address.
+    /// Their e-mail address, or their login on the forge if it gives no address.
     pub person: String,
 }
 
-/// A direct change that was not made yet.
+/// A direct change that needs approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingChange {
-    /// What it waits as.
+    /// The proposal.
     pub proposal: ProposalInfo,
-    /// What it waits for, in words.
+    /// What blocks it, in words.
     pub message: String,
 }
 
@@ -130,9 +130,9 @@ pub struct WaitingChange {
 pub struct FieldChange {
     /// Which.
     pub path: String,
-    /// What it is.
+    /// The value before.
     pub before: Value,
-    /// What it would be.
+    /// The value after.
     pub after: Value,
 }
 
@@ -143,34 +143,34 @@ impl From<windlass_core::diff::FieldChange> for FieldChange {
     }
 }
 
-/// What the policy asks for.
+/// The policy's requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateInfo {
     /// The rule that matched; none for the default.
     pub rule: Option<String>,
-    /// Whether it was agreed to.
+    /// Whether consent is given.
     #[schemars(with = "Word<ConsentState>")]
     pub consent: ConsentState,
-    /// Approvals that count.
+    /// The number of valid approvals.
     pub have: usize,
-    /// Approvals that are needed.
+    /// The number of required approvals.
     pub need: usize,
-    /// In words.
+    /// The reasons, in words.
     pub reasons: Vec<String>,
-    /// Why it may not be applied right now although it is approved.
+    /// Why it cannot be applied right now, although approved.
     pub holds: Vec<String>,
     /// Why you cannot approve it; none if you can.
     pub why_not_you: Option<String>,
 }
 
-/// Someone's consent.
+/// An approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalInfo {
     /// Who.
     pub approver: String,
-    /// To which content.
+    /// The digest of the approved content.
     pub digest: String,
-    /// Whether it counts: that is still what would be applied, and they may still approve it.
+    /// Whether it is valid: the content is unchanged and the approver still has the permission.
     pub counts: bool,
     /// Why.
     pub reason: Option<String>,
@@ -190,7 +190,7 @@ pub struct ProposalEnvelope {
 pub struct ProposalList {
     /// The proposals.
     pub proposals: Vec<ProposalInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }
 
@@ -198,8 +198,8 @@ pub struct ProposalList {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveBody {
-    /// The digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a proposal that
-    /// someone edited and for a direct change.
+    /// The digest that was reviewed. If the proposal has changed since, nothing is approved. Required for edited
+    /// proposals and direct changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Why.
@@ -214,20 +214,20 @@ pub struct RejectBody {
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Not to be offered again before git or the accepted state changes. Otherwise the next sync offers it again.
+    /// Do not propose again until git or the accepted state changes. Otherwise the next sync proposes it again.
     #[serde(default)]
     pub until_change: bool,
 }
 
-/// What to apply instead.
+/// An edit.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditBody {
-    /// The whole spec, as in `payload`; null takes an edit back.
+    /// The whole spec, as in `payload`; null discards an edit.
     pub payload: Value,
 }
 
-/// Decisions about several proposals, each by itself.
+/// A decision about several proposals, each independently.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchBody {
@@ -239,13 +239,13 @@ pub struct BatchBody {
     /// All open proposals of this run instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_request_id: Option<String>,
-    /// Id → digest that was reviewed. Without it, proposals that someone edited and direct changes are not approved.
+    /// Id → digest that was reviewed. Required to approve edited proposals and direct changes.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub digests: std::collections::BTreeMap<String, String>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// For rejections: not to be offered again before it changes.
+    /// For rejections: do not propose again until it changes.
     #[serde(default)]
     pub until_change: bool,
 }
@@ -260,25 +260,25 @@ pub enum BatchDecision {
     Reject,
 }
 
-/// What became of each.
+/// The results of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BatchResult {
-    /// How many were decided as asked.
+    /// How many succeeded.
     pub done: usize,
-    /// How many were not.
+    /// How many were refused.
     pub refused: usize,
-    /// Each by itself.
+    /// One result per proposal.
     pub results: Vec<BatchItem>,
 }
 
-/// What became of one proposal of a batch.
+/// The result for one proposal of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchItem {
     /// Which.
     pub id: String,
-    /// Where it is in its life now; none if it could not be found.
+    /// Its status now; none if it was not found.
     #[schemars(with = "Option<Word<Status>>")]
     pub status: Option<Status>,
-    /// Why it was not decided as asked.
+    /// Why it was refused.
     pub error: Option<super::ErrorBody>,
 }

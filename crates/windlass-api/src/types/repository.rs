@@ -6,7 +6,7 @@ use windlass_core::repository::{LastStatus, RepositoryStatus};
 
 use crate::word::Word;
 
-/// A repository to register, or what to change about one.
+/// A repository to register or change.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepositoryBody {
@@ -14,15 +14,15 @@ pub struct RepositoryBody {
     pub gitops_repository: RepositoryFields,
 }
 
-/// What can be configured of a repository. Left out when registering means the default; left out when changing means
-/// no change. An empty text removes an optional one.
+/// A repository's settings. Fields not given get their default when registering and stay unchanged when changing. An
+/// empty text removes an optional setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepositoryFields {
-    /// Its name, unique in the account. Left out, the last part of the URL.
+    /// Its name, unique in the account. Default: the last part of the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where it is: `https://…`, `ssh://…` or `git@host:path`, without credentials.
+    /// Its URL: `https://…`, `ssh://…` or `git@host:path`, without credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo_url: Option<String>,
     /// The branch to follow. Default `main`.
@@ -31,16 +31,16 @@ pub struct RepositoryFields {
     /// The directory of fleet.yaml, relative. Default the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_prefix: Option<String>,
-    /// Where its credential is kept.
+    /// The path of its credential.
     #[serde(default, alias = "ssh_credential_id", skip_serializing_if = "Option::is_none")]
     pub vault_credential_path: Option<String>,
-    /// A certificate authority (PEM) to trust for this repository, beside the system's.
+    /// A certificate authority (PEM) to trust for this repository, in addition to the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_pem: Option<String>,
-    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed the commit.
+    /// Allowed signers: public keys (OpenSSH lines or armoured OpenPGP), one of which must have signed the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_signers: Option<String>,
-    /// Whether it is synced on its own. Default yes.
+    /// Whether it syncs automatically. Default yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Whether creates and updates are applied without approval. Default no.
@@ -49,7 +49,7 @@ pub struct RepositoryFields {
     /// Seconds between syncs, 10 to 86400. Default 300.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconcile_interval_seconds: Option<u64>,
-    /// What its forge is told. Left out when registering, nothing.
+    /// Reporting to its forge. Default when registering: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forge: Option<super::ForgeFields>,
 }
@@ -63,29 +63,29 @@ pub struct RepositoryInfo {
     pub account_id: String,
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Its URL.
     pub repo_url: String,
     /// The branch that is followed.
     pub branch: String,
     /// The directory of fleet.yaml.
     pub path_prefix: String,
-    /// Where its credential is kept.
+    /// The path of its credential.
     pub vault_credential_path: Option<String>,
-    /// Which keys the credential must hold, from the URL's scheme.
+    /// The keys that the credential must have, for the URL's scheme.
     pub required_credential_keys: Vec<String>,
-    /// Whether a certificate authority of its own is trusted.
+    /// Whether it has its own certificate authority.
     pub has_ca: bool,
     /// Whether commits must be signed.
     pub requires_signature: bool,
     /// Fingerprints of the pinned SSH host keys.
     pub host_key_fingerprints: Vec<String>,
-    /// Whether it is synced on its own.
+    /// Whether it syncs automatically.
     pub enabled: bool,
     /// Whether creates and updates are applied without approval.
     pub auto_apply: bool,
     /// Seconds between syncs.
     pub reconcile_interval_seconds: u64,
-    /// How it is.
+    /// Its status.
     #[schemars(with = "Word<RepositoryStatus>")]
     pub status: RepositoryStatus,
     /// How the last run ended.
@@ -97,30 +97,30 @@ pub struct RepositoryInfo {
     pub last_run_id: Option<String>,
     /// When it ended.
     pub last_synced_at: Option<String>,
-    /// The commit of the last good run.
+    /// The commit of the last successful run.
     pub last_synced_revision: Option<String>,
     /// When the next run is due.
     pub next_sync_at: Option<String>,
-    /// What its forge is told; null if nothing.
+    /// Reporting to its forge; null if none.
     #[serde(default)]
     pub forge: Option<super::ForgeInfo>,
-    /// What of it is not done any more, because the server died of it twice, until someone releases it.
+    /// Work that is quarantined because the server crashed on it twice, until someone releases it.
     #[serde(default)]
     pub quarantines: Vec<QuarantineInfo>,
     /// For `If-Match`.
     pub version: i64,
-    /// Since when it is registered.
+    /// When it was registered.
     pub created_at: String,
     /// When its configuration was last changed.
     pub updated_at: String,
 }
 
-/// Something that is not done any more.
+/// Quarantined work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuarantineInfo {
-    /// What is not done.
+    /// Which work.
     pub of: QuarantinedWork,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Since when.
     pub since: String,
@@ -134,7 +134,7 @@ pub enum QuarantinedWork {
     Sync,
     /// Planning its pull requests.
     PullRequests,
-    /// What people ask for: previews, tests, and changes that adopt the accepted state.
+    /// Work on request: previews, tests, and adopting the accepted state.
     Requests,
 }
 
@@ -152,7 +152,7 @@ pub struct RepositoryList {
     pub gitops_repositories: Vec<RepositoryInfo>,
 }
 
-/// To which account a repository moves.
+/// A move of a repository to another account.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveBody {
@@ -160,7 +160,7 @@ pub struct MoveBody {
     pub account: String,
 }
 
-/// What testing a repository's connection found, step by step.
+/// The result of a connection test, step by step.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryTest {
     /// Whether every step passed.
@@ -175,22 +175,22 @@ pub struct CheckInfo {
     /// `credential`, `dns`, `connect`, `tls`, `host_key`, `auth`, `branch`, `signature`, `prefix`, `file`
     /// or `forge`.
     pub step: String,
-    /// How it went.
+    /// Its outcome.
     pub outcome: CheckOutcome,
-    /// What was found, or what is wrong.
+    /// The finding, in words.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub help: String,
 }
 
-/// How a step of a connection test went.
+/// The outcome of a step of a connection test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
-    /// Well.
+    /// It passed.
     Passed,
-    /// Not.
+    /// It failed.
     Failed,
     /// An earlier step failed, or it does not apply.
     NotReached,

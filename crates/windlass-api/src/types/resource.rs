@@ -13,23 +13,23 @@ pub struct ResourceInfo {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What it is, with defaults.
+    /// Its spec, with defaults.
     pub spec: Value,
-    /// What Windlass chose where the spec says nothing, for example a network's addresses.
+    /// Values that Windlass allocated where the spec gives none, for example a network's addresses.
     pub allocated: Value,
     /// The digest of the spec.
     pub digest: String,
     /// The repository that owns it.
     pub owner: Option<OwnerInfo>,
-    /// Why it is meant to differ from git, if it is.
+    /// Why its difference from git was accepted, if it was.
     pub differs_because: Option<String>,
-    /// How often it was changed. For `If-Match`.
+    /// The number of its changes. For `If-Match`.
     pub generation: i64,
-    /// Since when it exists.
+    /// When it was created.
     pub created_at: String,
     /// When it was last changed.
     pub updated_at: String,
-    /// By whom.
+    /// Who last changed it.
     pub updated_by: String,
 }
 
@@ -47,6 +47,6 @@ pub struct OwnerInfo {
 pub struct ResourceList {
     /// The resources.
     pub resources: Vec<ResourceInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }

@@ -11,20 +11,21 @@ use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
 
 use crate::word::Word;
 
-/// How to sync.
+/// Options of a sync.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyncBody {
-    /// Says that destroying most of what the repository owns is meant. Needs the permission `system.gitops.approve`.
+    /// Confirms that the sync may destroy most of what the repository owns. Needs the permission
+    /// `system.gitops.approve`.
     #[serde(default)]
     pub confirm_mass_destroy: bool,
-    /// The commit for which it is meant: another one is stopped again. Left out, that of the newest run that was stopped; where
-    /// none was, the one that is found.
+    /// The only commit that the confirmation covers. Default: the commit of the newest stopped run, else the fetched
+    /// commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// A sync run. In lists without `diff`, `proposals`, actions, `problems` and `drift_after_apply`: ask for the run itself.
+/// A sync run. Lists omit `diff`, `proposals`, actions, `problems` and `drift_after_apply`: get the run itself for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunInfo {
     /// Its id.
@@ -33,97 +34,97 @@ pub struct RunInfo {
     pub repository_id: String,
     /// Its repository's name.
     pub repository_name: String,
-    /// Where it is.
+    /// Its status.
     #[schemars(with = "Word<RunStatus>")]
     pub status: RunStatus,
-    /// Where it is while it is in progress; then `finished`.
+    /// Its stage while in progress; then `finished`.
     #[schemars(with = "Word<Stage>")]
     pub stage: Stage,
-    /// What it or its proposals wait for, for people.
+    /// What blocks it or its proposals, in words.
     pub waiting_for: Vec<String>,
-    /// What made it happen.
+    /// What triggered it.
     #[schemars(with = "Word<Trigger>")]
     pub trigger: Trigger,
-    /// Who asked for it.
+    /// Who requested it.
     pub requested_by: Option<String>,
     /// The commit it read.
     pub commit_sha: Option<String>,
-    /// Who wrote that.
+    /// The commit's author.
     pub commit_author: Option<String>,
     /// The first line of its message.
     pub commit_subject: Option<String>,
-    /// The whole message. Lists leave it out.
+    /// The whole message. Not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_message: Option<String>,
     /// How the branch moved.
     #[schemars(with = "Option<Word<Movement>>")]
     pub movement: Option<Movement>,
-    /// What differs: kind → add, update, delete → names; SD-WAN kinds under `sdwan`.
+    /// The differences: kind → add, update, delete → names; SD-WAN kinds under `sdwan`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub diff: Value,
-    /// How many differ.
+    /// The number of differences.
     pub diff_count: usize,
-    /// How many are not proposed yet: the cap has no room for them. They are proposed as others are done.
+    /// How many changes are not proposed yet because of the cap. Windlass proposes them as others are closed.
     pub remaining: usize,
-    /// Whether someone has to decide.
+    /// Whether proposals are pending approval.
     pub requires_approval: bool,
-    /// The run's proposals as one batch, approvable as one.
+    /// The id of the batch of the run's proposals, which can be approved together.
     pub approval_request_id: String,
-    /// The digest of its plan; none if there was nothing to do. Lists leave it out.
+    /// The digest of its plan; none if there were no changes. Not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<String>,
-    /// What of the plan can be approved as one, what is not proposed yet included: the whole plan first, then groups of
-    /// identical changes. Empty where a newer run has another plan.
+    /// The sets of the plan that can be approved together, including changes not proposed yet: first the whole plan,
+    /// then groups of identical changes. Empty if a newer run has another plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sets: Vec<ChangeSetInfo>,
-    /// Whether proposals of its repository are held because of it: it is the newest, it failed, and nobody confirmed that
-    /// this is no reason to wait.
+    /// Whether its repository's proposals are on hold because of it: it is the newest run, it failed, and nobody
+    /// confirmed the failure.
     #[serde(default)]
     pub holds_proposals: bool,
     /// Its proposals, in the order in which they are applied.
     pub proposals: Vec<RunProposal>,
-    /// What was applied.
+    /// Applied changes.
     pub applied_actions: Vec<ActionInfo>,
-    /// What failed.
+    /// Failed changes.
     pub failed_actions: Vec<ActionInfo>,
-    /// What was not applied, and why.
+    /// Changes that were not applied, with the reason.
     pub skipped_actions: Vec<ActionInfo>,
-    /// What still differed after applying, in the form of `diff`; null before.
+    /// The differences left after applying, in the form of `diff`; null before.
     pub drift_after_apply: Option<Value>,
     /// Problems in the files.
     pub problems: Vec<Problem>,
     /// Why it failed.
     pub error: Option<RunErrorInfo>,
-    /// When it was asked for.
+    /// When it was requested.
     pub created_at: String,
-    /// When it began.
+    /// When it started.
     pub started_at: Option<String>,
-    /// When it had compared, or failed.
+    /// When the comparison finished or failed.
     pub completed_at: Option<String>,
     /// When the last of its proposals was closed.
     pub applied_at: Option<String>,
 }
 
-/// Changes of a plan that can be approved as one.
+/// Changes of a plan that can be approved together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeSetInfo {
-    /// What an approval of it names.
+    /// Its digest, which an approval gives.
     pub digest: String,
     /// Whether it is the whole plan or a group of it.
     #[schemars(with = "Word<SetKind>")]
     pub scope: SetKind,
-    /// The kind that all of a group share.
+    /// The kind of a group's resources.
     pub kind: Option<String>,
-    /// What is done, of a group.
+    /// The action of a group.
     #[schemars(with = "Option<Word<Action>>")]
     pub change: Option<Action>,
     /// How many changes.
     pub count: usize,
-    /// How many of them destroy something.
+    /// How many of them are destroys.
     pub destroys: usize,
-    /// The first names.
+    /// The first few names.
     pub names: Vec<String>,
-    /// Who approved it, while that counts.
+    /// Who approved it, while the approval is valid.
     pub approved_by: Vec<String>,
 }
 
@@ -131,18 +132,18 @@ pub struct ChangeSetInfo {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveSetBody {
-    /// The digest of the set that was reviewed: of the whole plan, or of one of its groups. If the plan has no such set by
-    /// now, nothing is approved.
+    /// The digest of the set that was reviewed: the whole plan, or one of its groups. If the plan has changed since,
+    /// nothing is approved.
     pub digest: String,
-    /// Says that what the set destroys is meant. Needed where it destroys anything.
+    /// Confirms the set's destroys. Required if it has any.
     #[serde(default)]
     pub include_destroys: bool,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// An approval of a set, and what it comes to now. What is not proposed yet is covered when it is proposed.
+/// The result of approving a set. The approval also covers changes that are proposed later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovedSet {
     /// The digest that was approved.
@@ -152,23 +153,23 @@ pub struct ApprovedSet {
     pub scope: SetKind,
     /// How many changes it covers.
     pub count: usize,
-    /// How many of them destroy something.
+    /// How many of them are destroys.
     pub destroys: usize,
-    /// How many proposals of it are approved by it now.
+    /// How many of its proposals are now approved.
     pub approved: usize,
-    /// How many proposals of it need more approvals.
+    /// How many of its proposals need more approvals.
     pub waiting: usize,
-    /// How many of it are not proposed yet, done already, or open with an edit that the set does not cover.
+    /// How many of its changes are not proposed yet, already closed, or edited and so not covered.
     pub not_open: usize,
-    /// Why this approval does not count for some of the open proposals; the first of them.
+    /// Why this approval is not valid for some open proposals; the first few reasons.
     pub not_counted: Vec<String>,
 }
 
-/// A confirmation that a failed sync is no reason to hold the repository's proposals.
+/// A confirmation of a failed run, which resumes applying the repository's proposals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmFailureBody {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -176,11 +177,11 @@ pub struct ConfirmFailureBody {
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunErrorInfo {
-    /// A stable word.
+    /// A stable code.
     pub code: String,
-    /// What happened.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
 }
 
@@ -200,10 +201,10 @@ pub struct RunProposal {
     pub change: Action,
     /// The spec that is created, updated to or destroyed, with its name.
     pub payload: Value,
-    /// Where it is in its life.
+    /// Its status.
     #[schemars(with = "Word<Status>")]
     pub status: Status,
-    /// What it waits for beside approval.
+    /// What blocks it, besides missing approvals.
     pub blocked_by: Vec<String>,
     /// What each of these is about, in the same order.
     #[serde(default)]
@@ -211,7 +212,7 @@ pub struct RunProposal {
     pub blocked_by_kinds: Vec<BlockedByKind>,
 }
 
-/// What became of one change.
+/// The result of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionInfo {
     /// The proposal, if there was one.
@@ -232,22 +233,22 @@ pub struct ActionInfo {
 /// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
-    /// How much it matters.
+    /// Its severity.
     #[schemars(with = "Word<ProblemSeverity>")]
     pub severity: ProblemSeverity,
-    /// A stable word; `windlass explain CODE` tells more.
+    /// A stable code; see `windlass explain CODE`.
     pub code: String,
     /// Where in the document, for example `nodes[3].template`.
     pub path: String,
     /// Which file.
     pub file: String,
-    /// Which line, from 1; 0 if it has no place.
+    /// The line, from 1; 0 if unknown.
     pub line: usize,
-    /// Which column, from 1.
+    /// The column, from 1.
     pub column: usize,
     /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default)]
     pub help: Option<String>,
 }
@@ -264,6 +265,6 @@ pub struct RunEnvelope {
 pub struct RunList {
     /// Without their proposals.
     pub sync_runs: Vec<RunInfo>,
-    /// Where the list goes on.
+    /// The next page.
     pub meta: super::PageMeta,
 }

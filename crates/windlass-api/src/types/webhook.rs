@@ -6,22 +6,22 @@ use windlass_core::forge::WebhookSender;
 
 use crate::word::Word;
 
-/// What became of a delivery.
+/// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookStatus {
-    /// Windlass looks at the repository now.
+    /// Windlass syncs the repository now.
     Accepted,
-    /// It came before, and nothing was done again.
+    /// A duplicate: the server ignored it.
     Duplicate,
-    /// It is of no use here.
+    /// The server does not use this event.
     Ignored,
 }
 
-/// What a delivery that was signed rightly is answered.
+/// The response to a correctly signed delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookAnswer {
-    /// What became of it.
+    /// The outcome.
     pub status: WebhookStatus,
     /// Why it was ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,17 +31,17 @@ pub struct WebhookAnswer {
 /// The webhook of a repository, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookInfo {
-    /// Where deliveries are sent.
+    /// The URL for deliveries.
     pub url: String,
-    /// How often the secret was replaced, counted from 1.
+    /// The version of the secret, from 1.
     pub generation: i64,
-    /// The last delivery that was signed rightly.
+    /// The last accepted delivery.
     pub last_delivery: Option<WebhookReceived>,
-    /// The last one that was not, roughly: not each of many is noted.
+    /// The last rejected delivery; of many in a short time, not every one is recorded.
     pub last_refusal: Option<WebhookRefused>,
 }
 
-/// A delivery that was signed rightly.
+/// An accepted delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookReceived {
     /// When.
@@ -49,42 +49,42 @@ pub struct WebhookReceived {
     /// Who sent it.
     #[schemars(with = "Word<WebhookSender>")]
     pub sender: WebhookSender,
-    /// What its sender calls the event.
+    /// The sender's name for the event.
     pub event: String,
-    /// What was made of it.
+    /// The outcome.
     pub outcome: String,
 }
 
-/// A delivery that was refused.
+/// A rejected delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookRefused {
     /// When.
     pub at: String,
-    /// The address it came from.
+    /// The sender's network address.
     pub address: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A webhook with its secret, for those who set it up at a forge.
+/// A webhook with its secret, for setting it up on a forge.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookShown {
     /// The webhook.
     pub webhook: WebhookInfo,
-    /// What the forge signs with.
+    /// The secret that the forge signs with.
     pub secret: String,
-    /// The same secret in the spelling of GitLab's signing tokens.
+    /// The same secret as a GitLab signing token.
     pub signing_token: String,
-    /// How to set it up, forge by forge.
+    /// How to set it up, for each forge.
     pub setup: Vec<WebhookSetup>,
 }
 
-/// How to set a webhook up at a forge.
+/// How to set up a webhook on a forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebhookSetup {
     /// Which forge.
     #[schemars(with = "Word<WebhookSender>")]
     pub forge: WebhookSender,
-    /// Where to go and what to fill in.
+    /// The steps.
     pub how: String,
 }
