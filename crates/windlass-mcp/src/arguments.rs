@@ -17,10 +17,10 @@ pub(crate) fn read<A: DeserializeOwned>(
             Some(near) => format!("did you mean `{near}`?"),
             None => match known().map(String::as_str).collect::<Vec<_>>().as_slice() {
                 [] => "the tool takes no arguments".to_owned(),
-                words => format!("there is {}", words.join(", ")),
+                words => format!("known arguments: {}", words.join(", ")),
             },
         };
-        return Err(refusal("unknown-argument", format!("there is no argument `{}`", short(unknown)), help));
+        return Err(refusal("unknown-argument", format!("unknown argument `{}`", short(unknown)), help));
     }
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     if let Some(missing) = required.filter_map(Value::as_str).find(|key| !given.contains_key(*key)) {
@@ -33,14 +33,10 @@ pub(crate) fn read<A: DeserializeOwned>(
     let wrong = || given.iter().find(|(key, value)| !fits(value, key, schema)).map(|(key, _)| key.as_str());
     // What was given is not repeated: it may be a secret in the wrong place.
     A::deserialize(Value::Object(given.clone())).map_err(|_| match wrong() {
-        Some(key) => refusal(
-            "bad-argument",
-            format!("the argument `{key}` is not what it should be"),
-            describe(key, schema),
-        ),
-        None => {
-            refusal("bad-argument", "an argument is not what it should be", "see the tool's input schema")
+        Some(key) => {
+            refusal("bad-argument", format!("the argument `{key}` is invalid"), describe(key, schema))
         }
+        None => refusal("bad-argument", "an argument is invalid", "see the tool's input schema"),
     })
 }
 

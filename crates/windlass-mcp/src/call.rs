@@ -56,11 +56,7 @@ impl ApiCallSpec {
     pub(crate) fn about(operation: Operation, id: &str) -> Result<ApiCallSpec, CallError> {
         // Parts of a path that lead elsewhere: another route, with another permission.
         if matches!(id.trim(), "" | "." | "..") {
-            return Err(refusal(
-                "bad-value",
-                "an id or name is missing",
-                "give the id or name of what is meant",
-            ));
+            return Err(refusal("bad-value", "an id or name is missing", "give the id or name"));
         }
         Ok(ApiCallSpec { parts: vec![id.to_owned()], ..ApiCallSpec::new(operation) })
     }

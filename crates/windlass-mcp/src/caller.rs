@@ -49,10 +49,12 @@ pub(crate) fn may_decide(who: &ToolCaller) -> Result<(), CallError> {
     let approve = Permission::GitopsApprove;
     Err(refusal(
         "approval-not-granted",
-        format!("deciding through MCP needs an API token that was given {approve}: a session is not enough"),
         format!(
-            "decide in the web app or on the command line; or make a token with `windlass token create NAME --for mcp \
-             --permission {approve}` and give it to the MCP client"
+            "approving or rejecting through MCP needs an API token with {approve}: a session is not enough"
+        ),
+        format!(
+            "approve in the web app or on the command line; or create a token with `windlass token create NAME --for \
+                mcp --permission {approve}` for the MCP client"
         ),
     ))
 }

@@ -44,7 +44,7 @@ pub async fn run_tool(
         let near = nearest(name, tools().iter().map(|tool| tool.name));
         let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
-        return Err(format!("there is no tool `{name}`{help}"));
+        return Err(format!("unknown tool `{name}`{help}"));
     };
     let done = use_tool(caller, tool, given).await;
     Ok(done.map_or_else(ToolResult::from, ToolResult::from))

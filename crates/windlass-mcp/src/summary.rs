@@ -33,7 +33,7 @@ impl SummaryBuilder {
         if let Some(Value::Array(items)) = self.fields.get_mut(key)
             && items.len() > SHOWN
         {
-            self.notes.push(format!("{key}: {SHOWN} of {} are shown; {rest}", items.len()));
+            self.notes.push(format!("{key}: {SHOWN} of {} shown; {rest}", items.len()));
             items.truncate(SHOWN);
         }
         self
@@ -46,7 +46,7 @@ impl SummaryBuilder {
             cut_lists(diff, &mut most);
         }
         if most > SHOWN {
-            self.notes.push(format!("{key}: {SHOWN} names of each list are shown, of up to {most}; {rest}"));
+            self.notes.push(format!("{key}: {SHOWN} names of each list shown, of up to {most}; {rest}"));
         }
         self
     }
@@ -70,8 +70,7 @@ impl SummaryBuilder {
             None => bound(&mut self.fields),
         }
         if left > 0 {
-            self.notes
-                .push(format!("{left} of {} are too large to show and null here; {rest}", fields.join(", ")));
+            self.notes.push(format!("{left} of {} are too large and null here; {rest}", fields.join(", ")));
         }
         self
     }
@@ -112,11 +111,8 @@ pub(crate) fn page(
 /// How many a list has, in words.
 pub(crate) fn count(value: &Value, key: &str, one: &str, many: &str) -> String {
     let number = value.get(key).and_then(Value::as_array).map_or(0, Vec::len);
-    let more = if value.get("next_cursor").is_some_and(Value::is_string) {
-        ", and more behind `next_cursor`"
-    } else {
-        ""
-    };
+    let more =
+        if value.get("next_cursor").is_some_and(Value::is_string) { ", more with `next_cursor`" } else { "" };
     format!("{number} {}{more}", if number == 1 { one } else { many })
 }
 
@@ -137,7 +133,7 @@ mod tests {
             "proposals": [{"payload": {"a": large}}, {"payload": {"a": 1}}]});
         let fields = keep(&whole, &["diff", "problems", "proposals", "absent"]);
         let brief = SummaryBuilder::new(fields)
-            .cut("problems", "mend these first")
+            .cut("problems", "fix these first")
             .cut_names("diff", "list them")
             .bound(Some("proposals"), &["payload"], "ask for one")
             .build();
@@ -147,9 +143,9 @@ mod tests {
         assert_eq!(
             brief["left_out"],
             json!([
-                "problems: 50 of 80 are shown; mend these first",
-                "diff: 50 names of each list are shown, of up to 80; list them",
-                "1 of payload are too large to show and null here; ask for one",
+                "problems: 50 of 80 shown; fix these first",
+                "diff: 50 names of each list shown, of up to 80; list them",
+                "1 of payload are too large and null here; ask for one",
             ])
         );
     }

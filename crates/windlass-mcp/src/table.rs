@@ -35,13 +35,13 @@ fn repository_rows() -> Vec<Tool> {
             "create_gitea_repository",
             Effect::Adds,
             Operation::GiteaRepositoryCreate,
-            "Makes an empty repository in the Gitea that this server is connected with.",
+            "Creates an empty repository in the Gitea that this server is configured with.",
         ),
         Tool::row::<repositories::Register>(
             "system_gitops_register_repository",
             Effect::Begins,
             Operation::RepositoryCreate,
-            "Registers a git repository with a fleet.yaml and syncs it for the first time. Changes are only proposed.",
+            "Registers a git repository with a fleet.yaml and syncs it for the first time. It only proposes changes.",
         ),
         Tool::row::<repositories::List>(
             "system_gitops_list_repositories",
@@ -53,19 +53,19 @@ fn repository_rows() -> Vec<Tool> {
             "system_gitops_get_repository",
             Effect::Looks,
             Operation::RepositoryShow,
-            "A repository: its configuration, and how its last sync ended.",
+            "A repository: its configuration and the result of its last sync.",
         ),
         Tool::row::<repositories::Unregister>(
             "system_gitops_unregister_repository",
             Effect::Changes,
             Operation::RepositoryRemove,
-            "Takes a repository out of the reconcile cycle. Git is untouched; what it owned stays, owned by nobody.",
+            "Unregisters a repository. Git is unchanged; its resources stay, without an owner.",
         ),
         Tool::row::<runs::Sync>(
             "system_gitops_sync_repository",
             Effect::Begins,
             Operation::RepositorySync,
-            "Syncs a repository now: fetches, compares and proposes. Nothing is applied by it.",
+            "Syncs a repository now: fetches, compares and proposes. Applies nothing.",
         ),
         Tool::row::<runs::Get>(
             "system_gitops_get_sync_run",
@@ -83,7 +83,7 @@ fn repository_rows() -> Vec<Tool> {
             "system_gitops_get_drift_report",
             Effect::Looks,
             Operation::DriftReport,
-            "How the accepted state differs from git, and who made it so.",
+            "Differences between git and the accepted state, and who caused them.",
         ),
     ]
 }
@@ -100,21 +100,21 @@ fn proposal_rows() -> Vec<Tool> {
             "system_gitops_get_proposal",
             Effect::Looks,
             Operation::ProposalShow,
-            "A proposal: what would change, what the policy asks for, who approved.",
+            "A proposal: its changes, the policy's requirements and its approvals.",
         ),
         Tool::row::<proposals::Approve>(
             "system_gitops_approve_proposal",
             Effect::Changes,
             Operation::ProposalApprove,
-            "Approves exactly what a proposal would apply; it is then applied by itself. Review it first, and give the \
-             digest that was reviewed.",
+            "Approves exactly one revision of a proposal; Windlass then applies it. Review it first, and give the \
+                digest that was reviewed.",
         ),
         Tool::row::<runs::ApproveSet>(
             "system_gitops_approve_plan",
             Effect::Changes,
             Operation::RunApprove,
-            "Approves a sync run's whole plan, or a group of identical changes in it, as one: also what is not proposed yet. \
-             Review it first, and give the digest of the set that was reviewed.",
+            "Approves a sync run's whole plan, or a group of identical changes in it, including changes not proposed \
+                yet. Review it first, and give the digest of the set that was reviewed.",
         ),
         Tool::row::<proposals::Reject>(
             "system_gitops_reject_proposal",
@@ -126,8 +126,7 @@ fn proposal_rows() -> Vec<Tool> {
             "system_gitops_apply_proposal",
             Effect::Changes,
             Operation::ProposalApply,
-            "Applies an approved proposal now instead of at the next turn, and tells what came of it. With `approve`, \
-             approves it first.",
+            "Applies an approved proposal now and returns the result. With `approve`, approves it first.",
         ),
     ]
 }
@@ -138,43 +137,43 @@ fn fleet_rows() -> Vec<Tool> {
             "system_export_fleet_yaml",
             Effect::Looks,
             Operation::Export,
-            "Accepted state as a fleet.yaml. Values that look like secrets are masked as (hidden).",
+            "The accepted state as fleet.yaml. Values that look like secrets are masked as (hidden).",
         ),
         Tool::row::<resources::CreateNode>(
             "system_create_node",
             Effect::Adds,
             Operation::Resource(Noun::Node, ResourceVerb::Create),
-            "Creates a node directly instead of through git. The change passes the approval gate and may wait as a \
-             proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
+            "Creates a node directly instead of through git. The change passes the approval gate and may become a \
+                proposal; it is audited and is drift unless git declares the same. Takes the payload of a \
              `create_node` proposal as it is.",
         ),
         Tool::row::<resources::CreateTemplate>(
             "system_create_template",
             Effect::Adds,
             Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create),
-            "Creates a template directly instead of through git. The change passes the approval gate and may wait as \
-             a proposal; it is audited and shows as drift unless git declares the same. Takes the payload of a \
+            "Creates a template directly instead of through git. The change passes the approval gate and may become \
+                a proposal; it is audited and is drift unless git declares the same. Takes the payload of a \
              `create_template` proposal as it is.",
         ),
         Tool::row::<resources::UpdateInstance>(
             "system_update_instance",
             Effect::Changes,
             Operation::Resource(Noun::Instance, ResourceVerb::Patch),
-            "Changes fields of a machine directly instead of through git. The change passes the approval gate and may \
-             wait as a proposal; it is audited and shows as drift. Takes the payload of an `update_node` proposal as \
+            "Changes fields of a machine directly instead of through git. The change passes the approval gate and \
+                may become a proposal; it is audited and is drift. Takes the payload of an `update_node` proposal as \
              it is.",
         ),
         Tool::row::<credentials::List>(
             "list_vault_credentials",
             Effect::Looks,
             Operation::CredentialList,
-            "The paths of credentials in Vault, for registering repositories. Never what is kept there.",
+            "The paths of credentials in Vault, for registering repositories. Never their values.",
         ),
         Tool::row::<events::List>(
             "system_list_fleet_events",
             Effect::Looks,
             Operation::EventList,
-            "What happened: syncs, proposals, drift, changes. Newest first.",
+            "Events: syncs, proposals, drift, changes. Newest first.",
         ),
     ]
 }

@@ -22,10 +22,8 @@ use crate::perform::{ToolResult, run_tool, usable_tools};
 use crate::tool::{Effect, Tool};
 
 /// What a program that knows nothing of Windlass should know before it uses a tool.
-const INSTRUCTIONS: &str = "Windlass keeps a fleet as git declares it. Syncing a repository proposes changes; people, or a \
-    policy, approve them; what is approved is applied. Look with list and get tools, sync to have changes proposed, and \
-    leave deciding to people unless you were given a token for it. Errors say what to do in `help`. Lists go on where \
-    `next_cursor` says; `left_out` tells what an answer does not show.";
+const INSTRUCTIONS: &str = "Windlass keeps a fleet in the state that git declares. Syncing a repository proposes \
+    changes; people or a policy approve them; Windlass applies approved changes. Use list and get tools to read, and sync to propose changes. Do not approve or reject unless your token permits it. The `help` of an error says how to fix it. Pass `next_cursor` as `cursor` for the next page; `left_out` lists what a result omits.";
 
 /// The tools, for one caller.
 pub(crate) struct ToolServer<C> {

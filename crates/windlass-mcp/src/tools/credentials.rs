@@ -13,9 +13,9 @@ use crate::tool::{ToolReply, ToolRequest};
 /// Listing.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
-    /// Whose credentials: `system`, the only ones there are.
+    /// The owner of the credentials: always `system`.
     scope: Option<Scope>,
-    /// How many, 1 to 500; default 50.
+    /// The page size, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
@@ -35,7 +35,7 @@ impl ToolRequest for List {
         // One scope today; naming it is allowed so that naming another one day means something.
         let (Some(Scope::System) | None) = self.scope;
         match self.limit {
-            Some(0 | 501..) => Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50")),
+            Some(0 | 501..) => Err(refusal("bad-argument", "limit is 1 to 500", "omit it for 50")),
             _ => Ok(vec![ApiCallSpec::new(Operation::CredentialList)]),
         }
     }

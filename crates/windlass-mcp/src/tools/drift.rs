@@ -30,8 +30,8 @@ impl ToolRequest for Report {
     fn reply(&self, answer: Value) -> ToolReply {
         let number = |key: &str| answer.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         let text = match answer.get("drift").and_then(Value::as_bool) {
-            Some(true) => format!("drift: {} changed by hand", number("drifted")),
-            _ if number("pending") > 0 => format!("no drift; {} wait for approval", number("pending")),
+            Some(true) => format!("drift: {} changed directly", number("drifted")),
+            _ if number("pending") > 0 => format!("no drift; {} pending", number("pending")),
             _ => "no drift".to_owned(),
         };
         let mut brief = SummaryBuilder::new(summary::keep(&answer, FIELDS));

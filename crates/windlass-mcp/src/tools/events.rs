@@ -26,7 +26,7 @@ const FIELDS: &[&str] = &[
 /// Listing, newest first.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
-    /// Of this kind, for example `gitops.drift_detected`; `gitops.` for all that begin so.
+    /// Of this kind, for example `gitops.drift_detected`; `gitops.` for all kinds with that prefix.
     kind: Option<String>,
     /// Of this severity: `low`, `medium`, `high` or `critical`.
     severity: Option<String>,
@@ -38,9 +38,9 @@ pub(crate) struct List {
     resource: Option<String>,
     /// Text in the message.
     q: Option<String>,
-    /// Oldest first instead, after this number.
+    /// Events after this number, oldest first.
     after: Option<u64>,
-    /// How many, 1 to 500; default 50.
+    /// The page size, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.

@@ -21,9 +21,9 @@ pub(crate) struct Export {
     repository_id: Option<String>,
     /// `list` (default) or `map`.
     form: Option<Form>,
-    /// Which file, where the fleet is so large that there are several. Default `fleet.yaml`.
+    /// The file, if the export has several because the fleet is large. Default `fleet.yaml`.
     file: Option<String>,
-    /// Where to go on in the file: the previous answer's `next_offset`.
+    /// Where to continue in the file: the previous result's `next_offset`.
     offset: Option<usize>,
 }
 
@@ -54,8 +54,8 @@ impl ToolRequest for Export {
         let (shown, next) = part(text.unwrap_or_default(), self.offset.unwrap_or_default());
         let names: Vec<&String> = files.keys().collect();
         let told = match (text, next) {
-            (None, _) => format!("there is no file {wanted}: `files` names those there are"),
-            (_, Some(next)) => format!("{wanted}, up to character {next}: go on there with `offset`"),
+            (None, _) => format!("unknown file {wanted}: `files` lists the files"),
+            (_, Some(next)) => format!("{wanted}, up to character {next}: pass that as `offset` to continue"),
             (_, None) => format!("{wanted}, to its end"),
         };
         let value = json!({ "file": wanted, "fleet_yaml": shown, "next_offset": next, "files": names,

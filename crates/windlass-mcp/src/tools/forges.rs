@@ -18,7 +18,7 @@ pub(crate) struct CreateInGitea {
     owner: String,
     /// Its name.
     repo: String,
-    /// Whether only those who are let in see it; default true.
+    /// Whether it is private; default true.
     private: Option<bool>,
 }
 
@@ -36,7 +36,7 @@ impl ToolRequest for CreateInGitea {
         let repository = answer.get("repository").cloned().unwrap_or_default();
         let (name, url) = (text(&repository, "full_name"), text(&repository, "ssh_url"));
         ToolReply {
-            text: format!("made {name}: push a fleet.yaml to {url}, then register it"),
+            text: format!("created {name}: push a fleet.yaml to {url}, then register it"),
             value: json!({ "repository": repository }),
         }
     }

@@ -86,11 +86,11 @@ pub(crate) struct List {
     kind: Option<String>,
     /// Only `create`, `update` or `destroy`.
     change: Option<String>,
-    /// Only about the resource of this name.
+    /// Only about the resource with this name.
     name: Option<String>,
     /// Text in the resource's name.
     q: Option<String>,
-    /// How many, 1 to 500; default 50.
+    /// The page size, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
@@ -138,10 +138,10 @@ impl ToolRequest for Get {
 pub(crate) struct Approve {
     /// The proposal's id.
     proposal_id: String,
-    /// The digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a proposal that
-    /// someone edited and for a direct change.
+    /// The digest that was reviewed. If the proposal has changed since, nothing is approved. Required for edited
+    /// proposals and direct changes.
     digest: Option<String>,
-    /// Why, for the record.
+    /// The reason, recorded in the audit log.
     reason: Option<String>,
 }
 
@@ -160,9 +160,9 @@ impl ToolRequest for Approve {
 pub(crate) struct Reject {
     /// The proposal's id.
     proposal_id: String,
-    /// Why, for the record.
+    /// The reason, recorded in the audit log.
     reason: Option<String>,
-    /// Not to be offered again before git or the accepted state changes. Otherwise the next sync offers it again.
+    /// Do not propose again until git or the accepted state changes. Otherwise the next sync proposes it again.
     until_change: Option<bool>,
 }
 
@@ -183,14 +183,14 @@ impl ToolRequest for Reject {
 pub(crate) struct Apply {
     /// The proposal's id.
     proposal_id: String,
-    /// Approve it first, if it waits for approval. Default no: only what is approved is applied.
+    /// Approve it first, if it is pending approval. Default no: apply only if it is already approved.
     approve: Option<bool>,
-    /// With `approve`: the digest that was reviewed. If the proposal is another by now, nothing is approved. Needed for a
-    /// proposal that someone edited and for a direct change.
+    /// With `approve`: the digest that was reviewed. If the proposal has changed since, nothing is approved. Required
+    /// for edited proposals and direct changes.
     digest: Option<String>,
-    /// With `approve`: why, for the record.
+    /// With `approve`: the reason, recorded in the audit log.
     reason: Option<String>,
-    /// Seconds to wait for the end, 0 to 60. Default 10.
+    /// Seconds to wait for the result, 0 to 60. Default 10.
     #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
@@ -203,8 +203,8 @@ impl ToolRequest for Apply {
             return match (&self.digest, &self.reason) {
                 (None, None) => Ok(vec![apply]),
                 _ => {
-                    let message = "digest and reason belong to an approval";
-                    Err(refusal("bad-argument", message, "give `approve: true` with them, or leave them out"))
+                    let message = "digest and reason are only for approvals";
+                    Err(refusal("bad-argument", message, "add `approve: true`, or omit them"))
                 }
             };
         }
@@ -230,9 +230,9 @@ fn told(answer: &Value) -> ToolReply {
         .build();
     let waits = proposal.get("blocked_by").and_then(Value::as_array).and_then(|reasons| reasons.first());
     let waits =
-        waits.and_then(Value::as_str).map(|reason| format!("; it waits: {reason}")).unwrap_or_default();
+        waits.and_then(Value::as_str).map(|reason| format!("; blocked: {reason}")).unwrap_or_default();
     let text = format!(
-        "{} {} is {}{waits}",
+        "{} {}: {}{waits}",
         text(proposal, "action"),
         text(proposal, "name"),
         text(proposal, "status")

@@ -39,23 +39,23 @@ const LARGEST_PAGE: usize = 500;
 /// Registering. Auto-apply is not among it: whoever may not approve must not be able to have it done.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Register {
-    /// Where the repository is: `https://…`, `ssh://…` or `git@host:path`, without credentials.
+    /// The repository's URL: `https://…`, `ssh://…` or `git@host:path`, without credentials.
     repo_url: String,
-    /// Its name, unique in the account. Left out: the last part of the URL.
+    /// Its name, unique in the account. Default: the last part of the URL.
     name: Option<String>,
     /// The branch to follow. Default `main`.
     branch: Option<String>,
     /// The directory of fleet.yaml, relative. Default the root.
     path_prefix: Option<String>,
-    /// Where its credential is kept in Vault; `list_vault_credentials` shows which there are.
+    /// The path of its credential in Vault; `list_vault_credentials` lists them.
     vault_credential_path: Option<String>,
     /// Another name for `vault_credential_path`.
     ssh_credential_id: Option<String>,
-    /// A certificate authority (PEM) to trust for this repository, beside the system's.
+    /// A certificate authority (PEM) to trust for this repository, in addition to the system's.
     ca_pem: Option<String>,
-    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed the commit.
+    /// Allowed signers: public keys (OpenSSH lines or armoured OpenPGP), one of which must have signed the commit.
     allowed_signers: Option<String>,
-    /// Whether it is synced on its own. Default yes.
+    /// Whether it syncs automatically. Default yes.
     enabled: Option<bool>,
     /// Seconds between syncs, 10 to 86400. Default 300.
     #[schemars(range(min = 10, max = 86400))]
@@ -65,8 +65,8 @@ pub(crate) struct Register {
 impl ToolRequest for Register {
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         if self.vault_credential_path.is_some() && self.ssh_credential_id.is_some() {
-            let message = "vault_credential_path and ssh_credential_id are two names for one thing";
-            return Err(refusal("bad-argument", message, "give one of them"));
+            let message = "vault_credential_path and ssh_credential_id are the same argument";
+            return Err(refusal("bad-argument", message, "give only one of them"));
         }
         let body = RepositoryBody {
             gitops_repository: RepositoryFields {
@@ -88,7 +88,7 @@ impl ToolRequest for Register {
 
     fn reply(&self, answer: Value) -> ToolReply {
         let repository = under(&answer);
-        let text = format!("registered {}; it is {}", text(repository, "name"), text(repository, "status"));
+        let text = format!("registered {}: {}", text(repository, "name"), text(repository, "status"));
         ToolReply { text, value: json!({ "repository": brief(repository) }) }
     }
 }
@@ -107,7 +107,7 @@ impl ToolRequest for Get {
 
     fn reply(&self, answer: Value) -> ToolReply {
         let repository = under(&answer);
-        let text = format!("{} is {}", text(repository, "name"), text(repository, "status"));
+        let text = format!("{}: {}", text(repository, "name"), text(repository, "status"));
         ToolReply { text, value: json!({ "repository": brief(repository) }) }
     }
 }
@@ -115,7 +115,7 @@ impl ToolRequest for Get {
 /// Looking at all.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
-    /// How many, 1 to 500; default 50.
+    /// The page size, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
@@ -125,7 +125,7 @@ pub(crate) struct List {
 impl ToolRequest for List {
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         if self.limit.is_some_and(|limit| !(1..=LARGEST_PAGE).contains(&limit)) {
-            return Err(refusal("bad-argument", "limit is 1 to 500", "leave it out for 50"));
+            return Err(refusal("bad-argument", "limit is 1 to 500", "omit it for 50"));
         }
         Ok(vec![ApiCallSpec::new(Operation::RepositoryList)])
     }
@@ -157,7 +157,7 @@ impl ToolRequest for Unregister {
     }
 
     fn reply(&self, _: Value) -> ToolReply {
-        let text = "unregistered; the git repository is untouched, and what it owned stays, owned by nobody";
+        let text = "unregistered; git is unchanged, and the repository's resources stay, without an owner";
         ToolReply {
             text: text.to_owned(),
             value: json!({ "unregistered": true, "repository_id": self.repository_id }),

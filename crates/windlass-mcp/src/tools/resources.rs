@@ -32,8 +32,8 @@ const FIELDS: &[&str] = &[
 const WAITING_FIELDS: &[&str] =
     &["id", "action", "kind", "name", "status", "digest", "gate", "blocked_by", "blocked_by_kinds"];
 
-const REASON: &str = "Why it is changed directly; on the record, and shown to whoever has to approve it.";
-const NAME: &str = "Its name, as proposals' payloads carry it.";
+const REASON: &str = "The reason, recorded in the audit log and shown to approvers.";
+const NAME: &str = "Its name, as in the payload of a proposal.";
 
 /// A node to make: the payload of a proposal, as it is.
 #[derive(Deserialize)]
@@ -102,7 +102,7 @@ impl JsonSchema for UpdateInstance {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names = [
-            ("instance_id", "The machine, by id or name. Left out: `hostname` or `name` says which."),
+            ("instance_id", "The machine, by id or name. Default: taken from `hostname` or `name`."),
             ("hostname", "The machine's name."),
             ("name", NAME),
         ];
@@ -116,7 +116,11 @@ impl ToolRequest for UpdateInstance {
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
         let named = ["instance_id", "hostname", "name"].into_iter().find_map(|key| self.0.get(key)?.as_str());
         let id = named.ok_or_else(|| {
-            refusal("missing-argument", "the argument `instance_id` is missing", "say which machine is meant")
+            refusal(
+                "missing-argument",
+                "the argument `instance_id` is missing",
+                "give the machine's id or name",
+            )
         })?;
         let mut fields = self.0.clone();
         fields.remove("instance_id");
@@ -161,7 +165,7 @@ fn told(noun: Noun, done: &str, answer: &Value) -> ToolReply {
     }
     let resource = answer.get(noun.singular()).unwrap_or(answer);
     let text = format!(
-        "{done} {} {} by hand; git may say otherwise",
+        "{done} {} {} directly; it may differ from git",
         text(resource, "kind"),
         text(resource, "name")
     );

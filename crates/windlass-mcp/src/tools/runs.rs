@@ -60,19 +60,19 @@ const WHOLE: &[&str] = &[
     "applied_at",
 ];
 
-const REST_OF_PROPOSALS: &str = "system_gitops_list_proposals with this sync_run_id has the rest";
+const REST_OF_PROPOSALS: &str = "system_gitops_list_proposals with this sync_run_id lists the rest";
 
 /// Syncing.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Sync {
     /// The repository, by id or name.
     repository_id: String,
-    /// Says that destroying most of what the repository owns is meant. A decision: it takes a token that may approve.
+    /// Confirms that the sync may destroy most of what the repository owns. Needs a token that may approve.
     confirm_mass_destroy: Option<bool>,
-    /// The commit for which that is meant, as a run's `commit_sha` shows it: any other is stopped again. Left out, that of
-    /// the newest run that was stopped.
+    /// The only commit that the confirmation covers, from a run's `commit_sha`. Default: the commit of the newest
+    /// stopped run.
     commit: Option<String>,
-    /// Seconds to wait for the comparison, 0 to 60. Default 0: ask for the run with `system_gitops_get_sync_run`.
+    /// Seconds to wait for the comparison, 0 to 60. Default 0: poll with `system_gitops_get_sync_run`.
     #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
@@ -88,7 +88,7 @@ impl ToolRequest for Sync {
 
     fn reply(&self, answer: Value) -> ToolReply {
         let run = under(&answer);
-        let text = format!("sync run {} is {}", text(run, "id"), text(run, "status"));
+        let text = format!("sync run {}: {}", text(run, "id"), text(run, "status"));
         ToolReply { text, value: json!({ "sync_run": summary::keep(run, HEAD) }) }
     }
 }
@@ -98,12 +98,12 @@ impl ToolRequest for Sync {
 pub(crate) struct ApproveSet {
     /// The sync run's id.
     sync_run_id: String,
-    /// The digest of the set that was reviewed, from the run's `sets`. If the plan has no such set by now, nothing is
+    /// The digest of the set that was reviewed, from the run's `sets`. If the plan has changed since, nothing is
     /// approved.
     digest: String,
-    /// Says that what the set destroys is meant. Needed where it destroys anything.
+    /// Confirms the set's destroys. Required if it has any.
     include_destroys: Option<bool>,
-    /// Why, for the record.
+    /// The reason, recorded in the audit log.
     reason: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl ToolRequest for ApproveSet {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let text = format!("{} changes approved as one", answer.get("count").unwrap_or(&Value::Null));
+        let text = format!("{} changes approved together", answer.get("count").unwrap_or(&Value::Null));
         ToolReply { text, value: answer }
     }
 }
@@ -128,7 +128,7 @@ impl ToolRequest for ApproveSet {
 pub(crate) struct Get {
     /// The sync run's id.
     sync_run_id: String,
-    /// Seconds to wait until it has compared, 0 to 60. Default 0.
+    /// Seconds to wait for the comparison, 0 to 60. Default 0.
     #[schemars(range(max = 60))]
     wait_seconds: Option<u64>,
 }
@@ -149,12 +149,12 @@ impl ToolRequest for Get {
             .cut("proposals", REST_OF_PROPOSALS)
             .bound(Some("proposals"), &["payload"], "system_gitops_get_proposal shows one")
             .cut_names("diff", REST_OF_PROPOSALS)
-            .cut_names("drift_after_apply", "system_gitops_get_drift_report tells more")
+            .cut_names("drift_after_apply", "system_gitops_get_drift_report shows more")
             .cut("applied_actions", REST_OF_PROPOSALS)
             .cut("failed_actions", REST_OF_PROPOSALS)
             .cut("skipped_actions", REST_OF_PROPOSALS)
             .cut("sets", "the run's page in the web app shows all")
-            .cut("problems", "mend these first; `windlass validate` tells all")
+            .cut("problems", "fix these first; `windlass validate` reports all")
             .build();
         ToolReply { text: in_words(run), value: Value::Object(value) }
     }
@@ -166,10 +166,10 @@ fn in_words(run: &Value) -> String {
     let reason = run.pointer("/error/message").and_then(Value::as_str);
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     let decide = match run.get("requires_approval").and_then(Value::as_bool) {
-        Some(true) => "; someone has to decide about its proposals",
+        Some(true) => "; its proposals need review",
         _ => "",
     };
-    format!("sync run {} is {}{reason}, {differs}{decide}", text(run, "id"), text(run, "status"))
+    format!("sync run {}: {}{reason}, {differs}{decide}", text(run, "id"), text(run, "status"))
 }
 
 /// Listing.
@@ -177,7 +177,7 @@ fn in_words(run: &Value) -> String {
 pub(crate) struct List {
     /// Only of this repository, by id or name.
     repository_id: Option<String>,
-    /// How many, 1 to 500; default 50.
+    /// The page size, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The previous page's `next_cursor`.
