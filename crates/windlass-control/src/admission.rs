@@ -34,16 +34,16 @@ pub fn admit(access: Access, caller: &Caller) -> Result<Admitted, Refusal> {
         (Access::Root, Caller::Person(identity)) => match identity.is_root {
             true => Ok(Admitted::Person(identity.clone())),
             false => Err(Refusal::forbidden(
-                "this is for administrators of the installation",
+                "only administrators of the installation may do this",
                 "ask one of them",
             )),
         },
         (Access::Agent, Caller::Person(_)) => {
-            Err(Refusal::forbidden("this is for agents alone", "no person and no token can use it"))
+            Err(Refusal::forbidden("only agents may do this", "use an endpoint for people"))
         }
         (Access::Agent, Caller::Agent(agent)) => Ok(Admitted::Agent(agent.clone())),
         (Access::SignedIn | Access::Needs(_) | Access::Root, Caller::Agent(_)) => {
-            Err(Refusal::forbidden("this is for people alone", "no agent can use it"))
+            Err(Refusal::forbidden("only people may do this", "use an endpoint for agents"))
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn admit_person(access: Access, caller: &Caller) -> Result<Identity, Refusal
     match admit(access, caller)? {
         Admitted::Person(identity) => Ok(identity),
         Admitted::Anyone | Admitted::Agent(_) => {
-            Err(Refusal::forbidden("this is for people alone", "sign in as a person"))
+            Err(Refusal::forbidden("only people may do this", "sign in as a person"))
         }
     }
 }

@@ -97,8 +97,8 @@ impl AgentCaller {
     /// The same for the audit log.
     pub fn actor(&self) -> Actor {
         Actor {
-            name: format!("agent of {}", self.agent.target),
-            id: Some(self.agent.id.clone()),
+            name: format!("agent {} of {}", self.agent.id, self.agent.target),
+            id: None,
             token_id: None,
             address: Some(self.address.clone()),
             request_id: Some(self.request_id.clone()),

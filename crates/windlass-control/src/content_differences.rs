@@ -31,8 +31,8 @@ pub(crate) async fn differences(
         content_differences(objects.as_slice(), changes)
     });
     task.await.unwrap_or_else(|panic| {
-        tracing::error!(error = %panic, "a thread died");
-        let note = "what differs could not be made out; see the server's log";
+        tracing::error!(error = %panic, "a task panicked");
+        let note = "could not compare the files; see the server's log";
         unseen.into_iter().map(|change| ContentDifference::new(change).with_note(note)).collect()
     })
 }
@@ -58,7 +58,7 @@ impl ContentDifferences {
         let known = |change: ContentChange| match self.differences.get(&change) {
             Some(known) => known.clone(),
             None => {
-                let note = "not looked into: what is accepted changed while this was proposed";
+                let note = "not compared: the accepted state changed meanwhile";
                 ContentDifference::new(change).with_note(note)
             }
         };
@@ -93,8 +93,11 @@ pub(crate) async fn keep_contents(
     let task = tokio::task::spawn_blocking(move || Mirror::keep_contents_in(&directory, &contents));
     match task.await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, %repository_id, "a mirror could not be told what to keep"),
-        Err(panic) => tracing::error!(error = %panic, "a thread died"),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, %repository_id, "could not protect objects in a mirror from garbage \
+            collection")
+        }
+        Err(panic) => tracing::error!(error = %panic, "a task panicked"),
     }
 }
 
@@ -104,9 +107,8 @@ pub(crate) fn with_known_contents(spec: &Spec, known: &[&Spec]) -> Result<Spec, 
     spec.with_contents_of(known).map_err(|unknown| {
         let kind = spec.kind();
         let message =
-            format!("`{}` is a path of a repository, whose content is not known here", unknown.join("`, `"));
-        let help =
-            "files live in git: change the path there; a file of a module can also be given as `content`";
+            format!("`{}` is a path in a repository, and its content is unknown here", unknown.join("`, `"));
+        let help = "change the path in git; for a file of a module you can also give `content`";
         Box::new(Diagnostic::without_place(Code::PathMissing, kind.slug(), message).help(help))
     })
 }
@@ -127,7 +129,7 @@ mod tests {
         assert_eq!(found.len(), 2, "each once");
         assert_eq!(found[0], known);
         assert!(
-            found[1].note.as_deref().is_some_and(|note| note.contains("changed while this was proposed"))
+            found[1].note.as_deref().is_some_and(|note| note.contains("accepted state changed meanwhile"))
         );
     }
 }

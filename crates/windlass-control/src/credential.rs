@@ -33,12 +33,12 @@ impl CredentialRefusal {
 
     /// Bindings could not be loaded.
     fn unknown(error: &StoreError) -> CredentialRefusal {
-        tracing::error!(%error, "the bindings of a credential could not be read");
-        let message = "it could not be checked which hosts the credential may be told to".to_owned();
+        tracing::error!(%error, "could not read a credential's bindings");
+        let message = "could not check which hosts the credential is bound to".to_owned();
         CredentialRefusal {
             code: "database",
             message,
-            help: "try again; the server's log has the cause".to_owned(),
+            help: "try again; see the server's log for the cause".to_owned(),
         }
     }
 }

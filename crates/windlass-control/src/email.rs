@@ -8,8 +8,8 @@ pub fn check_email(email: &str) -> Result<String, Refusal> {
     let (name, host) = email.split_once('@').unwrap_or_default();
     let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
     if name.is_empty() || host.is_empty() || !is_plain {
-        let message = "that is not an e-mail address";
-        return Err(Refusal::unprocessable("bad-value", message, "write it as ada@example.com"));
+        let message = "not a valid e-mail address";
+        return Err(Refusal::unprocessable("bad-value", message, "write for example ada@example.com"));
     }
     Ok(email)
 }

@@ -10,6 +10,6 @@ pub(crate) const INTERNAL: &str = "internal";
 
 /// What is said of a run whose thread died.
 pub(crate) fn panic_error(panic: &tokio::task::JoinError) -> RunError {
-    tracing::error!(error = %panic, "a thread died");
-    RunError::new(INTERNAL, "Windlass itself failed while reading this repository", "see the server's log")
+    tracing::error!(error = %panic, "a task panicked");
+    RunError::new(INTERNAL, "internal error while reading this repository", "see the server's log")
 }

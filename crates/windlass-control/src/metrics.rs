@@ -82,32 +82,43 @@ macro_rules! numbers {
 }
 
 numbers! {
-    BUILD Gauge "windlass_build_info" ["version"], "always 1; tells the version that runs";
-    REQUESTS Counter "windlass_http_requests_total" ["method", "route", "status"], "requests that were answered";
-    REQUEST_SECONDS QuickHistogram "windlass_http_request_seconds" ["route"], "how long requests took; those that wait on purpose included";
-    SIGN_INS Counter "windlass_sign_ins_total" ["by", "outcome"], "sign-ins by `password` or `sso`: `done`, `refused`, or `throttled` because of failures before";
-    CONNECTIONS Gauge "windlass_connections_open" [], "connections that are open";
-    CONNECTIONS_ENDED Counter "windlass_connections_closed_total" ["reason"], "connections by how they ended: `ended` by themselves, `late` because the client took too long, `replaced` by a newer one when there were too many, or `refused`";
-    EVENT_STREAMS Gauge "windlass_event_streams_open" [], "streams of events that are open";
-    TLS_RELOADS Counter "windlass_tls_reloads_total" ["outcome"], "replaced TLS certificates: `done`, or `failed` because the new one cannot be used and the old one stays";
-    SYNC_RUNS Counter "windlass_sync_runs_total" ["status"], "sync runs that ended, by how";
-    SYNC_SECONDS SlowHistogram "windlass_sync_run_seconds" ["status"], "how long sync runs took, without waiting for their turn";
-    SYNC_QUEUE Gauge "windlass_sync_queue" [], "sync runs that wait or are under way, of all servers on this database";
+    BUILD Gauge "windlass_build_info" ["version"], "always 1; the label is the running version";
+    REQUESTS Counter "windlass_http_requests_total" ["method", "route", "status"], "requests answered";
+    REQUEST_SECONDS QuickHistogram "windlass_http_request_seconds" ["route"], "how long requests took, including \
+        those that wait on purpose";
+    SIGN_INS Counter "windlass_sign_ins_total" ["by", "outcome"], "sign-ins by `password` or `sso`: `done`, \
+        `refused`, or `throttled` after earlier failures";
+    CONNECTIONS Gauge "windlass_connections_open" [], "open connections";
+    CONNECTIONS_ENDED Counter "windlass_connections_closed_total" ["reason"], "closed connections: `ended` normally, \
+        `late` because the client took too long, `replaced` by a newer one because there were too many, or `refused`";
+    EVENT_STREAMS Gauge "windlass_event_streams_open" [], "open event streams";
+    TLS_RELOADS Counter "windlass_tls_reloads_total" ["outcome"], "reloads of the TLS certificate: `done`, or \
+        `failed` because the new one is invalid and the old one stays";
+    SYNC_RUNS Counter "windlass_sync_runs_total" ["status"], "finished sync runs, by result";
+    SYNC_SECONDS SlowHistogram "windlass_sync_run_seconds" ["status"], "how long sync runs took, without time in the \
+        queue";
+    SYNC_QUEUE Gauge "windlass_sync_queue" [], "queued and running sync runs, of all servers on this database";
     FETCH_SECONDS SlowHistogram "windlass_git_fetch_seconds" ["outcome"], "how long fetches from git remotes took: `done` or `failed`";
-    FETCH_BYTES Counter "windlass_git_fetch_bytes_total" [], "bytes that git remotes sent";
+    FETCH_BYTES Counter "windlass_git_fetch_bytes_total" [], "bytes received from git remotes";
     PROPOSALS Gauge "windlass_proposals_open" ["status"], "open proposals of all accounts: `pending_approval` or `approved`; counted once a minute";
-    APPLIED Counter "windlass_proposals_applied_total" [], "changes that were applied";
-    FAILED Counter "windlass_proposals_failed_total" [], "approved changes that could not be made";
-    APPLY_SECONDS QuickHistogram "windlass_apply_commit_seconds" [], "how long a group of changes took, from looking at it to having it stored";
-    APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "how long a change waited from its approval until it was applied";
-    DRIFT Gauge "windlass_drifted_resources" [], "resources of all accounts that someone changed by hand; counted once a minute";
-    HALTED Gauge "windlass_accounts_halted" [], "accounts in which the kill switch is pulled; counted once a minute";
-    WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "deliveries of webhooks by forge: `accepted`, `duplicate`, `ignored`, `limited` or `refused`";
-    NOTIFICATIONS Counter "windlass_notifications_total" ["state"], "tries to send a notification, by what became of it";
-    COMMIT_SECONDS QuickHistogram "windlass_database_commit_seconds" [], "how long the database took to make a transaction true";
-    TURNS Counter "windlass_loop_turns_total" ["loop", "outcome"], "turns of the server's loops: `done`, or `failed` because of the database";
-    TURN_SECONDS SlowHistogram "windlass_loop_turn_seconds" ["loop"], "how long turns took";
-    LAST_TURN Gauge "windlass_loop_last_turn_timestamp_seconds" ["loop"], "when a loop last ended a turn, as Unix time: its heartbeat";
+    APPLIED Counter "windlass_proposals_applied_total" [], "applied changes";
+    FAILED Counter "windlass_proposals_failed_total" [], "approved changes that failed to apply";
+    APPLY_SECONDS QuickHistogram "windlass_apply_commit_seconds" [], "how long a group of changes took, from loading \
+        it to storing it";
+    APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "time from a change's approval until it was applied";
+    DRIFT Gauge "windlass_drifted_resources" [], "drifted resources of all accounts (manual changes); counted once a \
+        minute";
+    HALTED Gauge "windlass_accounts_halted" [], "halted accounts; counted once a minute";
+    WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "webhook deliveries by forge: `accepted`, \
+        `duplicate`, `ignored`, `limited` or `refused`";
+    NOTIFICATIONS Counter "windlass_notifications_total" ["state"], "attempts to send a notification, by result";
+    COMMIT_SECONDS QuickHistogram "windlass_database_commit_seconds" [], "how long the database took to commit a \
+        transaction";
+    TURNS Counter "windlass_loop_turns_total" ["loop", "outcome"], "iterations of the server's loops: `done`, or \
+        `failed` because of the database";
+    TURN_SECONDS SlowHistogram "windlass_loop_turn_seconds" ["loop"], "how long iterations took";
+    LAST_TURN Gauge "windlass_loop_last_turn_timestamp_seconds" ["loop"], "when a loop last finished an iteration, \
+        as Unix time: its heartbeat";
 }
 
 /// Begins to gather.
@@ -306,9 +317,8 @@ fn precise(count: usize) -> f64 {
 /// The reference page of all numbers.
 pub fn metrics_page() -> String {
     let mut page = String::from(
-        "# Metrics\n\nGenerated from the server's own table. `/metrics` tells them to Prometheus, without a token: no label \
-         holds a name\nthat people chose. Every server of an installation tells its own; what is counted in the database is \
-         told by each alike,\nso take the `max` of gauges. See [telemetry](../guide/telemetry.md).\n\n\
+        "# Metrics\n\nGenerated from the server's own table. Prometheus reads `/metrics` without a token: no label \
+            contains a name\nthat people chose. Every server of an installation reports its own; values counted in the database are the same on each,\nso take the `max` of gauges. See [telemetry](../guide/telemetry.md).\n\n\
          | Name | Kind | Labels | Meaning |\n|---|---|---|---|\n",
     );
     for number in NUMBERS {
@@ -320,8 +330,8 @@ pub fn metrics_page() -> String {
         |kind: MetricKind| kind.buckets().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let _ = write!(
         page,
-        "\nHistograms have `_bucket` (with `le`), `_sum` and `_count`. Quick ones end their buckets at {} s, those of runs, \
-         fetches,\nwaits and turns at {} s.\n",
+        "\nHistograms have `_bucket` (with `le`), `_sum` and `_count`. The buckets of short operations end at {} s, \
+            those of runs,\nfetches, waits and iterations at {} s.\n",
         buckets(MetricKind::QuickHistogram),
         buckets(MetricKind::SlowHistogram)
     );

@@ -27,8 +27,8 @@ impl PageQuery {
         match self.limit.unwrap_or(DEFAULT_LIMIT) {
             limit @ 1..=MAX_LIMIT => Ok(limit),
             _ => Err(Refusal::bad_request(
-                format!("limit is 1 to {MAX_LIMIT}"),
-                "ask for pages and follow next_cursor",
+                format!("limit must be 1 to {MAX_LIMIT}"),
+                "get further pages with next_cursor",
             )),
         }
     }
@@ -53,7 +53,7 @@ pub fn read_id<T: Id>(text: &str) -> Option<T> {
 }
 
 fn invalid_cursor() -> Refusal {
-    Refusal::bad_request("the cursor is not one of this server", "send back meta.next_cursor")
+    Refusal::bad_request("invalid cursor", "send back meta.next_cursor")
 }
 
 /// Cuts a list that was read with one item more than a page has, and tells where it goes on.

@@ -51,10 +51,10 @@ pub async fn verify_password(password: Redacted<String>, hash: Option<Redacted<S
 pub fn check_strength(password: &str, email: &str) -> Result<(), String> {
     let length = password.chars().count();
     if length < MIN_LENGTH {
-        return Err(format!("a password has at least {MIN_LENGTH} characters, this one has {length}"));
+        return Err(format!("a password must have at least {MIN_LENGTH} characters, this one has {length}"));
     }
     if password.len() > MAX_LENGTH {
-        return Err(format!("a password has at most {MAX_LENGTH} bytes"));
+        return Err(format!("a password can have at most {MAX_LENGTH} bytes"));
     }
     let mut seen: Vec<char> = password.chars().collect();
     seen.sort_unstable();

@@ -88,12 +88,15 @@ pub fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Box<
         Box::new(Diagnostic::without_place(Code::WrongType, kind.slug(), message).help(help))
     };
     let Some(map) = payload.as_object() else {
-        return Err(problem(format!("a {kind} is an object of fields"), "send its spec as a JSON object"));
+        return Err(problem(
+            format!("a {kind} must be an object of fields"),
+            "send its spec as a JSON object",
+        ));
     };
     if name_of(kind, payload).is_some_and(|given| given != name) {
-        let message = format!("the payload names another {kind} than {name}");
+        let message = format!("the payload names a {kind} other than {name}");
         let problem = Diagnostic::without_place(Code::NameMismatch, kind.slug(), message);
-        return Err(Box::new(problem.help("leave the name out")));
+        return Err(Box::new(problem.help("omit the name")));
     }
     if let Some(spec) = map.get("spec").filter(|spec| spec.is_object()) {
         return Ok(spec.clone());
@@ -115,9 +118,9 @@ pub(crate) fn restore_hidden(
     before: Option<&Value>,
 ) -> Result<Value, Box<Diagnostic>> {
     restore_value(&mut given, before, "").map_err(|path| {
-        let message = format!("`{path}` is {HIDDEN}, which stands for a value that is not shown");
+        let message = format!("`{path}` is {HIDDEN}, the mask of a hidden value");
         let problem = Diagnostic::without_place(Code::WrongType, format!("{}.{path}", kind.slug()), message);
-        Box::new(problem.help("leave it as it was shown, or send the value itself"))
+        Box::new(problem.help("keep the mask where it was shown, or send the value"))
     })?;
     Ok(given)
 }

@@ -96,12 +96,12 @@ pub(crate) fn approval_requested(
     let (create, update, destroy) = (count(Action::Create), count(Action::Update), count(Action::Destroy));
     let repository = &run.repository_name;
     let words = match waiting.len() {
-        1 => format!("1 change of {repository} waits"),
-        many => format!("{many} changes of {repository} wait"),
+        1 => format!("1 change of {repository} is pending"),
+        many => format!("{many} changes of {repository} are pending"),
     };
     let more = if remaining > 0 { format!("; {remaining} more follow") } else { String::new() };
     let message =
-        format!("{words} for approval: {create} to create, {update} to change, {destroy} to destroy{more}");
+        format!("{words} approval: {create} to create, {update} to change, {destroy} to destroy{more}");
     let payload = json!({
         "waiting": waiting.len(), "create": create, "update": update, "destroy": destroy,
         "remaining": remaining, "commit_sha": run.commit_sha, "page": format!("/app/approvals?run={}", run.id),
@@ -120,7 +120,7 @@ pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> 
         repository_id: proposal.owner_id.clone(),
         correlation_id: None,
         source: by.to_owned(),
-        message: format!("a direct change by {by} waits for approval: {action} {key}"),
+        message: format!("a direct change by {by} is pending approval: {action} {key}"),
         payload: json!({"waiting": 1, "change": action, "proposal_id": proposal.id,
             "reason": proposal.direct_reason, "page": format!("/app/proposals/{}", proposal.id)}),
         at: now,

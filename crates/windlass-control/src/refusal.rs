@@ -81,12 +81,7 @@ impl Refusal {
 
     /// The same answer whether something is absent or in another account.
     pub fn not_found() -> Refusal {
-        Refusal::new(
-            RefusalKind::NotFound,
-            "not-found",
-            "there is no such thing here",
-            "check the id or name",
-        )
+        Refusal::new(RefusalKind::NotFound, "not-found", "not found", "check the id or name")
     }
 
     /// The request cannot be read.
@@ -120,14 +115,19 @@ impl Refusal {
 
     /// The same request, with the same idempotency key, is being carried out.
     pub fn already_in_progress() -> Refusal {
-        let help = "wait for its answer, or use another key";
-        Refusal::conflict("idempotency-under-way", "a request with this key is under way", help)
+        let help = "wait for its response, or use another key";
+        Refusal::conflict("idempotency-under-way", "a request with this key is in progress", help)
     }
 
     /// Someone else changed it since the version the caller named.
     pub(crate) fn precondition() -> Refusal {
-        let help = "read it again and decide anew";
-        Refusal::new(RefusalKind::ChangedMeanwhile, "changed-meanwhile", "it was changed meanwhile", help)
+        let help = "reload it and try again";
+        Refusal::new(
+            RefusalKind::ChangedMeanwhile,
+            "changed-meanwhile",
+            "someone else changed it meanwhile",
+            help,
+        )
     }
 
     /// There is too much to do at the moment.
@@ -138,7 +138,7 @@ impl Refusal {
 
     /// Problems with a resource or a document, each with its place.
     pub fn invalid_resource(diagnostics: &[Diagnostic]) -> Refusal {
-        let first = diagnostics.first().map_or("it is not sound", |problem| problem.message.as_str());
+        let first = diagnostics.first().map_or("it is invalid", |problem| problem.message.as_str());
         let more = if diagnostics.len() > 1 {
             format!(" (and {} more)", diagnostics.len() - 1)
         } else {
@@ -195,7 +195,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Refusal {
         match &error {
             StoreError::Taken(_) => {
-                Refusal::conflict("taken", "the name is taken, or something still needs it", "")
+                Refusal::conflict("taken", "the name is taken, or another resource still refers to it", "")
             }
             StoreError::NoAccount { .. } => Refusal::not_found(),
             StoreError::Repeated => Refusal::already_in_progress(),
@@ -210,12 +210,12 @@ impl From<StoreError> for Refusal {
                 )
             }
             StoreError::Busy(_) | StoreError::LeaseLost { .. } => {
-                Refusal::new(RefusalKind::Unavailable, "busy", "others are writing", "try again")
+                Refusal::new(RefusalKind::Unavailable, "busy", "the database is busy", "try again")
             }
             _ => {
                 tracing::error!(%error, "the database failed");
                 let help = "see the server's log for this request";
-                Refusal::new(RefusalKind::Internal, "internal", "Windlass itself failed", help)
+                Refusal::new(RefusalKind::Internal, "internal", "internal error", help)
             }
         }
     }

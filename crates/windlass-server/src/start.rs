@@ -41,7 +41,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// Another server uses the same data.
-    #[error("another Windlass uses the data directory {path}")]
+    #[error("another Windlass server uses the data directory {path}")]
     InUse {
         /// Which.
         path: PathBuf,

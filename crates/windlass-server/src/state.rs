@@ -63,8 +63,8 @@ impl Server {
         if !self.inner.untrusted_proxy_told.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %address,
-                "requests say that they were forwarded, by an address that is not a trusted proxy; if it is yours, name it \
-                 with --trusted-proxy: until then everybody behind it counts as one address"
+                "requests have forwarding headers, but come from an address that is not a trusted proxy; if it is \
+                    your proxy, add it with --trusted-proxy: until then, all clients behind it count as one address"
             );
         }
     }

@@ -80,10 +80,10 @@ mod exporting {
     #[derive(Debug, thiserror::Error)]
     pub enum TelemetryError {
         /// The address is none.
-        #[error("`{0}` is not the address of a collector")]
+        #[error("`{0}` is not a collector address")]
         Address(String),
         /// The exporter could not be made.
-        #[error("traces cannot be sent: {0}")]
+        #[error("cannot send traces: {0}")]
         Exporter(String),
     }
 
@@ -188,9 +188,9 @@ mod exporting {
     fn log_collector_state(trouble: &AtomicBool, fault: Option<&str>) {
         match (trouble.swap(fault.is_some(), Ordering::Relaxed), fault) {
             (false, Some(fault)) => {
-                tracing::warn!(fault, "the collector takes no spans; they are lost meanwhile");
+                tracing::warn!(fault, "the collector does not accept spans; they are lost");
             }
-            (true, None) => tracing::info!("the collector takes spans again"),
+            (true, None) => tracing::info!("the collector accepts spans again"),
             _ => {}
         }
     }

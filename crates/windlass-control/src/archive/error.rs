@@ -18,7 +18,7 @@ pub enum ArchiveError {
         source: std::io::Error,
     },
     /// The file is there, and is not an archive that was begun with this log.
-    #[error("{} exists already and is another archive", path.display())]
+    #[error("{} already exists and is another archive", path.display())]
     Exists {
         /// Which.
         path: PathBuf,
@@ -34,24 +34,22 @@ pub enum ArchiveError {
         reason: String,
     },
     /// There is no such account.
-    #[error("there is no account {name}")]
+    #[error("account {name} does not exist")]
     NoAccount {
         /// The one that was named.
         name: String,
     },
     /// There is more than one account, or none, and none was named.
-    #[error("it is not clear which account's log is meant")]
+    #[error("there are several accounts and none was chosen")]
     WhichAccount,
     /// No checkpoint is within the limit.
-    #[error(
-        "there is no signed checkpoint after entry {after} and within the limit: nothing can be archived"
-    )]
+    #[error("nothing to archive: no signed checkpoint after entry {after} and within the limit")]
     NoCheckpoint {
         /// The last entry that is archived.
         after: i64,
     },
     /// The log in the database is not what was written.
-    #[error("the audit log is not what was written: {reason}")]
+    #[error("the audit log was modified: {reason}")]
     BrokenLog {
         /// What is wrong with it.
         reason: String,
@@ -69,10 +67,10 @@ impl ArchiveError {
     pub fn help(&self) -> &'static str {
         match self {
             ArchiveError::File { .. } => "check its directory; no entry was deleted",
-            ArchiveError::Exists { .. } => "name another file with --out",
+            ArchiveError::Exists { .. } => "choose another file with --out",
             ArchiveError::Damaged { .. } => "use an unchanged copy; no entry was deleted",
             ArchiveError::NoAccount { .. } | ArchiveError::WhichAccount => {
-                "name an account with --in-account, or the installation's own log with --installation"
+                "choose an account with --in-account, or the installation's log with --installation"
             }
             ArchiveError::NoCheckpoint { .. } => {
                 "choose a later limit, or sign the log with `windlass audit checkpoint` while the server runs"

@@ -219,15 +219,15 @@ pub fn read_archive(
     let file = File::open(path).map_err(failed)?;
     let mut lines = BufReader::new(file).lines().zip(1..);
     let Some((first, _)) = lines.next() else {
-        return Err(damaged(1, "it is empty".to_owned()));
+        return Err(damaged(1, "the file is empty".to_owned()));
     };
     let header: ArchiveHeader = serde_json::from_str(&first.map_err(failed)?)
-        .map_err(|error| damaged(1, format!("it is not the first line of an archive: {error}")))?;
+        .map_err(|error| damaged(1, format!("not the first line of an archive: {error}")))?;
     check_header(&header).map_err(|reason| damaged(1, reason))?;
     let mut chain = ChainCheck::after(&header.account_id, AuditHead::from(&header.after));
     for (line, number) in lines {
         let entry: ArchivedEntry = serde_json::from_str(&line.map_err(failed)?)
-            .map_err(|error| damaged(number, format!("it is not an entry: {error}")))?;
+            .map_err(|error| damaged(number, format!("not an audit entry: {error}")))?;
         let entry = AuditRecord::from(entry);
         chain.check(&entry).map_err(|reason| damaged(number, format!("entry {}: {reason}", entry.seq)))?;
         look(&entry);
@@ -235,7 +235,10 @@ pub fn read_archive(
     if *chain.head() != AuditHead::from(&header.up_to) {
         let (last, up_to) = (chain.head().seq, header.up_to.seq);
         let line = usize::try_from(last - header.after.seq).unwrap_or_default() + 1;
-        return Err(damaged(line, format!("it ends with entry {last}, not with the signed entry {up_to}")));
+        return Err(damaged(
+            line,
+            format!("the archive ends with entry {last}, not with the signed entry {up_to}"),
+        ));
     }
     let digest = digest_of(path).map_err(failed)?;
     Ok(VerifiedArchive { header, digest })
@@ -244,11 +247,11 @@ pub fn read_archive(
 fn check_header(header: &ArchiveHeader) -> Result<(), String> {
     let checkpoint = &header.checkpoint;
     if header.format != FORMAT {
-        return Err(format!("it says `{}`, and this version reads `{FORMAT}`", header.format));
+        return Err(format!("the format is `{}`, but this version reads `{FORMAT}`", header.format));
     }
     let is_of_last = (checkpoint.account_id.as_str(), checkpoint.seq, &checkpoint.head)
         == (header.account_id.as_str(), header.up_to.seq, &header.up_to.hash);
-    if is_of_last { Ok(()) } else { Err("its checkpoint is not that of its last entry".to_owned()) }
+    if is_of_last { Ok(()) } else { Err("the checkpoint does not match the last entry".to_owned()) }
 }
 
 fn digest_of(path: &Path) -> std::io::Result<Digest> {

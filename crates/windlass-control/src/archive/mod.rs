@@ -193,7 +193,7 @@ async fn delete_archived(
     let mut writing = store.write_account(account_id).await?;
     let last = archived.up_to.seq;
     if writing.audit_archive(&archived, actor, now).await?.is_none() {
-        let reason = format!("it does not hold entry {last} of {}", path.display());
+        let reason = format!("the archive does not contain entry {last} of {}", path.display());
         return Err(ArchiveError::BrokenLog { reason });
     }
     writing.commit().await?;

@@ -51,7 +51,7 @@ pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Resul
     let id = new_id();
     let mut writing = server.store().write().await?;
     if writing.account(name).await?.is_some() {
-        return Err(Refusal::conflict("taken", "there is an account of this name", "choose another"));
+        return Err(Refusal::conflict("taken", "an account with this name exists", "choose another name"));
     }
     writing.account_add(&id, name, now).await?;
     writing.member_set(&id, &who.user_id, Role::Admin, now).await?;
@@ -83,7 +83,7 @@ async fn set_halt(server: &Control, who: &Identity, halt: Option<Halt>) -> Resul
             EventKind::AccountHalted,
             format!("{} halted all applying: {}", who.email, halt.reason),
         ),
-        None => ("account.resume", EventKind::AccountResumed, format!("{} lets applying go on", who.email)),
+        None => ("account.resume", EventKind::AccountResumed, format!("{} resumed applying", who.email)),
     };
     let detail = json!({"reason": halt.as_ref().map(|halt| halt.reason.clone())});
     writing.audit(record::audit_entry(
@@ -131,7 +131,7 @@ pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Ref
         .extend(server.config().credentials.last_problem().map(|trouble| format!("credentials: {trouble}")));
     waiting_for.extend(server.problems().iter().map(|(part, trouble)| format!("{part}: {trouble}")));
     let fault = server.signed_heads().fault(&who.account_id);
-    waiting_for.extend(fault.map(|fault| format!("the audit log is not signed any more: {fault}")));
+    waiting_for.extend(fault.map(|fault| format!("signing of the audit log stopped: {fault}")));
     Ok(Status {
         account: info(&account),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -154,11 +154,11 @@ async fn blocking_reasons(
 ) -> Result<Vec<String>, StoreError> {
     let mut waits = Vec::new();
     if let Some(halt) = &account.halt {
-        waits.push(format!("applying is halted by {}: {}", halt.by, halt.reason));
+        waits.push(format!("{} halted applying: {}", halt.by, halt.reason));
     }
     for (status, count) in proposals {
         if *status == proposal::Status::PendingApproval {
-            waits.push(format!("{count} waiting for approval"));
+            waits.push(format!("{count} pending approval"));
         }
     }
     let filter = windlass_store::ProposalFilter {
@@ -168,7 +168,7 @@ async fn blocking_reasons(
     for approved in reading.proposals(&account.id, &filter, None, 20).await? {
         if let Some(reason) = approved.blocked_by.first() {
             waits.push(format!(
-                "approved {} {} waits: {reason}",
+                "approved {} {} is blocked: {reason}",
                 approved.change.action(),
                 approved.change.key
             ));

@@ -45,7 +45,7 @@ pub async fn adopt_resources(
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
     let Some(commit) = repository.good_commit.as_deref().and_then(CommitId::parse) else {
-        return Err(Refusal::conflict("never-synced", "this repository was never read", "sync it first"));
+        return Err(Refusal::conflict("never-synced", "this repository was never synced", "sync it first"));
     };
     let plan = FetchPlan::of(&repository, &account.name, server).await?;
     let job = AdoptJob { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
@@ -109,7 +109,7 @@ async fn resources_to_adopt(
         }
     };
     if keys.is_empty() {
-        return Err(Refusal::conflict("no-difference", "nothing has drifted", "look at the drift report"));
+        return Err(Refusal::conflict("no-difference", "no resource has drifted", "see the drift report"));
     }
     let mut wanted = Vec::with_capacity(keys.len());
     for key in keys {
@@ -137,7 +137,7 @@ impl AdoptJob {
         directory: &std::path::Path,
     ) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {
-            Refusal::conflict("local", error_chain(error), "sync the repository once more, then try again")
+            Refusal::conflict("local", error_chain(error), "sync the repository again, then retry")
         };
         let mirror = Mirror::open_or_create(directory).map_err(|error| local(&error))?;
         let tree = mirror.tree(&self.commit, &self.plan.prefix).map_err(|error| local(&error))?;
@@ -155,7 +155,8 @@ impl AdoptJob {
         let push = Push { base: &self.commit, branch, files: &files, message: &message, author: &author };
         let pushed = mirror.push_branch(&self.plan.options(server), &push).map_err(|error| {
             let help =
-                "the credential may not be allowed to write, or the branch exists; use the patch instead";
+                "check that the credential has write permission and the branch does not exist yet, or use the patch \
+                    instead";
             Refusal::conflict("push", error_chain(&error), help)
         })?;
         Ok((edited, Some(pushed.as_str().to_owned())))
@@ -172,11 +173,11 @@ fn adopt_error(error: AdoptError) -> Refusal {
     let help = match &error {
         AdoptError::Secret { .. } => {
             let help =
-                "keep it in Vault and write a reference such as `vault:path#field`, or revert the change";
+                "store it in Vault and write a reference such as `vault:path#field`, or revert the change";
             return Refusal::unprocessable("secret-inline", error.to_string(), help);
         }
-        AdoptError::NeedsManualEdit { suggestion, .. } => format!("edit it by hand:\n{suggestion}"),
-        _ => "look at the repository's last run".to_owned(),
+        AdoptError::NeedsManualEdit { suggestion, .. } => format!("edit the file yourself:\n{suggestion}"),
+        _ => "see the repository's last run".to_owned(),
     };
     Refusal::conflict("adopt", error.to_string(), help)
 }

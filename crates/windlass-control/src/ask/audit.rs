@@ -59,10 +59,10 @@ pub(crate) fn chain_of(who: &Identity, chain: Option<&str>) -> Result<AccountId,
         None => Ok(who.account_id.clone()),
         Some("installation") if who.is_root => Ok(AccountId::installation()),
         Some("installation") => Err(Refusal::forbidden(
-            "only administrators of the installation see its own log",
-            "leave `chain` away for the account's",
+            "only administrators of the installation can read its log",
+            "omit `chain` to read the account's log",
         )),
-        Some(_) => Err(Refusal::bad_request("there is no such chain", "chain=installation, or none")),
+        Some(_) => Err(Refusal::bad_request("unknown chain", "use chain=installation, or omit it")),
     }
 }
 

@@ -46,10 +46,15 @@ pub async fn sign_now(
     let checkpoint = match sign_chain(server, &account_id, &head, SignTiming::Now, now()).await? {
         SignOutcome::Signed(checkpoint) | SignOutcome::Current(Some(checkpoint)) => checkpoint,
         SignOutcome::Current(None) => {
-            return Err(Refusal::conflict("empty", "there is no entry to sign yet", "do something first"));
+            return Err(Refusal::conflict(
+                "empty",
+                "the log has no entries to sign",
+                "try again after the first audit \
+                entry",
+            ));
         }
         SignOutcome::Refused(reason) => {
-            let message = format!("the audit log is not what was written: {reason}");
+            let message = format!("the audit log was modified: {reason}");
             let help = "see the runbook: someone may have tampered with it";
             return Err(Refusal::conflict("audit-broken", message, help));
         }

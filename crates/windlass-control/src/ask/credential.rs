@@ -66,11 +66,11 @@ fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, Refusal> {
     let path = body.credential_path;
     let is_plain = path.len() <= MAX_PATH && !path.chars().any(char::is_control) && !path.contains("://");
     if path.trim().is_empty() || !is_plain {
-        let help = "it names where the credential is kept, for example secret/data/gitops/deploy-key";
-        return Err(invalid("credential_path: it is not a path", help));
+        let help = "write the credential's path, for example secret/data/gitops/deploy-key";
+        return Err(invalid("credential_path: not a valid path", help));
     }
     let to = CredentialDestination::parse(body.host.trim()).ok_or_else(|| {
-        invalid("host: it is not a host", "write git.example.com:22, or git.example.com for port 443")
+        invalid("host: not a valid host", "write git.example.com:22, or git.example.com for port 443")
     })?;
     Ok(CredentialUse { path, to })
 }

@@ -88,8 +88,8 @@ pub(crate) async fn check_shared(
     match elsewhere.is_empty() || elsewhere.contains(&used.to.to_string()) {
         true => Ok(()),
         false => Err(Refusal::forbidden(
-            format!("the credential {} belongs to several accounts and is bound to other hosts", used.path),
-            "ask who administers the installation to bind it",
+            format!("the credential {} is shared by several accounts and bound to other hosts", used.path),
+            "ask an administrator of the installation to bind it",
         )),
     }
 }
@@ -159,8 +159,7 @@ pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), 
                     bound_at: now(),
                 };
                 if writing.credential_bind(&binding).await? {
-                    let detail =
-                        json!({"host": to.to_string(), "reason": "it was used there before the upgrade"});
+                    let detail = json!({"host": to.to_string(), "reason": "used there before the upgrade"});
                     let target = ("credential", path.as_str());
                     writing.audit(record::audit_entry(
                         &Actor::windlass(),

@@ -113,9 +113,8 @@ fn item_of(
 }
 
 pub(crate) fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
-    let kind = Kind::from_word(kind).ok_or_else(|| {
-        Refusal::unprocessable("bad-value", "that is not a kind of resource", "for example node")
-    })?;
+    let kind = Kind::from_word(kind)
+        .ok_or_else(|| Refusal::unprocessable("bad-value", "not a kind of resource", "for example node"))?;
     Ok(ResourceKey::new(kind, name))
 }
 
@@ -126,7 +125,7 @@ pub(crate) fn find_difference<'f>(
 ) -> Result<&'f GitDifference, Refusal> {
     let difference = found.differences.iter().find(|difference| difference.key == *key);
     difference.ok_or_else(|| {
-        Refusal::conflict("no-difference", format!("{key} is in sync"), "look at the drift report")
+        Refusal::conflict("no-difference", format!("{key} is in sync"), "see the drift report")
     })
 }
 
@@ -145,9 +144,11 @@ pub async fn revert_one(
     let difference = find_difference(&found, &key)?;
     // Whoever may approve said that the difference is meant; taking that back is up to them.
     if found.acceptance(difference).is_some() && !may_approve(who) {
-        let message =
-            format!("{key} was accepted as it is: this needs the permission {}", Permission::GitopsApprove);
-        return Err(Refusal::forbidden(message, "ask someone who may approve to revert it"));
+        let message = format!(
+            "the difference of {key} is accepted: reverting it needs the permission {}",
+            Permission::GitopsApprove
+        );
+        return Err(Refusal::forbidden(message, "ask an approver to revert it"));
     }
     writing.acceptance_remove(&repository.id, &key).await?;
     let request = SyncRequest::new(Trigger::Revert, Some(&who.email));
@@ -162,7 +163,7 @@ pub async fn revert_one(
     ));
     server.commit(writing).await?;
     server.nudges().sync.notify_one();
-    let message = format!("a proposal makes {key} what git says again; approve it to apply it");
+    let message = format!("proposed to restore {key} to its state in git; approve the proposal to apply it");
     Ok(Reverted { sync_run_id: run_id.to_string(), message })
 }
 
@@ -179,7 +180,7 @@ pub async fn accept_one(
     if reason.is_empty() {
         return Err(Refusal::unprocessable(
             "missing-key",
-            "say why the difference is meant",
+            "accepting a difference needs a reason",
             "give a reason",
         ));
     }
@@ -206,7 +207,7 @@ pub async fn accept_one(
         detail.clone(),
         now,
     ));
-    let message = format!("{} says that {key} is meant to differ: {reason}", who.email);
+    let message = format!("{} accepted the drift of {key}: {reason}", who.email);
     let news = RepositoryEvent {
         kind: EventKind::DriftAccepted,
         severity: Severity::Medium,
@@ -228,8 +229,8 @@ fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, R
     until.map(Some).ok_or_else(|| {
         Refusal::unprocessable(
             "bad-value",
-            "until is a time in the future",
-            "write it as 2027-01-31T18:00:00Z",
+            "until must be a time in the future",
+            "write for example 2027-01-31T18:00:00Z",
         )
     })
 }

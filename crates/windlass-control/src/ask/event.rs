@@ -47,7 +47,8 @@ pub fn info(event: Event) -> EventInfo {
 
 /// The number of an event, as requests write it.
 pub fn number(text: &str) -> Result<i64, Refusal> {
-    text.parse().map_err(|_| Refusal::bad_request("after is the number of an event", "for example after=120"))
+    text.parse()
+        .map_err(|_| Refusal::bad_request("after must be the number of an event", "for example after=120"))
 }
 
 /// A page of events: the newest first, or the oldest first after a number.
@@ -92,12 +93,13 @@ async fn filter_of(
 }
 
 fn read_resource(text: &str) -> Result<ResourceKey, Refusal> {
-    let wrong = || Refusal::bad_request("resource is kind/name", "for example resource=node/edge-tokyo-01");
+    let wrong =
+        || Refusal::bad_request("resource must be kind/name", "for example resource=node/edge-tokyo-01");
     let (kind, name) = text.split_once('/').ok_or_else(wrong)?;
     Ok(ResourceKey::new(Kind::from_word(kind).ok_or_else(wrong)?, name))
 }
 
 fn read_severity(text: &str) -> Result<Severity, Refusal> {
-    let wrong = || Refusal::bad_request("severity is low, medium, high or critical", "");
+    let wrong = || Refusal::bad_request("severity must be low, medium, high or critical", "");
     Severity::from_slug(text).ok_or_else(wrong)
 }

@@ -16,7 +16,7 @@ pub fn read_form(text: Option<&str>) -> Result<SectionForm, Refusal> {
     match text {
         None | Some("list") => Ok(SectionForm::List),
         Some("map") => Ok(SectionForm::Map),
-        Some(_) => Err(Refusal::bad_request("form is list or map", "")),
+        Some(_) => Err(Refusal::bad_request("form must be list or map", "")),
     }
 }
 
@@ -27,10 +27,10 @@ pub fn read_values(who: &Identity, text: Option<&str>) -> Result<HiddenValues, R
         None | Some("mask") => Ok(HiddenValues::Masked),
         Some("show") if who.permissions.contains(&permission) => Ok(HiddenValues::Shown),
         Some("show") => Err(Refusal::forbidden(
-            format!("showing hidden values needs the permission {permission}"),
-            "leave `secrets` out to export with the values masked, or ask an admin",
+            format!("exporting secret values needs the permission {permission}"),
+            "omit `secrets` to export masked values, or ask an admin",
         )),
-        Some(_) => Err(Refusal::bad_request("secrets is mask or show", "")),
+        Some(_) => Err(Refusal::bad_request("secrets must be mask or show", "")),
     }
 }
 

@@ -16,7 +16,7 @@ pub enum FirstStartError {
     #[error("cannot use the database: {0}")]
     Store(#[from] StoreError),
     /// No password could be made.
-    #[error("cannot make a password for the first administrator")]
+    #[error("cannot create a password for the first administrator")]
     Password,
 }
 

@@ -46,8 +46,9 @@ pub async fn create_repository(
 
 fn gitea_of(server: &Control) -> Result<&Gitea, Refusal> {
     server.config().gitea.as_ref().ok_or_else(|| {
-        let message = "this server was not told of a Gitea to make repositories in";
-        let help = "start it with --gitea-url and --gitea-credential, or make the repository there by hand";
+        let message = "this server has no Gitea configured";
+        let help =
+            "start it with --gitea-url and --gitea-credential, or create the repository in Gitea yourself";
         Refusal::unprocessable("gitea-not-configured", message, help)
     })
 }
@@ -56,7 +57,7 @@ fn project_of(body: &GiteaRepositoryBody) -> Result<Project, Refusal> {
     let is_one_part = !body.owner.contains('/') && !body.repo.contains('/');
     let project = Project::parse(&format!("{}/{}", body.owner, body.repo)).filter(|_| is_one_part);
     project.ok_or_else(|| {
-        let message = "owner and repo are names of letters, digits, dots, dashes and underscores";
+        let message = "owner and repo may contain only letters, digits, dots, dashes and underscores";
         Refusal::unprocessable("bad-value", message, "write for example \"acme\" and \"fleet-config\"")
     })
 }

@@ -125,11 +125,11 @@ pub async fn join(server: &Control, who: &Identity, id: &InvitationId) -> Result
     // Perhaps it was taken back a moment ago.
     let invitation = find(&mut writing, who, id).await?;
     if !is_inviter_admin(&mut writing, &invitation).await? {
-        let message = "whoever invited you may not add people to that account any more";
+        let message = "the person who invited you may no longer add people to that account";
         return Err(Refusal::conflict("invitation-void", message, "ask its admins for another invitation"));
     }
     if writing.member(&account_id, who.user_id.as_str()).await?.is_some() {
-        let message = "you are in that account already";
+        let message = "you are already in that account";
         return Err(Refusal::conflict("taken", message, "decline the invitation"));
     }
     let account = writing.account(account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;

@@ -65,7 +65,7 @@ pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Re
     let begun = Instant::now();
     let tried = attempt::try_now(server, &who.account_id, (&name, &provider), &message).await?;
     let (is_ok, words) = match tried.outcome {
-        SendOutcome::Done { answer } => (true, format!("{name} took the message: {answer}")),
+        SendOutcome::Done { answer } => (true, format!("{name} accepted the message: {answer}")),
         SendOutcome::Retry { reason, .. } | SendOutcome::Permanent { reason } => (false, reason),
     };
     if !is_ok {
@@ -83,7 +83,7 @@ pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Re
 /// The state of this word.
 pub fn read_state(text: &str) -> Result<DeliveryState, Refusal> {
     DeliveryState::from_slug(text)
-        .ok_or_else(|| Refusal::bad_request("state is pending, sent, failed or suppressed", ""))
+        .ok_or_else(|| Refusal::bad_request("state must be pending, sent, failed or suppressed", ""))
 }
 
 /// A page of the log, newest first.
@@ -105,8 +105,8 @@ pub async fn send_again(server: &Control, who: &Identity, id: &DeliveryId) -> Re
     let mut writing = server.store().write_account(&who.account_id).await?;
     let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     if !writing.delivery_retry(&who.account_id, id, now()).await? {
-        let help = "what arrived is not sent again; send a test instead";
-        return Err(Refusal::conflict("delivered", "the notification has arrived", help));
+        let help = "to try the provider again, send a test message";
+        return Err(Refusal::conflict("delivered", "the notification is already delivered", help));
     }
     let target = (Kind::NotificationProvider.slug(), delivery.provider.as_str());
     let detail = json!({"delivery_id": delivery.id});

@@ -241,7 +241,8 @@ fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &Approva
         "digest": set.digest, "scope": set.scope.kind(), "changes": set.members, "destroys": set.destroys,
         "reason": set.reason, "plan_id": set.plan_id, "repository": run.repository_name,
     });
-    let message = format!("{} approved {} changes of {} as one", who.email, set.members, run.repository_name);
+    let message =
+        format!("{} approved {} changes of {} together", who.email, set.members, run.repository_name);
     let kind = EventKind::PlanApproved;
     writing.event(record::run_event(kind, Severity::Low, run, message, detail.clone(), now));
     writing.audit(record::audit_entry(&who.actor(), ACTION, ("run", run.id.as_str()), detail, now));

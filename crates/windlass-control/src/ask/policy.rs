@@ -57,9 +57,11 @@ pub async fn replace_policy(
 ) -> Result<PolicyInfo, Refusal> {
     // A policy approves ahead; a token that administers but may not approve must not get round that.
     if !may_approve(who) {
-        let message =
-            format!("a policy approves ahead: this needs the permission {}", Permission::GitopsApprove);
-        return Err(Refusal::forbidden(message, "ask someone who may approve"));
+        let message = format!(
+            "a policy can approve changes: setting it needs the permission {}",
+            Permission::GitopsApprove
+        );
+        return Err(Refusal::forbidden(message, "ask an approver"));
     }
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -112,7 +114,7 @@ pub async fn bind_stored_policies(store: &windlass_store::Store) -> Result<(), w
                 None => tracing::warn!(
                     account = account.name,
                     repository = name,
-                    "a rule names a repository that does not exist; it matches nothing"
+                    "a rule names a repository that does not exist; the rule matches nothing"
                 ),
             }
         }

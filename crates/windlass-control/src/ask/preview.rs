@@ -58,15 +58,16 @@ fn preview_source(body: PreviewBody) -> Result<PreviewTarget, Refusal> {
             let contents = body.contents.into_iter().map(content).collect::<Result<Vec<_>, _>>()?;
             let files = SentFiles::new(files, body.paths).and_then(|files| files.with_contents(contents));
             let files = files.map_err(|error| {
-                let help = "name files from the directory of fleet.yaml, as in `fleet.d/nodes.yaml`";
+                let help =
+                    "write paths relative to the directory of fleet.yaml, for example `fleet.d/nodes.yaml`";
                 Refusal::unprocessable("bad-path", error.to_string(), help)
             })?;
             Ok(PreviewTarget::Files(files, name(body.name)?))
         }
         _ => Err(Refusal::unprocessable(
             "bad-value",
-            "a preview is of one thing: `ref`, `commit` or `files`",
-            "send exactly one of them; `commit` may stand beside `ref`",
+            "a preview needs exactly one of `ref`, `commit` and `files`",
+            "send one of them; `commit` may accompany `ref`",
         )),
     }
 }
@@ -76,9 +77,8 @@ fn content((path, text): (String, String)) -> Result<(String, ContentId), Refusa
     match ContentId::parse(&text) {
         Some(id) => Ok((path, id)),
         None => {
-            let help =
-                "send git's id of the file as `blob:` and 40 hexadecimal digits, of a directory as `tree:`";
-            Err(Refusal::unprocessable("bad-value", "this is no id of a path's content", help))
+            let help = "send `blob:` (file) or `tree:` (directory) and the 40 hexadecimal digits of the git object id";
+            Err(Refusal::unprocessable("bad-value", "not a git object id", help))
         }
     }
 }
@@ -94,7 +94,7 @@ fn name(given: Option<String>) -> Result<String, Refusal> {
         true => Ok(name),
         false => Err(Refusal::unprocessable(
             "bad-value",
-            format!("a name has 1 to {LONGEST_NAME} characters, none of them a control character"),
+            format!("a name must have 1 to {LONGEST_NAME} characters and no control characters"),
             "use the branch or the number of the pull request",
         )),
     }
@@ -125,8 +125,8 @@ fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusa
     let plan = match preview.document.as_str() {
         "" => Value::Null,
         document => serde_json::from_str(document).map_err(|error| {
-            tracing::error!(%error, preview = %preview.id, "a kept preview cannot be read");
-            let help = "ask for the preview again";
+            tracing::error!(%error, preview = %preview.id, "a stored preview cannot be read");
+            let help = "create the preview again";
             Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
         })?,
     };

@@ -41,7 +41,7 @@ pub enum TokenHandling {
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
     /// They sign in elsewhere, which administrators never do.
-    #[error("{email} signs in through single sign-on, which administrators of the installation never do")]
+    #[error("{email} signs in through single sign-on, which administrators of the installation cannot use")]
     Sso {
         /// Who.
         email: String,
@@ -59,7 +59,7 @@ pub enum RecoveryError {
         account: String,
     },
     /// No password could be made.
-    #[error("no password could be made")]
+    #[error("could not create a password")]
     Password,
     /// The database cannot be used.
     #[error("cannot use the database: {0}")]

@@ -68,8 +68,8 @@ pub async fn create_token(
     if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
         return Err(Refusal::unprocessable(
             "bad-name",
-            "a token's name has 1 to 64 characters",
-            "say what it is for",
+            "a token's name must have 1 to 64 characters",
+            "name it after its purpose",
         ));
     }
     let mut permissions = body.permissions;
@@ -79,13 +79,13 @@ pub async fn create_token(
     permissions.sort();
     permissions.dedup();
     if let Some(more) = permissions.iter().find(|permission| !who.permissions.contains(permission)) {
-        let message = format!("a token may not do more than you: you do not have {more}");
-        return Err(Refusal::forbidden(message, "leave it out"));
+        let message = format!("a token cannot have more permissions than you: you do not have {more}");
+        return Err(Refusal::forbidden(message, "omit it"));
     }
     let days = body.expires_in_days.unwrap_or(DEFAULT_DAYS);
     if !(1..=MAX_DAYS).contains(&days) {
-        let message = format!("a token lasts 1 to {MAX_DAYS} days");
-        return Err(Refusal::unprocessable("bad-value", message, "make a new one when it ends"));
+        let message = format!("a token must expire in 1 to {MAX_DAYS} days");
+        return Err(Refusal::unprocessable("bad-value", message, "create a new one when it expires"));
     }
     let now = now();
     let secret = new_token_secret();

@@ -57,7 +57,7 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserI
 async fn new_password() -> Result<(Redacted<String>, Redacted<String>), Refusal> {
     let password = one_time_password();
     let hash = hash_password(password.clone()).await;
-    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "no password could be made", ""))?;
+    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "could not create a password", ""))?;
     Ok((password, hash))
 }
 
@@ -71,7 +71,7 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     if writing.member(&who.account_id, &email).await?.is_some() {
         return Err(Refusal::conflict(
             "taken",
-            "they are in this account already",
+            "they are already in this account",
             "change their role instead",
         ));
     }
@@ -170,7 +170,7 @@ fn refused(refusal: PersonChangeRefusal) -> Refusal {
     match refusal {
         // One answer for both: what they are elsewhere is not for the account to know.
         PersonChangeRefusal::Root | PersonChangeRefusal::InOtherAccounts => {
-            Refusal::forbidden("they are in other accounts too, or administer the installation", ASK)
+            Refusal::forbidden("they are also in other accounts, or administer the installation", ASK)
         }
         PersonChangeRefusal::OnlyAdmin => Refusal::conflict(
             "last-admin",
@@ -179,12 +179,12 @@ fn refused(refusal: PersonChangeRefusal) -> Refusal {
         ),
         PersonChangeRefusal::OnlyRoot => Refusal::conflict(
             "last-root",
-            "nobody could administer the installation any more",
-            "`windlass recover-admin` on the server's machine makes another administrator",
+            "the installation would have no administrator left",
+            "create another administrator with `windlass recover-admin` on the server's machine",
         ),
         PersonChangeRefusal::OnlyAccountOfRoot => Refusal::conflict(
             "last-root",
-            "they administer the installation and could sign in to no account any more",
+            "they administer the installation and would have no account left",
             "add them to another account first",
         ),
     }
@@ -222,7 +222,7 @@ pub async fn change_user(
     let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
     if body.reset_password && is_known_elsewhere {
         let message = "they sign in through single sign-on and have no password here";
-        return Err(Refusal::conflict("sso", message, "have it reset where they sign in"));
+        return Err(Refusal::conflict("sso", message, "reset it at the single sign-on provider"));
     }
     if let Some(role) = body.role {
         writing.member_set(&who.account_id, &user_id, role, now).await?;

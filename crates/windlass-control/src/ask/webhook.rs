@@ -84,7 +84,7 @@ pub async fn replace_secret(
         detail.clone(),
         now,
     ));
-    let message = format!("{} replaced the secret of the webhook of {}", who.email, repository.name);
+    let message = format!("{} replaced the webhook secret of {}", who.email, repository.name);
     let news = RepositoryEvent {
         kind: EventKind::WebhookRotated,
         severity: Severity::Low,

@@ -22,7 +22,7 @@ pub(crate) async fn export_checkpoints(server: &Control) -> Result<(), StoreErro
     let unsent = server.store().read().await?.checkpoints_unsent(AT_ONCE).await?;
     for checkpoint in unsent {
         if let Err(reason) = ship_one(server, &checkpoint).await {
-            tracing::warn!(reason, "a checkpoint of the audit log could not be sent; it is tried again");
+            tracing::warn!(reason, "could not send a checkpoint of the audit log; retrying");
             return Ok(());
         }
         let mut writing = server.store().write().await?;

@@ -101,7 +101,7 @@ async fn good_heads(
         let newest = reading.checkpoints(&last.account_id, anchor.seq.saturating_add(1), 1).await?.pop();
         match newest.filter(|checkpoint| head_of(checkpoint) == anchor) {
             Some(checkpoint) => judged.push(info(&checkpoint)),
-            None => return Ok(Err(format!("entry {}: it was archived without being signed", anchor.seq))),
+            None => return Ok(Err(format!("entry {}: archived without a signature", anchor.seq))),
         }
     }
     if let Some(fault) = first_fault(&signer.public_key(), &keys, &judged) {
@@ -109,7 +109,7 @@ async fn good_heads(
     }
     Ok(match seen {
         Some(seen) if seen.seq == last.seq && seen.hash != last.hash => {
-            Err(format!("entry {}: its checkpoint is not the one this server signed", seen.seq))
+            Err(format!("entry {}: the checkpoint differs from the one this server signed", seen.seq))
         }
         seen => Ok(seen.into_iter().chain([head_of(last)]).collect()),
     })
@@ -144,17 +144,13 @@ async fn save(server: &Control, checkpoint: &Checkpoint, now: Timestamp) -> Resu
 /// Remembers a checkpoint that was verified, outside the database.
 fn note(server: &Control, checkpoint: &Checkpoint) {
     if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head_of(checkpoint)) {
-        tracing::error!(%error, "the last signed heads of the audit log could not be written");
+        tracing::error!(%error, "could not write the signed heads of the audit log");
     }
 }
 
 fn refuse(server: &Control, account_id: &AccountId, reason: String) -> SignOutcome {
     if server.signed_heads().note_fault(account_id, &reason) {
-        tracing::error!(
-            %account_id,
-            reason,
-            "the audit log is not what was written, and is not signed any more"
-        );
+        tracing::error!(%account_id, reason, "the audit log was modified; the server stopped signing it");
     }
     SignOutcome::Refused(reason)
 }

@@ -42,12 +42,12 @@ pub fn first_fault(
         .filter_map(|checkpoint| {
             let reason = match trusted.get(&checkpoint.key_id) {
                 None => format!(
-                    "its checkpoint is signed with the key {}, for which the key {} does not vouch",
+                    "the checkpoint is signed with key {}, which key {} does not certify",
                     checkpoint.key_id,
                     key_id_of(public_key)
                 ),
                 Some(key) if !is_signed_by(key, &message(checkpoint), &checkpoint.signature) => {
-                    "the signature of its checkpoint is wrong".to_owned()
+                    "the checkpoint's signature is invalid".to_owned()
                 }
                 Some(_) => return None,
             };

@@ -49,7 +49,7 @@ pub struct CheckpointWebhook {
 
 /// Why an address will not do.
 #[derive(Debug, thiserror::Error)]
-#[error("checkpoints are sent to https:// addresses, or over http:// to this machine itself")]
+#[error("checkpoints can be sent only to https:// addresses, or over http:// to this machine")]
 pub struct WebhookAddressError;
 
 impl CheckpointWebhook {
@@ -77,7 +77,7 @@ impl CheckpointWebhook {
         let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
         match answer.status().is_success() {
             true => Ok(()),
-            false => Err(format!("it answered with status {}", answer.status().as_u16())),
+            false => Err(format!("the receiver responded with status {}", answer.status().as_u16())),
         }
     }
 }

@@ -4,7 +4,7 @@ use windlass_forge::api::{AddressError, ApiAddress, ForgeKind, PlainHttp};
 
 /// Why a Gitea cannot be used as it was named.
 #[derive(Debug, thiserror::Error)]
-#[error("the address of Gitea cannot be used: {source}")]
+#[error("cannot use the address of Gitea: {source}")]
 pub struct GiteaError {
     source: AddressError,
 }

@@ -46,7 +46,7 @@ pub async fn take_keys(
     }
     if held.is_some() {
         store.erase_setting(OLD_SETTING).await?;
-        tracing::info!("the secret key was moved from the database to a file; older backups still hold it");
+        tracing::info!("moved the secret key from the database to a file; older backups still contain it");
     }
     register_signer(store, &keys, now).await?;
     Ok(keys)

@@ -16,13 +16,13 @@ pub enum KeyError {
         source: std::io::Error,
     },
     /// The file is not a plain file.
-    #[error("{} is not a plain file", path.display())]
+    #[error("{} is not a regular file", path.display())]
     NotPlain {
         /// Which.
         path: PathBuf,
     },
     /// Others can read the file.
-    #[error("others can read the secret key in {} (mode {mode:03o})", path.display())]
+    #[error("other users can read the secret key in {} (mode {mode:03o})", path.display())]
     Exposed {
         /// Which.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// The text is no key.
-    #[error("{place} holds no secret key: {reason}")]
+    #[error("{place} contains no valid secret key: {reason}")]
     Unreadable {
         /// Where it was read.
         place: String,
@@ -38,7 +38,7 @@ pub enum KeyError {
         reason: String,
     },
     /// The file is not there, and the database was used with a key.
-    #[error("there is no {}, and the database is used with the secret key {known}", path.display())]
+    #[error("{} does not exist, and the database uses the secret key {known}", path.display())]
     Missing {
         /// Which file.
         path: PathBuf,
@@ -46,13 +46,13 @@ pub enum KeyError {
         known: String,
     },
     /// The file that was named is not there.
-    #[error("there is no {}", path.display())]
+    #[error("{} does not exist", path.display())]
     NoFile {
         /// Which.
         path: PathBuf,
     },
     /// The database is used with another key.
-    #[error("this server's secret key is {here}, and the database is used with the secret key {known}")]
+    #[error("this server's secret key is {here}, but the database uses the secret key {known}")]
     Foreign {
         /// The fingerprint of this server's key.
         here: String,
@@ -60,10 +60,10 @@ pub enum KeyError {
         known: String,
     },
     /// The database still holds the key it was made with, and another one was given.
-    #[error("the database holds a secret key of its own, and another one was given")]
+    #[error("the database contains a secret key, and another one was given")]
     Held,
     /// The key comes from the environment, where it cannot be replaced from here.
-    #[error("the secret key comes from the environment")]
+    #[error("the secret key is set in the environment")]
     FromEnvironment,
     /// The database cannot be used.
     #[error("cannot use the database: {0}")]
@@ -75,21 +75,23 @@ impl KeyError {
     pub fn help(&self) -> &'static str {
         match self {
             KeyError::File { .. } => "check the permissions of the file and its directory",
-            KeyError::NotPlain { .. } => "put a plain file in its place that only the server's user can read",
+            KeyError::NotPlain { .. } => {
+                "replace it with a regular file that only the server's user can read"
+            }
             KeyError::Exposed { .. } => {
                 "run chmod 600 on it; if someone may have read it, also `windlass key rotate --overlap 0s`"
             }
             KeyError::Unreadable { .. } => {
-                "it holds one key of at least 32 characters; `windlass key rotate` makes new ones"
+                "it must contain one key of at least 32 characters; create one with `windlass key rotate`"
             }
             KeyError::Missing { .. } => {
                 "copy secret.key from the server that uses this database, or give it with --secret-key-file or \
-                 WINDLASS_SECRET_KEY; if it is lost, `windlass key reset` makes a new one"
+                 WINDLASS_SECRET_KEY; if it is lost, create a new one with `windlass key reset`"
             }
             KeyError::NoFile { .. } => "check --secret-key-file",
             KeyError::Foreign { .. } => {
                 "every server on one database needs the same key: copy secret.key, or give the same \
-                 --secret-key-file or WINDLASS_SECRET_KEY; if the other key is lost, `windlass key reset`"
+                 --secret-key-file or WINDLASS_SECRET_KEY; if the other key is lost, run `windlass key reset`"
             }
             KeyError::Held => {
                 "start once without --secret-key-file and WINDLASS_SECRET_KEY: Windlass moves the key from the \

@@ -75,7 +75,7 @@ impl SecretKey {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
         if !is_plain || !(SHORTEST..=LONGEST).contains(&text.len()) {
             return Err(format!(
-                "a secret key has {SHORTEST} to {LONGEST} printable characters without spaces"
+                "a secret key must have {SHORTEST} to {LONGEST} printable characters without spaces"
             ));
         }
         Ok(SecretKey(Redacted::new(text.to_owned())))
@@ -134,10 +134,10 @@ impl Keyring {
         let entries: Vec<&str> =
             lines.flat_map(|line| line.split(',')).map(str::trim).filter(|entry| !entry.is_empty()).collect();
         let (current, previous) = match entries.as_slice() {
-            [] => return Err("there is no key in it".to_owned()),
+            [] => return Err("it is empty".to_owned()),
             [current] => (current, None),
             [current, previous] => (current, Some(previous)),
-            _ => return Err("there are more than two keys in it".to_owned()),
+            _ => return Err("it contains more than two keys".to_owned()),
         };
         let current = SecretKey::parse(current)?;
         let previous = previous.map(|entry| read_previous(entry)).transpose()?;
@@ -190,10 +190,10 @@ fn read_previous(entry: &str) -> Result<PreviousKey, String> {
     match entry.split_whitespace().collect::<Vec<_>>().as_slice() {
         [key] => Ok(PreviousKey { key: SecretKey::parse(key)?, until: None }),
         [key, "until", until] => {
-            let until = Timestamp::parse(until).ok_or("the date behind `until` is none")?;
+            let until = Timestamp::parse(until).ok_or("the date after `until` is invalid")?;
             Ok(PreviousKey { key: SecretKey::parse(key)?, until: Some(until) })
         }
-        _ => Err("the previous key is written `KEY until 2026-12-01T00:00:00Z`".to_owned()),
+        _ => Err("write the previous key as `KEY until 2026-12-01T00:00:00Z`".to_owned()),
     }
 }
 

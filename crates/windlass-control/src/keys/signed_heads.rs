@@ -33,7 +33,7 @@ impl SignedHeads {
         let path = data_dir.join(FILE);
         let heads = match std::fs::read_to_string(&path) {
             Ok(text) => parse(&text).ok_or_else(|| {
-                let message = format!("{} is not what was written", path.display());
+                let message = format!("{} was modified", path.display());
                 std::io::Error::new(std::io::ErrorKind::InvalidData, message)
             })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),

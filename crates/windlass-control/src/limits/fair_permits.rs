@@ -25,7 +25,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// As much as may be done at a time is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the server is busy with others")]
+#[error("the server is busy")]
 pub struct NoPermit;
 
 /// Turns to do one kind of work.

@@ -18,8 +18,8 @@ pub(crate) async fn run_loop(server: Control) {
         };
         if trouble != last {
             match &trouble {
-                Some(error) => tracing::warn!(code = error.code(), %error, "credentials cannot be had"),
-                None => tracing::info!("credentials can be had again"),
+                Some(error) => tracing::warn!(code = error.code(), %error, "cannot read credentials"),
+                None => tracing::info!("credentials are readable again"),
             }
             last = trouble;
         }

@@ -88,7 +88,7 @@ async fn forget_old(store: &Store, now: Timestamp, bounds: ForgetBounds) -> Resu
         // Whoever waits for the writer gets it before the next batch.
         tokio::task::yield_now().await;
     }
-    tracing::info!("there are more old records than one turn deletes; the next turn continues");
+    tracing::info!("more old records than one run deletes; the next run continues");
     Ok(())
 }
 

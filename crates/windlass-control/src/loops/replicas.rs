@@ -30,7 +30,7 @@ pub(crate) async fn run_loop(server: Control) {
 
 async fn beat(server: &Control) -> Result<(), StoreError> {
     if server.store().beat(LOST_AFTER).await? > 0 {
-        tracing::warn!("another replica died; what it was at is done by others");
+        tracing::warn!("another replica stopped; the remaining replicas take over its work");
         server.wake_all();
     }
     Ok(())

@@ -9,10 +9,10 @@ use crate::refusal::{Refusal, RefusalKind};
 impl From<PreviewError> for Refusal {
     fn from(error: PreviewError) -> Refusal {
         match error {
-            PreviewError::Busy => Refusal::busy("too many previews are being made"),
+            PreviewError::Busy => Refusal::busy("too many previews are running"),
             PreviewError::Stopping => {
-                let help = "try again when it is back";
-                Refusal::new(RefusalKind::Unavailable, "stopping", "the server stops", help)
+                let help = "try again after the restart";
+                Refusal::new(RefusalKind::Unavailable, "stopping", "the server is stopping", help)
             }
             PreviewError::Failed(error) => error.into(),
             PreviewError::Store(error) => error.into(),
@@ -24,16 +24,16 @@ impl From<PreviewError> for Refusal {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PreviewError {
     /// As many as may be made at a time are being made.
-    #[error("too many previews are being made")]
+    #[error("too many previews are running")]
     Busy,
     /// The server stops.
-    #[error("the server stops")]
+    #[error("the server is stopping")]
     Stopping,
     /// What was asked for cannot be had.
     #[error("{}", .0.message)]
     Failed(RunError),
     /// The database failed.
-    #[error("could not make a preview")]
+    #[error("could not create a preview")]
     Store(#[from] StoreError),
 }
 

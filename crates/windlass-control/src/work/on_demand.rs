@@ -117,13 +117,13 @@ async fn quarantined(
 ) -> Result<PreviewError, PreviewError> {
     if let OnDemandWork::Test(repository) = asked {
         let reason = suspicion.reason(&format!("testing {}", repository.repo_url));
-        let help = "look at what is in that repository; it can be tested again in a week";
+        let help = "check the content of that repository; you can test it again in a week";
         return Ok(RunError::new(QUARANTINED, format!("quarantined: {reason}"), help).into());
     }
     let held = QuarantineReport {
         work: QuarantinableWork::Requests,
         subject: asked.subject(),
-        doing: "making a preview or a test of it that someone asked for".to_owned(),
+        doing: "running a requested preview or test of it".to_owned(),
         detail: json!({}),
     };
     let quarantine = quarantine_work(server, asked.repository(), held, suspicion).await?;
@@ -174,8 +174,8 @@ where
         Ok(Err(panic)) => panic_error(&panic),
         Err(_) => RunError::new(
             "too-slow",
-            format!("this took more than {} seconds", WITHIN.as_secs()),
-            "try again; if it stays so slow, look at the git server and at the size of the fleet",
+            format!("timed out after {} seconds", WITHIN.as_secs()),
+            "try again; if it stays slow, check the git server and the size of the fleet",
         ),
     };
     Err(PreviewError::Failed(failed).into())

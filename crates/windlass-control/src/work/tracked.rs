@@ -147,7 +147,6 @@ pub(crate) async fn quarantine_work(
 
 /// Why something is not done.
 pub(crate) fn refusal(quarantine: &Quarantine) -> RunError {
-    let help = "look at who pushed what to the repository; once that is gone, `windlass repo release` lets it be \
-                tried again";
+    let help = "check who pushed what to the repository; after fixing it, run `windlass repo release`";
     RunError::new(QUARANTINED, format!("quarantined: {}", quarantine.reason), help)
 }

@@ -292,7 +292,7 @@ fn new_user(stranger: &ProviderIdentity, email: String, now: windlass_core::time
 /// For whoever maps groups. The page says nothing of them.
 fn log_groups(stranger: &ProviderIdentity, email: &str) {
     let groups: Vec<&String> = stranger.groups.iter().take(50).collect();
-    tracing::warn!(email, ?groups, count = stranger.groups.len(), "no group of theirs gives a role here");
+    tracing::warn!(email, ?groups, count = stranger.groups.len(), "none of the user's groups grants a role");
 }
 
 /// Notes that someone could not sign in through the provider.

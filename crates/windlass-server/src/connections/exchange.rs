@@ -23,7 +23,7 @@ use crate::connections::{Connection, PeerAddress, RequestsCome};
 
 /// The body of a request came too slowly.
 #[derive(Debug, thiserror::Error)]
-#[error("the body came too slowly")]
+#[error("the request body arrived too slowly")]
 pub(crate) struct BodyTooSlow;
 
 /// Answers the requests of one connection.

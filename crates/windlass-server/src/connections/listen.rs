@@ -98,7 +98,7 @@ async fn recover(connections: &Connections, error: &std::io::Error, said_at: &mu
         return;
     }
     if said_at.is_none_or(|at: Instant| at.elapsed() >= WARNING_INTERVAL) {
-        tracing::error!(%error, "no connection can be accepted; raise the limit of open files (ulimit -n)");
+        tracing::error!(%error, "cannot accept connections; raise the limit of open files (ulimit -n)");
         *said_at = Some(Instant::now());
     }
     connections.make_room();

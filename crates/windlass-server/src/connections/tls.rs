@@ -48,13 +48,13 @@ pub enum TlsError {
         path: PathBuf,
     },
     /// There is no certificate in the file.
-    #[error("{path} holds no certificate in PEM")]
+    #[error("{path} contains no PEM certificate")]
     NoCertificate {
         /// Which.
         path: PathBuf,
     },
     /// There is no private key in the file.
-    #[error("{path} holds no private key in PEM")]
+    #[error("{path} contains no PEM private key")]
     NoKey {
         /// Which.
         path: PathBuf,
@@ -175,7 +175,7 @@ impl TlsKeys {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                 *seen = SeenFiles::InUse(digest);
                 metrics::tls_reload(MetricOutcome::Done);
-                tracing::info!("the TLS certificate was replaced and is in use");
+                tracing::info!("reloaded the TLS certificate");
                 return;
             }
             (Ok(_), None) => return,
@@ -187,7 +187,7 @@ impl TlsKeys {
         }
         *seen = SeenFiles::Reported(digest);
         metrics::tls_reload(MetricOutcome::Failed);
-        tracing::error!(%error, "the new TLS certificate cannot be used; the old one stays in use");
+        tracing::error!(%error, "cannot use the new TLS certificate; keeping the old one");
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) async fn change_password(
         server.store().read().await?.user(who.user_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     if user.password_hash.expose().is_empty() {
         let message = "you sign in through single sign-on and have no password here";
-        return Err(Refusal::unprocessable("sso", message, "change it where you sign in"));
+        return Err(Refusal::unprocessable("sso", message, "change it at your single sign-on provider"));
     }
     // Whoever holds a session must not find out the password by trying.
     // Someone without one, who uses a token, counts as a session of their own.
@@ -131,7 +131,8 @@ pub(crate) async fn change_password(
     check_strength(&body.new_password, &who.email)
         .map_err(|why| Refusal::unprocessable("weak-password", why, "a few random words make a good one"))?;
     let hash = hash_password(Redacted::new(body.new_password)).await;
-    let hash = hash.ok_or_else(|| Refusal::unprocessable("password", "the password cannot be used", ""))?;
+    let hash =
+        hash.ok_or_else(|| Refusal::unprocessable("password", "the password is not acceptable", ""))?;
     drop(turn);
     let mut writing = server.store().write_account(&who.account_id).await?;
     counted.undo(&mut writing).await?;

@@ -40,7 +40,7 @@ pub(super) async fn read_reserving(
     match length > limit {
         true => {
             let kind = RefusalKind::TooLarge;
-            let help = format!("a body may have {} MiB here", limit >> 20);
+            let help = format!("the limit is {} MiB", limit >> 20);
             Err(Refusal::new(kind, "body-too-large", "the body is too large", help))
         }
         false => Ok(kept.into()),
@@ -52,7 +52,8 @@ fn unreadable(error: &axum::Error) -> Refusal {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<BodyTooSlow>() {
-            let (message, help) = ("the body came too slowly", "send it again over a faster connection");
+            let (message, help) =
+                ("the request body arrived too slowly", "send it again over a faster connection");
             return Refusal::new(RefusalKind::TooSlow, "body-too-slow", message, help);
         }
         cause = error.source();

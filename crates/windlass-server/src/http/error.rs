@@ -90,11 +90,11 @@ pub(crate) fn render_error(mut response: Response, request_id: &str) -> Response
 /// What to say for an answer that says nothing itself.
 pub(crate) fn default_error(status: StatusCode) -> ErrorBody {
     let (code, message, help) = match status {
-        StatusCode::GATEWAY_TIMEOUT => ("timeout", "it took too long", "try again"),
+        StatusCode::GATEWAY_TIMEOUT => ("timeout", "the request timed out", "try again"),
         _ if status.is_server_error() => {
-            ("internal", "Windlass itself failed", "see the server's log for this request")
+            ("internal", "internal error", "see the server's log for this request")
         }
-        _ => ("bad-request", "the request cannot be read", "see /api/openapi.json"),
+        _ => ("bad-request", "cannot read the request", "see /api/openapi.json"),
     };
     ErrorBody {
         code: code.to_owned(),
@@ -114,11 +114,9 @@ impl From<AuthError> for Refusal {
         match error {
             AuthError::Missing => unauthorized("this needs a token"),
             AuthError::Invalid => unauthorized("the token is not valid, has expired or was revoked"),
-            AuthError::TooMany(wait) => Refusal::too_many(
-                "too many tokens that are not valid",
-                wait,
-                "check the token, or sign in again",
-            ),
+            AuthError::TooMany(wait) => {
+                Refusal::too_many("too many invalid tokens", wait, "check the token, or sign in again")
+            }
             AuthError::Store(error) => error.into(),
         }
     }
@@ -128,9 +126,9 @@ impl From<TooManyStreams> for Refusal {
     fn from(error: TooManyStreams) -> Refusal {
         let (message, help) = match error {
             TooManyStreams::OfPerson => {
-                ("you have too many streams of events open", "close some pages or scripts")
+                ("you have too many open event streams", "close some pages or scripts")
             }
-            TooManyStreams::InAll => ("too many streams of events are open", "try again in some minutes"),
+            TooManyStreams::InAll => ("too many open event streams", "try again in a few minutes"),
         };
         Refusal::new(RefusalKind::TooMany, "too-many-streams", message, help)
     }
@@ -159,7 +157,7 @@ impl From<LoginError> for Refusal {
                 wait,
                 "wait, then try again; an admin can reset the password",
             ),
-            LoginError::Busy => Refusal::busy("too many people sign in at this moment"),
+            LoginError::Busy => Refusal::busy("too many sign-ins right now"),
             LoginError::Store(error) => error.into(),
         }
     }
@@ -178,28 +176,33 @@ pub(crate) fn refusal_of_provider(error: &OidcError) -> Refusal {
 impl From<SsoError> for Refusal {
     fn from(error: SsoError) -> Refusal {
         let (code, message, help) = match error {
-            SsoError::Email => {
-                ("sso-no-email", "the provider tells no usable e-mail address", "have it mended there")
-            }
+            SsoError::Email => (
+                "sso-no-email",
+                "the provider sends no usable e-mail address",
+                "ask the provider's administrator to \
+                    fix it",
+            ),
             SsoError::Unverified => (
                 "sso-unverified",
-                "someone here has your e-mail address, and the provider does not say that it is yours",
-                "have your address verified there (`email_verified`), or ask an admin here",
+                "a user here has your e-mail address, and the provider has not verified that it is yours",
+                "verify your address at the provider (`email_verified`), or ask an admin here",
             ),
             SsoError::Taken => (
                 "sso-taken",
-                "someone else who signs in this way has your e-mail address here",
+                "another single sign-on user here has your e-mail address",
                 "ask an administrator of the installation",
             ),
             SsoError::Root => (
                 "sso-root",
                 "administrators of the installation sign in with their password",
-                "sign in with it, or have another address entered at the provider",
+                "sign in with the password, or use another address at the provider",
             ),
-            SsoError::Disabled => ("sso-disabled", "you may not sign in", "ask an admin of your account"),
+            SsoError::Disabled => {
+                ("sso-disabled", "your sign-in is disabled", "ask an admin of your account")
+            }
             SsoError::NoRole => (
                 "sso-no-role",
-                "your groups give no role here",
+                "none of your groups grants a role here",
                 "ask an administrator: the server's log names your groups",
             ),
             SsoError::Store(error) => return error.into(),

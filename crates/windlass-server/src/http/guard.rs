@@ -213,7 +213,7 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
     };
     let mut response = match checked {
         Ok(_) if has_nul(&request) => {
-            let help = "no name, id or search has one";
+            let help = "remove it";
             HttpError(Refusal::bad_request("the address contains a NUL character", help)).into_response()
         }
         Ok(Admitted::Person(mut identity)) => {
@@ -319,7 +319,7 @@ fn require_own_password(identity: &Identity, path: &str) -> Option<Refusal> {
         return Some(Refusal::new(
             RefusalKind::Forbidden,
             "password-change-required",
-            "choose a password of your own first",
+            "change your one-time password first",
             help,
         ));
     }
@@ -384,5 +384,5 @@ pub(crate) async fn record_refusal(
 /// A handler that panicked answers like any other failure, and says nothing of why.
 pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
     let help = "see the server's log for this request";
-    HttpError(Refusal::new(RefusalKind::Internal, "internal", "Windlass itself failed", help)).into_response()
+    HttpError(Refusal::new(RefusalKind::Internal, "internal", "internal error", help)).into_response()
 }

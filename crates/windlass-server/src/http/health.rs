@@ -17,7 +17,7 @@ pub(crate) async fn health() -> HandlerResult {
 pub(crate) async fn ready(State(server): State<Server>) -> HandlerResult {
     let mut parts: Vec<&'static str> = server.problems().keys().copied().collect();
     if let Err(error) = ask_database(&server).await {
-        tracing::error!(%error, "the database does not answer");
+        tracing::error!(%error, "the database does not respond");
         parts.push("database");
     }
     if server.is_stopping() {
@@ -27,7 +27,7 @@ pub(crate) async fn ready(State(server): State<Server>) -> HandlerResult {
         return json_ok(&json!({"status": "ready"}));
     }
     let message = format!("not ready: {}", parts.join(", "));
-    let help = "the server's log says why; it goes on by itself once this is mended";
+    let help = "see the server's log; the server recovers automatically once the cause is fixed";
     Err(Refusal::new(RefusalKind::Unavailable, "not-ready", message, help).into())
 }
 
@@ -49,6 +49,6 @@ pub(crate) async fn route_not_found() -> HandlerResult {
 }
 
 pub(crate) async fn wrong_method() -> HandlerResult {
-    let message = "this cannot be done here";
+    let message = "this address does not support that method";
     Err(Refusal::new(RefusalKind::WrongMethod, "method-not-allowed", message, "see /api/openapi.json").into())
 }

@@ -53,7 +53,7 @@ pub(crate) async fn remember(State(server): State<Server>, request: Request, nex
     }
     let key = key.to_str().ok().filter(|key| (1..=200).contains(&key.len())).map(str::to_owned);
     let Some(key) = key else {
-        let refusal = Refusal::bad_request("an Idempotency-Key has 1 to 200 characters of ASCII", "");
+        let refusal = Refusal::bad_request("an Idempotency-Key must have 1 to 200 ASCII characters", "");
         return HttpError(refusal).into_response();
     };
     answer(&server, &identity, key, request, next)
@@ -106,8 +106,9 @@ fn repeated_request(known: KeyedRequest, digest: &str, path: &str) -> Result<Res
     match known.answer {
         None => Err(unknown_outcome()),
         Some(_) if holds_secret(path) => {
-            let message = "this was done, and its answer held a secret that is shown once";
-            Err(Refusal::conflict("idempotency-shown-once", message, "take it back and make another"))
+            let message = "this request was already done, and its response contained a secret that is shown only \
+                once";
+            Err(Refusal::conflict("idempotency-shown-once", message, "revoke it and create another"))
         }
         Some(answer) => Ok(replay(answer)),
     }
@@ -115,8 +116,8 @@ fn repeated_request(known: KeyedRequest, digest: &str, path: &str) -> Result<Res
 
 /// The server died, or stopped, before it could answer; or another replica is about to.
 fn unknown_outcome() -> Refusal {
-    let message = "a request with this key was carried out, at least in part, and its answer is not known";
-    let help = "look at what is there; for what is missing, ask again with a new key";
+    let message = "a request with this key was carried out at least partly, and its response is unknown";
+    let help = "check the current state; repeat what is missing with a new key";
     Refusal::conflict("request-in-doubt", message, help)
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct PageQueryText {
 
 impl PageQueryText {
     pub(crate) fn read(self) -> Result<PageQuery, Refusal> {
-        let wrong = |_| Refusal::bad_request("limit is a number", "for example limit=100");
+        let wrong = |_| Refusal::bad_request("limit must be a number", "for example limit=100");
         let limit = self.limit.map(|limit| limit.parse()).transpose().map_err(wrong)?;
         Ok(PageQuery { limit, cursor: self.cursor })
     }

@@ -41,7 +41,7 @@ pub(crate) async fn create(
 
 fn too_slow() -> Refusal {
     let help = "send it faster, or let the server fetch a branch with `ref`";
-    Refusal::new(RefusalKind::TooSlow, "too-slow", "the body took more than a minute to come", help)
+    Refusal::new(RefusalKind::TooSlow, "too-slow", "the request body took more than a minute to arrive", help)
 }
 
 pub(crate) async fn list(

@@ -52,7 +52,7 @@ pub(super) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal>
 }
 
 fn unexpected(message: &str) -> Refusal {
-    let message = format!("the body is not what is expected: {message}");
+    let message = format!("invalid request body: {message}");
     Refusal::bad_request(message, "see /api/openapi.json")
 }
 
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> FromRequestParts<Server> for QueryParams<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<QueryParams<T>, HttpError> {
         let read = axum::extract::Query::<T>::try_from_uri(&parts.uri);
-        let help = "see /api/openapi.json for what can stand behind `?`";
+        let help = "see /api/openapi.json for the query parameters";
         Ok(read
             .map(|query| QueryParams(query.0))
             .map_err(|error| Refusal::bad_request(error.body_text(), help))?)
@@ -96,7 +96,7 @@ impl FromRequestParts<Server> for IfMatch {
             return Ok(IfMatch(None));
         }
         let number = text.trim_start_matches("W/").trim_matches('"').parse();
-        let help = "send back the ETag of the answer";
+        let help = "send the ETag of the response";
         let refused = |_| Refusal::bad_request("If-Match is not an ETag of this server", help);
         Ok(number.map(|number| IfMatch(Some(number))).map_err(refused)?)
     }

@@ -42,7 +42,7 @@ pub(crate) async fn list_all(
     who: Identity,
     QueryParams(query): QueryParams<ResourcesQuery>,
 ) -> HandlerResult {
-    let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
+    let unknown = || Refusal::bad_request("kind must be a kind of resource", "for example kind=node");
     let kind = query.kind.as_deref().map(|kind| Kind::from_word(kind).ok_or_else(unknown)).transpose()?;
     json_ok(&asked_page(&server, &who, kind, query).await?)
 }

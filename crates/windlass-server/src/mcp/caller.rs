@@ -92,7 +92,7 @@ impl ApiCaller for RouterCaller {
         let noted =
             record_refusal(&self.server, &caller, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
         if let Err(error) = noted {
-            tracing::error!(error = error.code(), "a refusal could not be recorded");
+            tracing::error!(error = error.code(), "could not record a refusal");
         }
     }
 }

@@ -41,16 +41,17 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
 /// Whether a request came by a name of ours, and from no other site.
 fn check_host_and_origin(server: &Server, request: &Request) -> Result<(), Refusal> {
     if !is_by_our_name(server, request) {
-        let help = "reach it by the name of --public-url, or start the server with --mcp-allowed-host NAME";
+        let help =
+            "connect with the host name of --public-url, or start the server with --mcp-allowed-host NAME";
         return Err(Refusal::new(
             RefusalKind::Forbidden,
             "foreign-host",
-            "this server has another name",
+            "the host name is not allowed",
             help,
         ));
     }
     if !is_from_here(request.headers(), server) {
-        let message = "pages of other sites may not use the tools";
+        let message = "web pages of other sites may not use the tools";
         let help = "connect an MCP client instead of a browser";
         return Err(Refusal::new(RefusalKind::Forbidden, "foreign-origin", message, help));
     }

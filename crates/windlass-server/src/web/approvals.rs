@@ -166,7 +166,7 @@ pub(super) async fn decide(
         "approve" => BatchDecision::Approve,
         "reject" => BatchDecision::Reject,
         _ => {
-            return Err(Refusal::bad_request("choose Approve or Reject", "press one of the buttons").into());
+            return Err(Refusal::bad_request("choose Approve or Reject", "use one of the buttons").into());
         }
     };
     // Each box names its proposal and exactly the content that was looked at.

@@ -55,9 +55,9 @@ fn notice_of(verdict: &AuditVerdict) -> Notice {
     match (verdict.broken_at, &verdict.reason) {
         (Some(seq), reason) => Notice {
             tone: Tone::Bad,
-            message: format!("The audit log was modified from entry {seq} on"),
+            message: format!("The audit log is invalid from entry {seq} on"),
             lines: vec![
-                format!("Entry {seq}: {}", reason.as_deref().unwrap_or("it is wrong")),
+                format!("Entry {seq}: {}", reason.as_deref().unwrap_or("invalid")),
                 "Compare it with a backup. Anyone with write access to the database could have done this"
                     .to_owned(),
             ],
@@ -77,7 +77,7 @@ fn intact_lines(verdict: &AuditVerdict) -> Vec<String> {
         None => "It has no signed checkpoint yet".to_owned(),
     };
     let archived = verdict.archived_to.map(|seq| {
-        format!("Entries up to {seq} are archived: verify their files with windlass audit verify --archive")
+        format!("Entries up to {seq} are archived: verify the archives with windlass audit verify --archive")
     });
     let head = verdict.head.iter();
     let head = head.map(|head| format!("Latest hash: {head}. Store it elsewhere to detect truncation."));

@@ -137,9 +137,9 @@ async fn drifted_targets(
 fn drifted(state: &TargetState) -> Option<DriftedTarget> {
     let SyncState::Drifted { kind, since } = &state.report.last_known else { return None };
     let seen = match kind {
-        DriftKind::Changed => "not as accepted",
+        DriftKind::Changed => "differs from the accepted state",
         DriftKind::Missing => "missing",
-        DriftKind::Unexpected => "should not be there",
+        DriftKind::Unexpected => "not in the accepted state",
     };
     Some(DriftedTarget {
         kind: state.target.kind.slug().to_owned(),

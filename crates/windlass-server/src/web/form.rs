@@ -21,7 +21,7 @@ impl FormFields {
             .collect();
         // Databases differ in what they make of NUL; no text that we keep has one.
         if fields.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
-            return Err(Refusal::bad_request("the form contains a NUL character", "leave it out"));
+            return Err(Refusal::bad_request("the form contains a NUL character", "remove it"));
         }
         Ok(FormFields { fields })
     }

@@ -59,7 +59,7 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
         // A page that is not in the table is nobody's.
         None => HttpError(Refusal::not_found()).into_response(),
         Some(_) if has_nul(&request) => {
-            let refusal = Refusal::bad_request("the address contains a NUL character", "leave it out");
+            let refusal = Refusal::bad_request("the address contains a NUL character", "remove it");
             HttpError(refusal).into_response()
         }
         Some(entry) => {

@@ -71,7 +71,7 @@ pub(super) async fn change(
             let keep_tokens = form.is_ticked("keep_tokens");
             Ok(UserPatch { reset_password: true, keep_tokens, ..UserPatch::default() })
         }
-        _ => Err(Refusal::bad_request("no action selected", "press one of the buttons")),
+        _ => Err(Refusal::bad_request("no action selected", "use one of the buttons")),
     };
     let changed = match patch {
         Ok(patch) => user::change_user(&server, &who, &id, &patch).await,
@@ -79,7 +79,7 @@ pub(super) async fn change(
     };
     match changed {
         Ok(made) => {
-            let told = format!("{} was changed", made.user.email);
+            let told = format!("Saved {}", made.user.email);
             finish(&server, &who, &visit, made, told).await
         }
         Err(error) => page(&server, &who, &visit, &FormFields::default(), FormOutcome::Error(error)).await,
@@ -113,7 +113,7 @@ pub(super) async fn revoke_invitation(
 }
 
 fn role_of(form: &FormFields) -> Result<Role, Refusal> {
-    let unknown = || Refusal::bad_request("there is no such role", "choose one of the list");
+    let unknown = || Refusal::bad_request("unknown role", "choose one of the list");
     Role::from_slug(form.text("role")).ok_or_else(unknown)
 }
 

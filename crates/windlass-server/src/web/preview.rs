@@ -26,7 +26,7 @@ pub(super) async fn show(
     let plan = std::mem::replace(&mut preview.plan, Value::Null);
     let plan = serde_json::from_value(plan)
         .inspect_err(
-            |error| tracing::warn!(%error, preview = preview.id, "a kept preview is of another version"),
+            |error| tracing::warn!(%error, preview = preview.id, "a stored preview is of another version"),
         )
         .ok();
     response::page(&visit, &PreviewPage { frame, preview, plan })

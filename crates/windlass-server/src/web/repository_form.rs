@@ -40,8 +40,8 @@ pub(super) async fn register(
     };
     match registered {
         Ok(repository) => {
-            let word = if repository.enabled { ": its first sync is under way" } else { "" };
-            let notice = Notice::new(Tone::Good, format!("{} is registered{word}", repository.name));
+            let word = if repository.enabled { "; first sync started" } else { "" };
+            let notice = Notice::new(Tone::Good, format!("Registered {}{word}", repository.name));
             response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
         Err(error) => again(&server, &who, &visit, None, filled, FormOutcome::Error(error)).await,
@@ -103,7 +103,7 @@ pub(super) async fn configure(
     };
     match changed {
         Ok(repository) => {
-            let notice = Notice::new(Tone::Good, format!("{} was changed", repository.name));
+            let notice = Notice::new(Tone::Good, format!("Saved {}", repository.name));
             response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
         Err(error) => again(&server, &who, &visit, Some(existing), filled, FormOutcome::Error(error)).await,
@@ -170,7 +170,7 @@ fn fields_of(filled: &RepositoryFormFields, used: FormUse) -> Result<RepositoryF
     let interval = match filled.interval.as_str() {
         "" => None,
         text => Some(text.parse().map_err(|_| {
-            let message = "reconcile_interval_seconds is a whole number of seconds";
+            let message = "reconcile_interval_seconds must be a whole number of seconds";
             Refusal::unprocessable("bad-value", message, "300 is usual")
         })?),
     };

@@ -229,7 +229,7 @@ pub(super) async fn password(
     };
     let signed_in = login(&server, wish).await?;
     let mut response =
-        redirect_with_notice(&server, &visit, "/app", &Notice::new(Tone::Good, "Your password was changed"))?;
+        redirect_with_notice(&server, &visit, "/app", &Notice::new(Tone::Good, "Password changed"))?;
     begin(&mut response, &signed_in, visit.scheme);
     Ok(response)
 }

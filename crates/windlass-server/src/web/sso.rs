@@ -53,7 +53,7 @@ pub(super) async fn begin(
             Ok(response)
         }
         Err(error) => {
-            tracing::warn!(%error, "a sign-in through the provider could not begin");
+            tracing::warn!(%error, "could not start a single sign-on");
             Ok(refused(&server, visit, next, refusal_of_provider(&error)))
         }
     }
@@ -102,7 +102,7 @@ async fn complete_sign_in(
             came.map_err(Refusal::from)
         }
         Err(error) => {
-            tracing::warn!(%error, address = visit.address, "a sign-in through the provider was refused");
+            tracing::warn!(%error, address = visit.address, "refused a single sign-on");
             Err(refusal_of_provider(&error))
         }
     };

@@ -72,7 +72,7 @@ fn read(filled: &TokenFormFields) -> Result<TokenBody, Refusal> {
         return Err(Refusal::unprocessable("missing-key", "a token needs at least one permission", help));
     }
     let days = filled.days.parse().map_err(|_| {
-        let message = "the days until it ends are a whole number";
+        let message = "the days until it expires must be a whole number";
         Refusal::unprocessable("bad-value", message, "1 to 365")
     })?;
     Ok(TokenBody {
@@ -89,7 +89,7 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> HandlerResult {
     token::revoke_token(&server, &who, &id).await?;
-    let notice = Notice::new(Tone::Good, "The token was revoked");
+    let notice = Notice::new(Tone::Good, "Token revoked");
     response::redirect_with_notice(&server, &visit, "/app/settings/tokens", &notice)
 }
 

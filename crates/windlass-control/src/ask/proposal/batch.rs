@@ -21,17 +21,17 @@ pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> R
         (Some(run), true) => open_of_run(server, who, &RunId::new(run)).await?,
         (None, false) => body.ids.iter().map(ProposalId::new).collect(),
         _ => {
-            let message = "name either ids or an approval_request_id";
+            let message = "give either ids or an approval_request_id";
             return Err(Refusal::bad_request(
                 message,
-                "a run's approval_request_id stands for its open proposals",
+                "a run's approval_request_id selects its open proposals",
             ));
         }
     };
     if ids.len() > MAX_BATCH {
         return Err(Refusal::bad_request(
-            format!("a batch has at most {MAX_BATCH} proposals"),
-            "approve the run's plan as one, or send several batches",
+            format!("a batch can have at most {MAX_BATCH} proposals"),
+            "approve the run's whole plan, or send several batches",
         ));
     }
     let reason = body.reason.as_deref();

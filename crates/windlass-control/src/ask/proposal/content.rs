@@ -41,7 +41,7 @@ fn fitted(difference: &ContentDifference, room: &mut usize) -> ContentDifference
     }
     for file in &mut difference.files {
         if file.lines.take().is_some() {
-            file.not_shown = Some("look at the proposal by itself".to_owned());
+            file.not_shown = Some("open the single proposal".to_owned());
         }
     }
     difference

@@ -60,35 +60,35 @@ impl From<DecisionError> for Refusal {
             DecisionError::NotFound => Refusal::not_found(),
             DecisionError::Closed(status) => {
                 let message = format!("the proposal is {status}");
-                let help = "only a proposal that waits for approval can be decided about";
+                let help = "only a proposal that is pending approval can be approved or rejected";
                 Refusal::conflict("not-open", message, help).on_record()
             }
             DecisionError::ContentChanged { digest } => {
-                let message = format!("the proposal is not what was reviewed: it would now apply {digest}");
+                let message = format!("the proposal changed since your review: it would now apply {digest}");
                 Refusal::conflict("moved", message, "review it again").on_record()
             }
             DecisionError::ContentNotNamed { digest } => {
                 let message = format!(
-                    "someone typed what this proposal would apply, so that an approval has to name its content: it is {digest}"
+                    "this proposal is an edit or a direct change, so an approval must give its digest: {digest}"
                 );
-                let help = "look at it, and send this digest with the approval if it is what you want";
+                let help = "review it, then send this digest with the approval";
                 Refusal::conflict("digest-needed", message, help).on_record()
             }
             DecisionError::SetChanged { digest } => {
                 let now = match digest {
                     Some(digest) => format!("the whole plan is now {digest}"),
-                    None => "there is nothing to approve any more".to_owned(),
+                    None => "nothing is left to approve".to_owned(),
                 };
-                let message = format!("the plan has no such set of changes: {now}");
+                let message = format!("the plan changed: {now}");
                 Refusal::conflict("moved", message, "review the repository's newest run").on_record()
             }
             DecisionError::DestroysNotConfirmed(destroys) => {
-                let message = format!("{destroys} changes of this set destroy something");
-                let help = "if they are meant, approve the set with include_destroys";
+                let message = format!("{destroys} changes of this set are destroys");
+                let help = "to approve them too, set include_destroys";
                 Refusal::unprocessable("destroys-not-confirmed", message, help).on_record()
             }
             DecisionError::NotAllowed(why) => {
-                let help = "someone else has to decide";
+                let help = "ask another approver";
                 Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).on_record()
             }
             DecisionError::VersionConflict => Refusal::precondition(),
@@ -113,8 +113,8 @@ pub(crate) fn record_refusal(
 ) {
     let reason = match error {
         DecisionError::Closed(status) => format!("it is {status}"),
-        DecisionError::ContentChanged { .. } => "it is not what was reviewed".to_owned(),
-        DecisionError::ContentNotNamed { .. } => "the content that was reviewed was not named".to_owned(),
+        DecisionError::ContentChanged { .. } => "it changed since the review".to_owned(),
+        DecisionError::ContentNotNamed { .. } => "the reviewed digest was not given".to_owned(),
         DecisionError::NotAllowed(why) => why.clone(),
         _ => "refused".to_owned(),
     };

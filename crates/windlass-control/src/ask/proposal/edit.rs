@@ -39,9 +39,7 @@ pub async fn edit(
         return Err(error);
     }
     if proposal.change.action() == Action::Destroy {
-        return Err(DecisionError::InvalidRequest(
-            "there is nothing to edit about a destroy: reject it instead",
-        ));
+        return Err(DecisionError::InvalidRequest("a destroy cannot be edited: reject it instead"));
     }
     let before = proposal.effective_digest();
     let edited = match payload {

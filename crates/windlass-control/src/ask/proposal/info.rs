@@ -120,13 +120,13 @@ fn explanation(cause: Cause, proposal: &Proposal) -> String {
     }
     let repository = &proposal.repository_name;
     match cause {
-        Cause::Declared => format!("{repository} declares it and it does not exist"),
-        Cause::Edited => format!("{repository} declares it differently"),
-        Cause::Adopted => format!("it exists, nobody owns it, and {repository} declares it: it will own it"),
+        Cause::Declared => format!("Added in {repository}"),
+        Cause::Edited => format!("Changed in {repository}"),
+        Cause::Adopted => format!("Adopted by {repository}: it had no owner"),
         Cause::Contested => {
-            format!("{repository} declares it, and another repository owned it when this was proposed")
+            format!("Declared in {repository}, but owned by another repository")
         }
-        Cause::Removed => format!("{repository} owned it and declares it no longer"),
+        Cause::Removed => format!("Removed from {repository}"),
     }
 }
 

@@ -44,7 +44,7 @@ fn read_statuses(text: &str) -> Result<Vec<Status>, Refusal> {
     }
     let wrong = |word: &str| {
         let known: Vec<&str> = Status::ALL.iter().map(|status| status.slug()).collect();
-        Refusal::bad_request(format!("`{word}` is not a status"), format!("open, {}", known.join(", ")))
+        Refusal::bad_request(format!("`{word}` is not a status"), format!("write open, {}", known.join(", ")))
     };
     text.split(',').map(|word| Status::from_slug(word.trim()).ok_or_else(|| wrong(word))).collect()
 }
@@ -52,7 +52,7 @@ fn read_statuses(text: &str) -> Result<Vec<Status>, Refusal> {
 fn read_change(text: &str) -> Result<Action, Refusal> {
     let known = [Action::Create, Action::Update, Action::Destroy];
     known.into_iter().find(|action| action.to_string() == text).ok_or_else(|| {
-        Refusal::bad_request("change is create, update or destroy", "for example change=destroy")
+        Refusal::bad_request("change must be create, update or destroy", "for example change=destroy")
     })
 }
 
@@ -72,7 +72,7 @@ pub async fn filter_of(
         }
         None => None,
     };
-    let unknown = || Refusal::bad_request("kind is a kind of resource", "for example kind=node");
+    let unknown = || Refusal::bad_request("kind must be a kind of resource", "for example kind=node");
     Ok(ProposalFilter {
         statuses: query.status.as_deref().map(read_statuses).transpose()?.unwrap_or_default(),
         run_id: query.run.as_ref().map(RunId::new),

@@ -33,7 +33,7 @@ pub async fn wait_until_applied(
         let proposal = proposal.ok_or_else(Refusal::not_found)?;
         if proposal.status == Status::PendingApproval {
             let message = "the proposal is not approved";
-            let help = "approve it first: nothing is applied without";
+            let help = "approve it first";
             return Err(Refusal::conflict("not-approved", message, help));
         }
         let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();

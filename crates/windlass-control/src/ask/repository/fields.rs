@@ -33,7 +33,7 @@ pub(crate) fn new_repository(
         return Err(Refusal::unprocessable(
             "missing-key",
             "repo_url is missing",
-            "say where the repository is",
+            "give the repository's URL",
         ));
     };
     let name = fields.name.clone().unwrap_or_else(|| name_from(&url));
@@ -86,11 +86,11 @@ pub(crate) fn change_repository(
     repository.auto_apply = fields.auto_apply.unwrap_or(repository.auto_apply);
     if let Some(seconds) = fields.reconcile_interval_seconds {
         if !INTERVALS.contains(&seconds) {
-            let message = "reconcile_interval_seconds is 10 to 86400";
+            let message = "reconcile_interval_seconds must be 10 to 86400";
             return Err(Refusal::unprocessable(
                 "bad-value",
                 message,
-                "300 is usual; webhooks make it faster",
+                "300 is usual; use a webhook to sync sooner",
             ));
         }
         repository.interval = Duration::from_secs(seconds);
@@ -122,35 +122,35 @@ fn check(repository: &mut Repository, insecure: InsecureUrls) -> Result<RemoteUr
     // `javascript:…` and the like would else be a host and a path.
     if url.user().is_none() && !url.as_str().contains("://") {
         let help = "write https://host/path, ssh://host/path or git@host:path";
-        return Err(invalid("repo_url", "it has no scheme and no user".to_owned(), help));
+        return Err(invalid("repo_url", "the URL has no scheme and no user".to_owned(), help));
     }
     ResourceKey::read(Kind::Template, &repository.name).map_err(|complaint| {
         invalid("name", complaint.message, complaint.help.as_deref().unwrap_or_default())
     })?;
     if looks_like_id(&repository.name) {
-        let help = "ids mean repositories in policies and requests; choose a name that people can tell apart";
-        return Err(invalid("name", "it looks like an id".to_owned(), help));
+        let help = "choose a name that does not look like an id";
+        return Err(invalid("name", "the name looks like an id".to_owned(), help));
     }
     let branch = Branch::parse(&repository.branch)
         .map_err(|error| invalid("branch", error.to_string(), error.help()))?;
     let prefix = PathPrefix::parse(&repository.path_prefix)
         .map_err(|error| invalid("path_prefix", error.to_string(), error.help()))?;
     if let Some(signers) = &repository.signers {
-        let help = "give OpenSSH public keys, one on a line, or an armoured OpenPGP public key";
+        let help = "give OpenSSH public keys, one per line, or an armoured OpenPGP public key";
         Signers::parse(signers).map_err(|error| invalid("allowed_signers", error.to_string(), help))?;
     }
     if let Some(pem) = &repository.ca_pem {
         let is_certificate = pem.contains("-----BEGIN CERTIFICATE-----") && pem.len() <= MAX_CA_BYTES;
         if !is_certificate || is_private_key(pem) {
-            let help = "give the certificate of the authority, in PEM, without its key";
-            return Err(invalid("ca_pem", "it is not a certificate".to_owned(), help));
+            let help = "give the authority's certificate in PEM, without its private key";
+            return Err(invalid("ca_pem", "not a PEM certificate".to_owned(), help));
         }
     }
     if let Some(path) = &repository.credential_path {
         let is_plain = path.len() <= 512 && !path.chars().any(char::is_control) && !path.contains("://");
         if !is_plain {
-            let help = "it names where the credential is kept, for example secret/data/gitops/deploy-key";
-            return Err(invalid("vault_credential_path", "it is not a path".to_owned(), help));
+            let help = "write the credential's path, for example secret/data/gitops/deploy-key";
+            return Err(invalid("vault_credential_path", "not a valid path".to_owned(), help));
         }
     }
     repository.repo_url = url.as_str().to_owned();

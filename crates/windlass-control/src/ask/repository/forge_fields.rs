@@ -25,11 +25,11 @@ pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
     let known = repository.forge.take();
     let kind = match (fields.kind, &known) {
         (Some(text), _) => ForgeKind::from_setting(&text)
-            .ok_or_else(|| invalid("forge.kind: it is not one that is known", FORGE_KINDS_HELP))?,
+            .ok_or_else(|| invalid("forge.kind: unknown kind of forge", FORGE_KINDS_HELP))?,
         (None, Some(known)) => known.kind,
         (None, None) => {
             let guessed = place_of(&repository.repo_url).and_then(|place| ForgeKind::of_host(&place.host));
-            let message = "forge.kind: which forge it is cannot be told from repo_url";
+            let message = "forge.kind: cannot detect the forge from repo_url";
             guessed.ok_or_else(|| invalid(message, FORGE_KINDS_HELP))?
         }
     };
@@ -66,8 +66,8 @@ pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Re
     let is_plain = |c: char| !c.is_control();
     let path = &way.credential_path;
     if path.len() > 512 || !path.chars().all(is_plain) || path.contains("://") {
-        let help = "it names where the token is kept, for example secret/data/gitops/forge";
-        return Err(invalid("forge.credential_path: it is not a path", help));
+        let help = "write the path of the credential with the token, for example secret/data/gitops/forge";
+        return Err(invalid("forge.credential_path: not a valid path", help));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use crate::page::IfMatch;
 use crate::refusal::Refusal;
 
 /// Why a credential was bound when nobody asked for it in so many words.
-pub(crate) const FIRST_USE: &str = "it was used for the first time";
+pub(crate) const FIRST_USE: &str = "first used there by an admin";
 
 /// Registers a repository and, if it is enabled, syncs it for the first time.
 pub async fn register(
@@ -42,7 +42,7 @@ pub async fn register(
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
     check_repository_change(&gatekeeper, who, RepositoryChange::Register(&repository.trusted_settings()))?;
     if writing.repository(&who.account_id, &repository.name).await?.is_some() {
-        let message = format!("there is a repository named {}", repository.name);
+        let message = format!("a repository named {} exists", repository.name);
         return Err(Refusal::conflict("taken", message, "choose another name"));
     }
     writing.repository_add(&repository).await?;
@@ -109,9 +109,10 @@ pub async fn configure(
     if_match.check(repository.version)?;
     let (was_good, told) = (repository.good_commit.clone(), forge_location(&repository));
     if repository.left_by.is_some() {
-        let message = format!("{} is what a repository left behind when it moved", repository.name);
+        let message =
+            format!("{} is a placeholder for a repository that moved to another account", repository.name);
         let help =
-            "it is never fetched: decide about its destroys, move the repository back, or remove this one";
+            "it cannot sync: approve or reject its destroys, move the repository back, or remove this one";
         return Err(Refusal::conflict("left-behind", message, help));
     }
     let before = repository.clone();

@@ -79,11 +79,12 @@ async fn check(
     let repository = find(&mut reading, who, id_or_name).await?;
     let target = reading.account(account).await?.ok_or_else(Refusal::not_found)?;
     if target.id == who.account_id {
-        return Err(Refusal::unprocessable("senseless", "it is in that account already", ""));
+        return Err(Refusal::unprocessable("senseless", "it is already in that account", ""));
     }
     if repository.left_by.is_some() {
-        let message = format!("{} is what a repository left behind when it moved", repository.name);
-        let help = "move that repository back instead, or remove this one";
+        let message =
+            format!("{} is a placeholder for a repository that moved to another account", repository.name);
+        let help = "move the original repository back instead, or remove this one";
         return Err(Refusal::conflict("left-behind", message, help));
     }
     check_permissions(&mut reading, who, &repository, &target).await?;
@@ -92,11 +93,7 @@ async fn check(
     drop(reading);
     let read = preview::read_branch(server, &home, &repository, context).await?;
     if let Some(note) = read.notes.first() {
-        return Err(Refusal::conflict(
-            "unsigned",
-            note,
-            "let the branch lead to a commit that a sync accepts",
-        ));
+        return Err(Refusal::conflict("unsigned", note, "push a commit that a sync accepts to the branch"));
     }
     check_file(&read.material.problems, &target)?;
     Ok(RepositoryMove { repository, target, commit: read.commit })
@@ -163,8 +160,8 @@ fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> 
     if let Some(problem) = errors().find(|problem| problem.code == Code::AccountMismatch) {
         let place = format!("{}:{}:{}", problem.file, problem.line, problem.column);
         let message =
-            format!("{place}: the file does not name the account {} yet: {}", target.name, problem.message);
-        let help = format!("write `account: {}` there, push it, and move the repository then", target.name);
+            format!("{place}: the file does not name the account {}: {}", target.name, problem.message);
+        let help = format!("write `account: {}` there, push it, then move the repository", target.name);
         return Err(Refusal::conflict(Code::AccountMismatch.slug(), message, help));
     }
     let errors: Vec<Diagnostic> = errors().cloned().collect();
@@ -188,7 +185,7 @@ async fn carry_out(
     check_permissions(writing, who, &repository, &now_there).await?;
     let taken = writing.repository(&target.id, &repository.name).await?;
     if taken.is_some() {
-        let message = format!("there is a repository named {} in {}", repository.name, target.name);
+        let message = format!("a repository named {} exists in {}", repository.name, target.name);
         return Err(Refusal::conflict("taken", message, "rename one of them first"));
     }
     let reason = &CloseReason::RepositoryMoved;
@@ -251,7 +248,7 @@ async fn free_name(reading: &mut Reading, account_id: &AccountId, name: &str) ->
             return Ok(name);
         }
     }
-    let message = format!("every name like {beginning}-moved is taken in this account");
+    let message = format!("all names like {beginning}-moved are taken in this account");
     Err(Refusal::conflict("taken", message, "remove some of those repositories first"))
 }
 

@@ -146,7 +146,7 @@ fn check_info(check: ConnectionCheck, who: &Identity, repository: &Repository) -
 fn credential_check(repository: &Repository, error: Option<&RunError>) -> CheckInfo {
     let (outcome, message, help) = match (error, &repository.credential_path) {
         (Some(error), _) => (CheckOutcome::Failed, error.message.clone(), error.help.clone()),
-        (None, Some(path)) => (CheckOutcome::Passed, format!("{path} is there"), String::new()),
+        (None, Some(path)) => (CheckOutcome::Passed, format!("{path} exists"), String::new()),
         (None, None) => (CheckOutcome::Passed, "none is configured".to_owned(), String::new()),
     };
     CheckInfo { step: "credential".to_owned(), outcome, message, help }

@@ -81,7 +81,7 @@ pub async fn create_resource(
     let spec = read_spec(kind, &value, None)?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     if writing.resource(&who.account_id, &key).await?.is_some() {
-        let message = format!("{key} exists already");
+        let message = format!("{key} already exists");
         return Err(Refusal::conflict("taken", message, "change it with PATCH or PUT"));
     }
     let change = change_to(&mut writing, who, &key, None, spec).await?;
@@ -187,7 +187,7 @@ async fn change_to(
     }
     let missing = blockers(&change, &world, &conflicts);
     if !missing.is_empty() {
-        let help = "make what it refers to first";
+        let help = "create the resources it refers to first";
         return Err(Refusal::unprocessable(
             "reference-unresolved",
             BlockedBy::sentences(&missing).join("; "),
@@ -216,8 +216,7 @@ async fn submit_direct_change(
     let gate = proposal.gate.as_ref();
     let waits_for: Vec<String> =
         gate.into_iter().flat_map(|gate| gate.reasons.iter().chain(&gate.holds)).cloned().collect();
-    let message =
-        format!("nothing was changed yet: the change waits as a proposal. {}", waits_for.join("; "));
+    let message = format!("the change needs approval and is now a proposal. {}", waits_for.join("; "));
     Ok(Some(WaitingChange { proposal, message: message.trim_end().to_owned() }))
 }
 
@@ -233,7 +232,7 @@ pub async fn remove_resource(
     terms.if_match.check(before.generation)?;
     if before.spec.is_protected() {
         let message = format!("{} has `protect: true`", before.key);
-        return Err(Refusal::conflict("protected", message, "take the protection away first"));
+        return Err(Refusal::conflict("protected", message, "remove `protect: true` first"));
     }
     let change = Change {
         key: before.key.clone(),

@@ -71,7 +71,7 @@ pub(crate) async fn change_directly(
     };
     let judgement = gatekeeper.judge(&proposal, owner.as_ref(), &approvals, now);
     if let Consent::Refused { reason } = &judgement.consent {
-        return Err(Refusal::conflict("blocked", reason.to_string(), "change the policy, or leave it as it is"));
+        return Err(Refusal::conflict("blocked", reason.to_string(), "change the policy to allow it"));
     }
     let open = open_direct_change(writing, &account.id, &direct.change.key).await?;
     if judgement.may_apply() {
@@ -178,7 +178,7 @@ fn check_replaceable(open: &Proposal, email: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let by = open.author.as_deref().unwrap_or("someone");
-    let message = format!("a direct change of {} by {by} waits already", open.change.key);
+    let message = format!("a direct change of {} by {by} is already pending", open.change.key);
     Err(Refusal::conflict(
         "change-waits",
         message,

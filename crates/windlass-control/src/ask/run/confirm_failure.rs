@@ -35,12 +35,12 @@ pub async fn confirm_failure(
         writing.audit(AuditEntry { outcome: Outcome::Refused, ..entry });
         server.commit(writing).await?;
         return Err(DecisionError::InvalidRequest(
-            "only the newest run of a repository, if it failed, can be confirmed",
+            "only a repository's newest run can be confirmed, and only if it failed",
         ));
     }
     writing.audit(entry);
     let message =
-        format!("{} lets the proposals of {} go on after a failed sync", who.email, run.repository_name);
+        format!("{} resumed applying proposals of {} after a failed sync", who.email, run.repository_name);
     let kind = EventKind::SyncFailureConfirmed;
     writing.event(record::run_event(kind, Severity::Medium, &run, message, detail, now));
     server.commit(writing).await?;

@@ -59,8 +59,8 @@ async fn read_confirmation(
 ) -> Result<SyncConfirmation, Refusal> {
     let given = body.commit.as_deref().map(str::trim).filter(|commit| !commit.is_empty());
     if !body.confirm_mass_destroy {
-        let message = "`commit` says for which commit a mass destroy is confirmed, and none is";
-        let help = "leave `commit` out, or set `confirm_mass_destroy`";
+        let message = "`commit` needs `confirm_mass_destroy`";
+        let help = "omit `commit`, or set `confirm_mass_destroy`";
         return match given {
             Some(_) => Err(Refusal::unprocessable("conflicting-keys", message, help)),
             None => Ok(SyncConfirmation::Unconfirmed),
@@ -69,8 +69,8 @@ async fn read_confirmation(
     if !may_approve(who) {
         let needed = Permission::GitopsApprove;
         return Err(Refusal::forbidden(
-            format!("confirming a mass destroy is a decision: this needs the permission {needed}"),
-            "ask someone who may approve to confirm it, or sync without confirming",
+            format!("confirming a mass destroy needs the permission {needed}"),
+            "ask an approver to confirm it, or sync without confirming",
         ));
     }
     let commit = match given {
@@ -87,7 +87,7 @@ fn read_commit(text: &str) -> Result<String, Refusal> {
         true => Ok(text.to_ascii_lowercase()),
         false => Err(Refusal::unprocessable(
             "bad-value",
-            "commit: it is not the whole id of a commit",
+            "commit: not a full commit id",
             "give the `commit_sha` of the run that was stopped",
         )),
     }

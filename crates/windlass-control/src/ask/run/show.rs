@@ -213,7 +213,7 @@ fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Pro
     let mut waits = Vec::new();
     match (run.status, run.stage) {
         (RunStatus::InProgress, Stage::Queued) => {
-            waits.push("a worker, or the run before it on the same repository".to_owned());
+            waits.push("a worker, or the previous run of the same repository".to_owned());
         }
         (RunStatus::InProgress, Stage::Fetching) => waits.push("the git server".to_owned()),
         (RunStatus::InProgress, _) => waits.push("the comparison".to_owned()),
@@ -228,10 +228,10 @@ fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Pro
     match (run.remaining, run.next_position) {
         (0, _) => {}
         (remaining, Some(_)) => {
-            waits.push(format!("room for {remaining} more, which are proposed as others are done"));
+            waits.push(format!("the cap: {remaining} more changes follow as proposals are closed"));
         }
         (remaining, None) if pending == 0 => {
-            waits.push(format!("the next sync, which proposes more of the remaining {remaining}"));
+            waits.push(format!("the next sync, which proposes more of the {remaining} remaining changes"));
         }
         _ => {}
     }

@@ -94,7 +94,7 @@ async fn fail_next(
     let endings: Vec<ProposalClosing<'_>> =
         group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
     for proposal in &group {
-        tracing::error!(proposal = %proposal.id, %error, "a change could not be applied");
+        tracing::error!(proposal = %proposal.id, %error, "could not apply a change");
     }
     close_proposals(&mut writing, &endings, None, now()).await?;
     server.commit(writing).await?;

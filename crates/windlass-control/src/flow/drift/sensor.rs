@@ -111,7 +111,7 @@ async fn record_drift(
         let (changed_by, changed_at) = last_change.unwrap_or_else(|| ("unknown".to_owned(), now));
         let key = difference.key;
         let what = match difference.action {
-            Action::Create => "was removed",
+            Action::Create => "was deleted",
             Action::Update | Action::Destroy => "was changed",
         };
         let told = ResourceDrift {
@@ -138,7 +138,7 @@ async fn record_resolved(
         let told = ResourceDrift {
             kind: EventKind::DriftResolved,
             severity: Severity::Low,
-            message: format!("{key} is as git says again, or accepted"),
+            message: format!("{key} is in sync with git again, or its drift was accepted"),
             payload: json!({}),
         };
         writing.event(told.event(repository, key, now));

@@ -68,7 +68,7 @@ pub(crate) fn check_repository_change(
     match gatekeeper.why_approver_required(change) {
         Some(why) if !may_approve(who) => Err(Refusal::forbidden(
             format!("{why}: this needs the permission {}", Permission::GitopsApprove),
-            "ask someone who may approve to make this change",
+            "ask an approver to make this change",
         )),
         _ => Ok(()),
     }

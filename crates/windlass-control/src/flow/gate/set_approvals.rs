@@ -95,7 +95,7 @@ impl SetApprovalLapse<'_> {
             return Ok(());
         }
         let message = format!(
-            "the approval of {} for {} changes of {} no longer counts: {why}",
+            "the approval by {} of {} changes of {} lapsed: {why}",
             set.approver, set.members, repository.name
         );
         let detail =

@@ -76,10 +76,14 @@ impl FetchPlan {
             .map_err(|error| RunError::new("path-prefix", error.to_string(), error.help()))?;
         let host_keys =
             repository.host_keys.as_deref().map(HostKeys::parse).transpose().map_err(|error| {
-                RunError::new("host-keys", error.to_string(), "forget the pinned keys to pin them anew")
+                RunError::new(
+                    "host-keys",
+                    error.to_string(),
+                    "forget the pinned keys, then sync to pin new ones",
+                )
             })?;
         let signers = repository.signers.as_deref().map(Signers::parse).transpose().map_err(|error| {
-            RunError::new("allowed-signers", error.to_string(), "correct the repository's allowed_signers")
+            RunError::new("allowed-signers", error.to_string(), "fix the repository's allowed_signers")
         })?;
         Ok(FetchPlan {
             url,

@@ -61,7 +61,7 @@ pub(crate) async fn fetch_commit(
             true => FetchCommitError::Interrupted,
             false => {
                 if let Some(cause) = error.problem.detail() {
-                    tracing::info!(url = %plan.url, cause, "a git server could not be reached");
+                    tracing::info!(url = %plan.url, cause, "could not reach a git server");
                 }
                 classify_fetch_error(&error)
             }

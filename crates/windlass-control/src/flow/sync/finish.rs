@@ -28,8 +28,8 @@ pub(crate) async fn finish(
         writing.repository_compared(&repository.id, &run.id).await?;
     }
     let message = match run.diff_count {
-        0 => format!("{} and Windlass agree", repository.name),
-        count => format!("{} differs in {count}; {} proposed now", repository.name, opened),
+        0 => format!("{} is in sync", repository.name),
+        count => format!("{} has {count} differences; {} proposed now", repository.name, opened),
     };
     let payload = json!({
         "commit_sha": run.commit_sha, "diff_count": run.diff_count, "remaining": run.remaining,

@@ -158,7 +158,7 @@ async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     writing.keep_state();
     writing.run_begin(&run.id, now).await?;
     if run.attempt == 0 {
-        let message = format!("sync of {} began", run.repository_name);
+        let message = format!("sync of {} started", run.repository_name);
         let payload = json!({"trigger": run.trigger.slug()});
         writing.event(record::run_event(EventKind::SyncStarted, Severity::Low, run, message, payload, now));
     }
@@ -232,7 +232,7 @@ fn fetch_failed(error: FetchCommitError, repository_id: &RepositoryId) -> Fetche
         FetchCommitError::Failed(error) => FetchedInput::Failed(error, Vec::new()),
         FetchCommitError::Interrupted => FetchedInput::Later,
         FetchCommitError::Transient(error) => {
-            tracing::warn!(%repository_id, cause = error.message, "a sync is put off");
+            tracing::warn!(%repository_id, cause = error.message, "a sync is postponed");
             FetchedInput::Later
         }
     }
@@ -262,14 +262,14 @@ pub(crate) async fn stored(
     }
     let mut reading = server.store().read().await?;
     let Some(good) = &repository.good_run_id else {
-        let error = RunError::new("never-synced", "this repository was never read", "sync it first");
+        let error = RunError::new("never-synced", "this repository was never synced", "sync it first");
         return Ok(FetchedInput::Failed(error, Vec::new()));
     };
     // What was stored is from where the repository read before: it says nothing about where it reads now.
     if repository.good_commit.is_none() && !reading.desired(&repository.id).await?.is_empty() {
         let error = RunError::new(
             "source-changed",
-            "this repository was not read since its source changed",
+            "this repository was not synced since its source changed",
             "sync it first",
         );
         return Ok(FetchedInput::Failed(error, Vec::new()));

@@ -258,12 +258,15 @@ async fn end_without(
     let (of, error) = match gone {
         NothingToCompare::Account => return Ok(SaveResult::Done),
         NothingToCompare::Repository => {
-            let message = "the repository was removed, or moved to another account, meanwhile";
+            let message = "the repository was removed or moved to another account during the sync";
             (None, RunError::new("repository-removed", message, ""))
         }
         NothingToCompare::Source => {
-            let message = "the repository's settings changed while it was read";
-            (Some(repository), RunError::new("source-changed", message, "it is synced again by itself"))
+            let message = "the repository's settings changed during the sync";
+            (
+                Some(repository),
+                RunError::new("source-changed", message, "Windlass syncs it again automatically"),
+            )
         }
     };
     failed(server, run, of, holding, error, Vec::new()).await?;

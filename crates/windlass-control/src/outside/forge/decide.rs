@@ -86,7 +86,7 @@ mod tests {
         assert!(has_changed(Some(&waits), &status(Pending, "2 changes wait", "/1")));
         let applied = status(Success, "3 changes applied", "/1");
         assert!(has_changed(Some(&waits), &applied));
-        assert!(!has_changed(Some(&applied), &status(Success, "git and the accepted state agree", "/3")));
+        assert!(!has_changed(Some(&applied), &status(Success, "in sync with git", "/3")));
         assert!(has_changed(Some(&applied), &waits));
         let renamed = CommitStatus { context: "windlass/other".to_owned(), ..applied.clone() };
         assert!(has_changed(Some(&applied), &renamed));

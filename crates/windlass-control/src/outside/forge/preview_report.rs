@@ -22,7 +22,7 @@ pub(crate) fn preview_status(
     let (state, description) = match foreseen {
         PullRequestPreview::Nothing(error) => (StatusState::Failure, error.message.clone()),
         PullRequestPreview::Plan(preview) => match preview.outcome {
-            PreviewOutcome::Nothing => (StatusState::Success, "nothing would change".to_owned()),
+            PreviewOutcome::Nothing => (StatusState::Success, "no changes".to_owned()),
             PreviewOutcome::Changes => {
                 (StatusState::Success, format!("{} would be proposed", changes(preview.changes)))
             }
@@ -48,19 +48,20 @@ pub(crate) fn preview_comment(
     let told = match foreseen {
         PullRequestPreview::Nothing(error) => {
             format!(
-                "### Windlass: no plan\n\nThis pull request could not be read: {}.\n",
+                "### Windlass: no plan\n\nWindlass could not read this pull request: {}.\n",
                 code(&error.message)
             )
         }
         PullRequestPreview::Plan(preview) => preview::markdown(preview).unwrap_or_else(|error| {
-            tracing::error!(%error, "a preview that was stored cannot be read");
+            tracing::error!(%error, "a stored preview cannot be read");
             "### Windlass: no plan\n".to_owned()
         }),
     };
-    let page = page_of(foreseen, public_url).map(|url| format!(" [All of it]({url}).")).unwrap_or_default();
+    let page = page_of(foreseen, public_url).map(|url| format!(" [Full plan]({url}).")).unwrap_or_default();
     let branch = code(&repository.branch);
     format!(
-        "{told}\n{short} compared with the accepted state. Nothing is proposed before it is in {branch}.{page}\n"
+        "{told}\n{short} compared with the accepted state. Windlass proposes nothing until it is merged into \
+            {branch}.{page}\n"
     )
 }
 
@@ -91,7 +92,7 @@ pub(crate) fn preview_event(
         PullRequestPreview::Plan(preview) => (
             EventKind::PullRequestPreviewed,
             Severity::Low,
-            format!("would make {}", changes(preview.changes)),
+            format!("would propose {}", changes(preview.changes)),
         ),
         PullRequestPreview::Nothing(error) => (
             EventKind::PullRequestUnreadable,

@@ -121,8 +121,8 @@ async fn send_under(server: &Control, lease: &Lease, reports: Vec<ForgeReport>) 
 }
 
 fn too_slow() -> ForgeProblem {
-    let help = "check that it is up; it is tried again";
-    let message = "the forge took too long".to_owned();
+    let help = "check that it is up; Windlass retries";
+    let message = "the forge did not respond in time".to_owned();
     let lasting = Retryability::Transient;
     ForgeProblem { code: "forge-timeout", message, lasting, ..ForgeProblem::setting("forge", "", help) }
 }
@@ -134,18 +134,18 @@ async fn send(
     account: &str,
     report: &ForgeReport,
 ) -> Result<(), ForgeProblem> {
-    let gone = |message: &str| ForgeProblem::setting("forge", message, "nothing needs to be done");
-    let settings = repository.forge.as_ref().ok_or_else(|| gone("the forge is told nothing any more"))?;
+    let gone = |message: &str| ForgeProblem::setting("forge", message, "no action needed");
+    let settings = repository.forge.as_ref().ok_or_else(|| gone("reporting to the forge is turned off"))?;
     let way = ForgeTarget::of(repository, settings, server.config())?;
     let forge = way.connect(repository, account, server).await?;
     match report.kind {
         ReportKind::Status => {
             let status =
-                decode_status(&report.content).ok_or_else(|| gone("what was to be told cannot be read"))?;
+                decode_status(&report.content).ok_or_else(|| gone("cannot read the stored report"))?;
             forge.set_status(&way.project, &report.subject, &status).await?;
         }
         ReportKind::Comment => {
-            let number = report.subject.parse().map_err(|_| gone("that is no pull request"))?;
+            let number = report.subject.parse().map_err(|_| gone("not a pull request"))?;
             let marker = marker(&repository.id);
             let comment = PullRequestComment { number, marker: &marker, text: &report.content };
             forge.put_comment(&way.project, comment).await?;
@@ -172,7 +172,12 @@ async fn note(
     };
     let failures = report.attempts + 1;
     let next_at = pause_after(failures, &trouble).map(|pause| now.plus(pause));
-    tracing::warn!(repository = repository.name, code = trouble.code, failures, "a forge could not be told");
+    tracing::warn!(
+        repository = repository.name,
+        code = trouble.code,
+        failures,
+        "could not report to a forge"
+    );
     if writing.forge_report_failed(report, &trouble.message, next_at, now).await? {
         let told = format!("{} ({})", trouble.message, trouble.help);
         writing.repository_forge_result(&repository.id, Some(&told)).await?;
@@ -193,7 +198,7 @@ fn failure_event(
         ReportKind::Status => "the status of a commit",
         ReportKind::Comment => "a comment on a pull request",
     };
-    let message = format!("the forge of {} could not be told {what}: {}", repository.name, trouble.message);
+    let message = format!("could not send {what} to the forge of {}: {}", repository.name, trouble.message);
     let payload = json!({
         "code": trouble.code, "help": trouble.help, "report": report.kind.slug(), "subject": report.subject,
         "attempts": failures,

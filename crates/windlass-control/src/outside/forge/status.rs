@@ -37,21 +37,21 @@ fn status_text(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
     let failed: usize = of(Status::Failed);
     let later = match run.remaining {
         0 => String::new(),
-        count => format!(", {count} more to come"),
+        count => format!(", {count} more follow"),
     };
     match run.status {
         RunStatus::InProgress => (Pending, "comparing with the accepted state".to_owned()),
-        RunStatus::Success => (Success, "git and the accepted state agree".to_owned()),
+        RunStatus::Success => (Success, "in sync with git".to_owned()),
         RunStatus::Applied => (Success, format!("{} applied", changes(of(Status::Applied)))),
-        RunStatus::AppliedManually => (Success, "every change was made by hand".to_owned()),
+        RunStatus::AppliedManually => (Success, "every change was made manually".to_owned()),
         RunStatus::Failed => (Failure, reason(run)),
         RunStatus::DiffReady | RunStatus::Partial => match (waiting, approved) {
-            (0, 0) if run.remaining > 0 => (Pending, format!("{} to come", changes(run.remaining))),
+            (0, 0) if run.remaining > 0 => (Pending, format!("{} not proposed yet", changes(run.remaining))),
             (0, 0) if failed > 0 => (Failure, format!("{} failed", changes(failed))),
-            (0, 0) => (Failure, "not everything was applied: rejected, expired or held back".to_owned()),
-            (0, approved) => (Pending, format!("{} approved and to be applied{later}", changes(approved))),
-            (1, _) => (Pending, format!("1 change waits for approval{later}")),
-            (waiting, _) => (Pending, format!("{waiting} changes wait for approval{later}")),
+            (0, 0) => (Failure, "not everything was applied: rejected, expired or blocked".to_owned()),
+            (0, approved) => (Pending, format!("{} approved, not applied yet{later}", changes(approved))),
+            (1, _) => (Pending, format!("1 change pending approval{later}")),
+            (waiting, _) => (Pending, format!("{waiting} changes pending approval{later}")),
         },
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn replaced_by(commit: &str, repository_name: &str) -> CommitStatus {
     CommitStatus {
         state: StatusState::Success,
         context: context_of(repository_name),
-        description: format!("replaced by {short} before everything was decided"),
+        description: format!("replaced by {short} before every change was reviewed"),
         target_url: None,
     }
 }
@@ -126,18 +126,18 @@ mod tests {
         use Status::Rejected;
         for (status, remaining, tally, expected) in [
             (InProgress, 0, vec![], "pending: comparing with the accepted state"),
-            (Success, 0, vec![], "success: git and the accepted state agree"),
-            (DiffReady, 0, vec![(Waits, 3)], "pending: 3 changes wait for approval"),
-            (DiffReady, 0, vec![(Waits, 1), (Done, 4)], "pending: 1 change waits for approval"),
-            (DiffReady, 0, vec![(Approved, 1)], "pending: 1 change approved and to be applied"),
-            (Partial, 75, vec![(Waits, 25)], "pending: 25 changes wait for approval, 75 more to come"),
-            (Partial, 75, vec![(Done, 25)], "pending: 75 changes to come"),
+            (Success, 0, vec![], "success: in sync with git"),
+            (DiffReady, 0, vec![(Waits, 3)], "pending: 3 changes pending approval"),
+            (DiffReady, 0, vec![(Waits, 1), (Done, 4)], "pending: 1 change pending approval"),
+            (DiffReady, 0, vec![(Approved, 1)], "pending: 1 change approved, not applied yet"),
+            (Partial, 75, vec![(Waits, 25)], "pending: 25 changes pending approval, 75 more follow"),
+            (Partial, 75, vec![(Done, 25)], "pending: 75 changes not proposed yet"),
             (Applied, 0, vec![(Done, 5)], "success: 5 changes applied"),
             (
                 AppliedManually,
                 0,
                 vec![(Status::AppliedManually, 1)],
-                "success: every change was made by hand",
+                "success: every change was made manually",
             ),
             (Partial, 0, vec![(Done, 4), (Broken, 1)], "failure: 1 change failed"),
             (Failed, 0, vec![(Broken, 2)], "failure: every change failed"),
@@ -145,7 +145,7 @@ mod tests {
                 DiffReady,
                 0,
                 vec![(Rejected, 1)],
-                "failure: not everything was applied: rejected, expired or held back",
+                "failure: not everything was applied: rejected, expired or blocked",
             ),
         ] {
             assert_eq!(said(status, remaining, &tally), expected);

@@ -46,8 +46,8 @@ impl ForgeTarget {
             (Some(url), _) => ApiAddress::read(url, kind, plain_http_policy(config)),
             (None, Some(place)) => ApiAddress::usual(kind, place, plain_http_policy(config)),
             (None, None) => {
-                let help = "say where the API of the forge is";
-                return Err(ForgeProblem::setting("forge.api_url", "it cannot be told from repo_url", help));
+                let help = "give the address of the forge's API";
+                return Err(ForgeProblem::setting("forge.api_url", "cannot be derived from repo_url", help));
             }
         };
         let address = address.map_err(|error| ForgeProblem::address(&error))?;
@@ -60,12 +60,12 @@ impl ForgeTarget {
         };
         let project = project.ok_or_else(|| {
             let help = "write owner/name as the forge shows it";
-            ForgeProblem::setting("forge.project", "it is not the name of a repository on a forge", help)
+            ForgeProblem::setting("forge.project", "not the name of a repository on a forge", help)
         })?;
         let path = settings.credential_path.as_ref().or(repository.credential_path.as_ref());
         let credential_path = path.cloned().ok_or_else(|| {
-            let help = "say where the token is kept; it is never stored here";
-            ForgeProblem::setting("forge.credential_path", "there is no token without it", help)
+            let help = "give the path of the credential with the token; Windlass stores only the path";
+            ForgeProblem::setting("forge.credential_path", "required for the token", help)
         })?;
         Ok(ForgeTarget { address, project, credential_path })
     }
@@ -92,7 +92,7 @@ impl ForgeTarget {
 
 /// What kinds of forges are called.
 pub(crate) const FORGE_KINDS_HELP: &str =
-    "write github, gitea (also for Forgejo), gitlab, or none to tell it nothing";
+    "write github, gitea (also for Forgejo), gitlab, or none to turn reporting off";
 
 /// The token of a credential.
 pub(crate) fn token_of(path: &str, fields: &CredentialFields) -> Result<Redacted<String>, ForgeProblem> {
@@ -140,7 +140,7 @@ async fn test_token(
             Ok(format!("{} may write to {} on {}", reach.login, way.project, forge.kind().label()))
         }
         RepositoryAccess::Read => {
-            let message = format!("{} may look at {} but not set statuses", reach.login, way.project);
+            let message = format!("{} may read {} but not set statuses", reach.login, way.project);
             let help = "give the token's user write access to the repository";
             Err(ForgeProblem { code: "forge-forbidden", message, ..ForgeProblem::setting("forge", "", help) })
         }

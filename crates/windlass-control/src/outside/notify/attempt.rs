@@ -87,7 +87,7 @@ async fn attempt(server: &Control, delivery: &Delivery) -> Result<SendOutcome, S
     let account = reading.account(delivery.account_id.as_str()).await?;
     drop(reading);
     let (Some(provider), Some(account)) = (provider, account) else {
-        return Ok(SendOutcome::Permanent { reason: "the provider is not there any more".to_owned() });
+        return Ok(SendOutcome::Permanent { reason: "the provider no longer exists".to_owned() });
     };
     Ok(send(server, &provider, &account.name, delivery).await)
 }
@@ -99,7 +99,7 @@ async fn send(
     delivery: &Delivery,
 ) -> SendOutcome {
     let Ok(message) = serde_json::from_value::<NotificationMessage>(delivery.message.clone()) else {
-        return SendOutcome::Permanent { reason: "what was to be told cannot be read any more".to_owned() };
+        return SendOutcome::Permanent { reason: "the stored message cannot be read".to_owned() };
     };
     let fields = match &provider.credential_path {
         None => CredentialFields::new(),
@@ -158,7 +158,7 @@ fn delivery_update(
         SendOutcome::Retry { reason, after } => {
             match next_attempt(attempts, delivery.since, now, jitter, *after) {
                 Some(next) => (DeliveryState::Pending, next, Some(reason.clone())),
-                None => (DeliveryState::Failed, now, Some(format!("given up: {reason}"))),
+                None => (DeliveryState::Failed, now, Some(format!("abandoned: {reason}"))),
             }
         }
     };
@@ -192,7 +192,7 @@ fn failure(delivery: &Delivery, reason: &str, now: Timestamp) -> NewEvent {
         repository_id: None,
         correlation_id: None,
         source: "windlass".to_owned(),
-        message: format!("a notification through {} was given up: {reason}", delivery.provider),
+        message: format!("abandoned a notification through {}: {reason}", delivery.provider),
         payload: json!({
             "provider": delivery.provider, "alert": delivery.alert, "delivery_id": delivery.id,
             "event_seq": delivery.event_seq, "event_kind": delivery.event_kind,

@@ -16,13 +16,13 @@ use crate::work::on_demand::wait_for_lease;
 
 /// What a reference is.
 pub(crate) const REFERENCE_HELP: &str =
-    "name a branch, as in `main`, or a whole reference, as in `refs/pull/7/head`";
+    "give a branch, such as `main`, or a full reference, such as `refs/pull/7/head`";
 
 /// Reads the id of a commit.
 pub(crate) fn commit_id(text: &str) -> Result<CommitId, RunError> {
     CommitId::parse(text).ok_or_else(|| {
-        let message = "a commit is named by its whole id of 40 hexadecimal digits in lower case";
-        RunError::new("bad-commit", message, "`git rev-parse HEAD` prints it; short ids change their meaning")
+        let message = "a commit must be its full id: 40 lower-case hexadecimal digits";
+        RunError::new("bad-commit", message, "`git rev-parse HEAD` prints it")
     })
 }
 
@@ -74,13 +74,13 @@ async fn read(
 fn check_host_keys(plan: &FetchPlan) -> Result<(), RunError> {
     let brings_known = matches!(&plan.credential, Credential::SshKey { known_hosts: Some(_), .. });
     if plan.url.scheme() == RemoteScheme::Ssh && plan.host_keys.is_none() && !brings_known {
-        let message = "the host's keys are not pinned yet, and a preview pins none";
-        return Err(RunError::new("host-keys-unpinned", message, "sync the repository once first"));
+        let message = "the host's keys are not pinned yet, and a preview does not pin keys";
+        return Err(RunError::new("host-keys-unpinned", message, "sync the repository first"));
     }
     Ok(())
 }
 
 fn moved(revision: &Revision, found: &CommitId, expected: &CommitId) -> RunError {
     let message = format!("{revision} is at {found}, not at {expected}");
-    RunError::new("ref-moved", message, "ask again for where it is now")
+    RunError::new("ref-moved", message, "request a preview of the current commit")
 }

@@ -37,15 +37,13 @@ impl From<DeliveryRejected> for Refusal {
     fn from(unwelcome: DeliveryRejected) -> Refusal {
         match unwelcome {
             DeliveryRejected::Refused => {
-                let message = "this is not a delivery that is signed for this webhook";
+                let message = "the delivery's signature does not match this webhook";
                 let help = "check the URL and the secret with `windlass repo webhook`";
                 Refusal::new(RefusalKind::Unauthenticated, "webhook-refused", message, help)
             }
-            DeliveryRejected::TooMany(wait) => Refusal::too_many(
-                "too many deliveries",
-                wait,
-                "a push that is signed rightly is looked at all the same",
-            ),
+            DeliveryRejected::TooMany(wait) => {
+                Refusal::too_many("too many deliveries", wait, "correctly signed pushes are still accepted")
+            }
             DeliveryRejected::Store(error) => error.into(),
         }
     }
@@ -146,7 +144,7 @@ fn delivery_action(branch: &str, meaning: DeliveryContent) -> DeliveryAction {
         DeliveryContent::Ping => nothing("the webhook works (test delivery)"),
         DeliveryContent::Other => nothing("Windlass ignores this event type"),
         DeliveryContent::Unreadable => {
-            nothing("the body cannot be read: is the content type of the webhook application/json?")
+            nothing("cannot read the body: set the webhook's content type to application/json")
         }
     }
 }

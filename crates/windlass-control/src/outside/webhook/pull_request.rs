@@ -18,7 +18,7 @@ pub(crate) async fn pull_request_changed(
 ) -> Result<DeliveryOutcome, StoreError> {
     let ignored = |reason: String| Ok(DeliveryOutcome::Ignored(reason));
     let Ok(number) = i64::try_from(request.number) else {
-        return ignored("no pull request has such a number".to_owned());
+        return ignored("not a valid pull request number".to_owned());
     };
     if request.base_branch != repository.branch {
         return ignored(format!("the pull request is not for the branch {}", repository.branch));
@@ -28,8 +28,8 @@ pub(crate) async fn pull_request_changed(
             if request.origin == CommitOrigin::Fork && !plans_forks(repository) =>
         {
             ignored(format!(
-                "pull request {number} comes from a fork, and {} plans none of those: its forge setting \
-                 previews_of_forks lets it",
+                "pull request {number} comes from a fork, and {} does not plan those: set previews_of_forks in its \
+                    forge settings to allow it",
                 repository.name
             ))
         }

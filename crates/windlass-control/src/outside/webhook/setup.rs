@@ -15,15 +15,15 @@ fn how(sender: WebhookSender) -> &'static str {
     match sender {
         WebhookSender::GitHub => {
             "Settings, Webhooks, Add webhook: the URL as payload URL, content type application/json, the secret, \
-             push events; pull requests as well, to have them planned"
+             push events; also pull requests, to plan them"
         }
         WebhookSender::Gitea => {
             "Settings, Webhooks, Add webhook, Gitea or Forgejo: the URL as target URL, POST, application/json, the \
-             secret, push events; pull requests as well, to have them planned"
+             secret, push events; also pull requests, to plan them"
         }
         WebhookSender::GitLab => {
-            "Settings, Webhooks, Add new webhook: the URL, the secret as secret token (or the signing token, where yours \
-             takes one), push events; merge request events as well, to have them planned"
+            "Settings, Webhooks, Add new webhook: the URL, the secret as secret token (or the signing token, if your \
+                version supports it), push events; also merge request events, to plan them"
         }
         WebhookSender::Bitbucket => {
             "Repository settings, Webhooks, Add webhook: the URL, the secret, repository push"
