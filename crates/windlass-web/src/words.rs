@@ -65,8 +65,8 @@ pub(crate) fn short_digest(digest: &str) -> String {
 pub(crate) fn change_set(set: &windlass_api::types::ChangeSetInfo) -> String {
     let destroys = match set.destroys {
         0 => String::new(),
-        1 => ", 1 destroy included".to_owned(),
-        many => format!(", {many} deletions included"),
+        1 => ", including 1 deletion".to_owned(),
+        many => format!(", including {many} deletions"),
     };
     match (&set.change, &set.kind) {
         (Some(change), Some(kind)) => format!("{} × {change} {}", set.count, self::kind(kind)),

@@ -109,9 +109,9 @@ fn shown(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
 /// What was found, in words.
 pub(crate) fn outcome(outcome: &PreviewOutcome) -> &'static str {
     match outcome {
-        PreviewOutcome::Nothing => "Nothing to do",
-        PreviewOutcome::Changes => "Would change",
-        PreviewOutcome::Problems => "Has problems",
+        PreviewOutcome::Nothing => "No changes",
+        PreviewOutcome::Changes => "Changes",
+        PreviewOutcome::Problems => "Problems",
     }
 }
 

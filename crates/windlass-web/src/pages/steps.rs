@@ -95,14 +95,14 @@ fn settling(run: &RunInfo, decided: &DecisionCounts) -> [RunStep; 2] {
     let has_compared = run.stage == Stage::Finished && run.error.is_none();
     let (approved, note) = match (has_compared, decided.pending) {
         (false, _) => (Pending, String::new()),
-        (_, 0) if run.diff_count == 0 => (NotNeeded, "nothing differs".to_owned()),
+        (_, 0) if run.diff_count == 0 => (NotNeeded, "no differences".to_owned()),
         (_, 0) => (Done, "decided".to_owned()),
         (_, pending) => (Now, format!("{pending} to review")),
     };
     let (applied, applied_note) = match run.status {
         _ if !has_compared => (Pending, ""),
         _ if decided.failed > 0 => (Failed, "partially"),
-        _ if approved == NotNeeded => (NotNeeded, "nothing to do"),
+        _ if approved == NotNeeded => (NotNeeded, "no changes"),
         RunStatus::Applied | RunStatus::AppliedManually | RunStatus::Success => (Done, ""),
         _ if decided.approved > 0 => (Now, "applying"),
         RunStatus::Partial if decided.pending == 0 => (Done, "partially"),
