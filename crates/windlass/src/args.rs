@@ -25,8 +25,8 @@ use clap_complete::Shell;
 /// GitOps for whole fleets: machines, the SD-WAN between them and Kubernetes clusters.
 ///
 /// Windlass reads fleet.yaml, checks it, compares it with another state and shows what would change, in order and with
-/// reasons. With a server, it proposes those changes, applies what people approve and tells what drifted: begin with
-/// `windlass login`.
+/// reasons. With a server, it proposes those changes, applies the approved ones and reports drift: start with `windlass
+/// login`.
 #[derive(Debug, Parser)]
 #[command(name = "windlass", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -43,10 +43,10 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   fine; for `plan` and `drift`: nothing to do
-  1   problems were found, or the server refused
+  0   success; for `plan` and `drift`: no changes
+  1   problems were found, or the server refused the request
   2   `plan` and `drift`: there are changes; `migrate --check`: migrations are pending
-  64  the command line was wrong
+  64  invalid command line
   69  the server could not be reached, or you are not signed in";
 
 /// When to use colour. `NO_COLOR` and `CLICOLOR_FORCE` are honoured by `auto`.
@@ -73,30 +73,31 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the whole loop on this machine: a server, a repository, a first sync.
+    /// Run a demo on this machine: a server, a repository and a first sync.
     Demo(operate::DemoOptions),
     /// Run a server.
     Serve(Box<operate::ServeOptions>),
-    /// Copy a server's embedded database while it runs.
+    /// Back up a server's embedded database while the server runs.
     Backup(operate::BackupOptions),
-    /// Put a backup in place of a stopped server's embedded database.
+    /// Restore a backup over a stopped server's embedded database.
     Restore(operate::RestoreOptions),
-    /// Bring the schema of a database up to date without starting a server.
+    /// Migrate the database schema without starting a server.
     ///
-    /// A server does the same when it starts. Make a backup and stop every server on the database first: with the embedded
-    /// database it is refused while a server runs.
+    /// A server runs the same migrations when it starts. Back up and stop every server on the database first. With the
+    /// embedded database, the command fails while a server runs.
     Migrate(operate::MigrateOptions),
-    /// Check a server's data and surroundings.
+    /// Check a server's data, keys and tools.
     Doctor(operate::DoctorOptions),
-    /// Make or repair the administrator's login, on the server's machine, and print a one-time password.
+    /// Create or repair the administrator's login, on the server's machine, and print a one-time password.
     ///
-    /// Works while the server runs or not, on its data directory or database. The administrator can sign in again, is
-    /// admin of an account, and is not made to wait. Their sessions and API tokens end. It is on the audit record.
+    /// Works on the data directory or database, whether or not the server runs. Enables the administrator's login,
+    /// makes them admin of an account and lifts the sign-in throttle. Ends their sessions and API tokens. Recorded in
+    /// the audit log.
     RecoverAdmin(keys::RecoverAdminOptions),
-    /// Rotate, replace or look at the secret key, on the server's machine.
+    /// Show, rotate or replace the secret key, on the server's machine.
     #[command(subcommand)]
     Key(keys::KeyCommand),
-    /// Check fleets and tell every problem at once.
+    /// Check fleets and report all problems at once.
     Validate(ValidateOptions),
     /// Show what would change between two states of a fleet, or on a server, in order.
     Plan(PlanOptions),
@@ -168,7 +169,7 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_name = "NAME")]
     pub(crate) repository: Option<String>,
 
-    /// What the plan is called on the server, for example the branch: the last one of each name is kept there.
+    /// The plan's name on the server, for example the branch. The server keeps the latest plan of each name.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -180,11 +181,11 @@ pub(crate) struct PlanOptions {
     #[arg(long, value_name = "ACCOUNT")]
     pub(crate) account: Vec<String>,
 
-    /// Plan even if most of what is there would be destroyed.
+    /// Plan even if it destroys most of the existing resources.
     #[arg(long)]
     pub(crate) confirm_mass_destroy: bool,
 
-    /// How many changes are open for approval at a time; the plan says how many batches it takes.
+    /// How many changes may be open for approval at a time; the plan shows the number of batches.
     #[arg(
         long,
         value_name = "COUNT",
@@ -198,7 +199,7 @@ pub(crate) struct PlanOptions {
 fn parse_cap(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(cap) if cap > 0 => Ok(cap),
-        _ => Err("use a whole number of at least 1".to_owned()),
+        _ => Err("write a whole number, at least 1".to_owned()),
     }
 }
 
@@ -230,7 +231,8 @@ pub(crate) struct FmtOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
-    /// What to explain: `node`, `node.template`, `bundle.rollout.waves`, `unknown-key`. Left out: what there is.
+    /// What to explain: `node`, `node.template`, `bundle.rollout.waves`, `unknown-key`. Default: list all kinds and
+    /// codes.
     #[arg(value_name = "KIND[.FIELD]|CODE")]
     pub(crate) topic: Option<String>,
 }
@@ -243,7 +245,7 @@ pub(crate) struct CompletionsOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManOptions {
-    /// Write one page per command into this directory. Left out: the main page goes to standard output.
+    /// Write one page per command into this directory. Default: print the main page to standard output.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) dir: Option<PathBuf>,
 }

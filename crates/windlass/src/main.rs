@@ -50,8 +50,8 @@ fn run(arguments: Arguments, terminal: &Terminal) -> Result<Exit, CommandError> 
         Command::Remote(command) => commands::dispatch::run(command, root, terminal),
         Command::Plan(options) => commands::plan::run(&options, root, terminal),
         _ if root.is_given() => {
-            let help = "leave --server, --token, --account and --output away before it";
-            Err(CommandError::usage("this command asks no server", help))
+            let help = "remove --server, --token, --account and --output";
+            Err(CommandError::usage("this command does not use a server", help))
         }
         Command::Demo(options) => commands::demo::run(&options),
         Command::Serve(options) => commands::serve::run(&options),

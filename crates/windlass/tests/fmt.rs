@@ -64,7 +64,7 @@ fn a_missing_file_is_told_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let output = run(&["fmt", directory.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("there is no fleet.yaml here"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("fleet.yaml does not exist"), "{}", stderr(&output));
 }
 
 #[test]

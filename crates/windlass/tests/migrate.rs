@@ -71,7 +71,7 @@ fn a_database_that_a_server_uses_is_not_migrated() {
     let before = files(directory.path());
     let refused = run(&["migrate", "--data-dir", path]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("a server uses this data"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("a running server uses this data"), "{}", stderr(&refused));
     assert_eq!(files(directory.path()), before);
     // Looking is allowed meanwhile.
     assert_eq!(run(&["migrate", "--check", "--data-dir", path]).status.code(), Some(2));

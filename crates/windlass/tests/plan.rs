@@ -26,7 +26,7 @@ fn the_example_gives_the_same_ordered_plan_in_three_formats() {
 fn the_same_state_needs_no_plan() {
     let output = run(&["plan", "examples/edge", "--from", "examples/edge"]);
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(stdout(&output), "Nothing to do: 20 resources as declared\n");
+    assert_eq!(stdout(&output), "No changes: 20 resources in sync\n");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn an_emptied_fleet_is_stopped_until_it_is_confirmed() {
 fn the_cap_says_how_many_runs_a_plan_takes() {
     let mut command = support::command(&["plan", "examples/edge", "--from", "examples/edge-before"]);
     let output = command.env("POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", "5").output().unwrap();
-    assert!(stdout(&output).contains("At most 5 changes are open at a time: this takes 4 batches."));
+    assert!(stdout(&output).contains("At most 5 changes are open at a time: this plan takes 4 batches."));
     let output =
         run(&["plan", "examples/edge", "--from", "examples/edge-before", "--max-proposals-per-tick", "0"]);
     assert_eq!(output.status.code(), Some(64));

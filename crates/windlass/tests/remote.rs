@@ -145,7 +145,7 @@ fn a_shortened_id_that_may_be_several_is_refused() {
     )]);
     let output = server.run(&["proposal", "show", "aaaa"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("may be any of 2 proposals"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("matches 2 proposals"), "{}", stderr(&output));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_list_says_that_there_is_more_and_all_pages_are_one_answer() {
     });
     let output = server.run(&["get", "nodes", "-n", "2", "-q", "edge", "--repo", "fleet"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("and more"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("more not shown"), "{}", stderr(&output));
     assert_eq!(server.requests()[0].path, "/api/v1/system/nodes?q=edge&repository=fleet&limit=2");
 
     let output = server.run(&["get", "node", "--all", "-o", "json"]);
@@ -292,7 +292,7 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
     let unknown = Canned::with(&[("GET", PROPOSALS, proposals(&[proposal("aaaa", hostile)]))]);
     let refused = unknown.run(&["proposal", "list", "--color", "never"]);
     assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
-    assert!(stderr(&refused).contains("it is not one of `pending_approval`"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("expected one of `pending_approval`"), "{}", stderr(&refused));
     outputs.push(refused);
     for output in outputs {
         for text in [stdout(&output), stderr(&output)] {
@@ -486,11 +486,7 @@ fn an_edit_from_a_file_is_sent_whole_and_bound_to_the_version_that_was_seen() {
     let asked = server.request("POST", edit);
     assert_eq!(asked.body, json!({"payload": {"name": "edge-aaaa", "region": "ap"}}));
     assert_eq!(asked.headers["if-match"], "7");
-    assert_eq!(
-        server.run(&["proposal", "edit", &id("aaaa")]).status.code(),
-        Some(64),
-        "there is no terminal"
-    );
+    assert_eq!(server.run(&["proposal", "edit", &id("aaaa")]).status.code(), Some(64), "without a terminal");
 }
 
 #[test]
@@ -505,7 +501,7 @@ fn applying_tells_what_came_of_each_and_what_the_others_wait_for() {
     let output = server.run(&["apply"]);
     assert_eq!(output.status.code(), Some(1));
     let told = stdout(&output);
-    assert!(told.contains("update node edge-bbbb waits for node edge-base is not there"), "{told}");
+    assert!(told.contains("update node edge-bbbb: blocked: node edge-base is not there"), "{told}");
     assert!(told.contains("1 of 2 changes applied"), "{told}");
     assert!(server.request("GET", PROPOSALS).path.contains("status=approved"));
 }

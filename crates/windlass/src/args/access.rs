@@ -19,12 +19,12 @@ pub(crate) struct LoginOptions {
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
 
-    /// Your e-mail address. Asked for when left out.
+    /// Your e-mail address. Default: prompts for it.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) email: Option<String>,
 
-    /// Trust the certificates in this PEM file, too: for a server whose authority is not among this machine's. Remembered
-    /// with the sign-in. Default: WINDLASS_CA_FILE, which other commands read as well.
+    /// Also trust the certificate authorities in this PEM file. Stored with the session. Default: WINDLASS_CA_FILE,
+    /// which other commands also read.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 
@@ -35,18 +35,18 @@ pub(crate) struct LoginOptions {
 
 #[derive(Args, Debug)]
 pub(crate) struct HaltOptions {
-    /// Why, for those who wonder why nothing happens.
+    /// The reason, shown to everyone in the account.
     #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
     pub(crate) reason: String,
 
-    /// Do not ask.
+    /// Skip the confirmation prompt.
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Print the approval policy as YAML, ready to be edited and set.
+    /// Print the approval policy as YAML, ready to edit and set.
     Show,
     /// Replace the approval policy.
     Set {
@@ -54,7 +54,7 @@ pub(crate) enum PolicyCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Check a policy without a server and tell every problem.
+    /// Check a policy without a server and report all problems.
     Check {
         /// The policy, YAML or JSON; `-` for standard input.
         #[arg(value_name = "FILE")]
@@ -66,7 +66,7 @@ pub(crate) enum PolicyCommand {
 pub(crate) enum AuditCommand {
     /// List entries, newest first.
     List {
-        /// Only what was done to this, for example `node/edge-tokyo-01` or `repository/fleet`.
+        /// Only entries about this target, for example `node/edge-tokyo-01` or `repository/fleet`.
         #[arg(long, value_name = "KIND/NAME")]
         target: Option<String>,
 
@@ -76,15 +76,15 @@ pub(crate) enum AuditCommand {
     /// Check every entry against its hash, and the log against its signed checkpoints. Exits with 1 if the log was
     /// tampered with.
     ///
-    /// Keep the printed hash of the last entry elsewhere, and the public key that `windlass audit key` prints: they tell
-    /// whether a log was cut short or written anew.
+    /// Store the printed hash of the last entry and the public key from `windlass audit key` elsewhere: with them you
+    /// can detect a truncated or rewritten log.
     Verify(VerifyOptions),
     /// Move the first entries of a log from the database to a file, on the server's machine.
     ///
-    /// Stop the server first. Entries up to the newest signed checkpoint within the limit go to the file, with the
-    /// checkpoint and the public keys. Log and file are verified before anything is deleted. What stays in the database
-    /// continues the file: `windlass audit verify --archive FILE` verifies both. It is on the audit record. The same
-    /// command again finishes what was interrupted.
+    /// Stop the server first. The command writes the entries up to the newest signed checkpoint within the limit, the
+    /// checkpoint and the public keys to the file, and verifies log and file before it deletes anything. `windlass
+    /// audit verify --archive FILE` verifies the file together with the rest of the log. Recorded in the audit log. To
+    /// finish an interrupted archive, run the same command again.
     Archive(ArchiveOptions),
     /// Print the public key that signs checkpoints.
     Key,
@@ -105,17 +105,16 @@ pub(crate) enum AuditCommand {
 
 #[derive(Args, Debug)]
 pub(crate) struct VerifyOptions {
-    /// A head that was printed or sent earlier: the log, or an archive that is given, must still hold an entry with this
-    /// hash.
+    /// A hash printed or sent earlier: the log, or a given archive, must still have an entry with it.
     #[arg(long, value_name = "HEAD")]
     pub(crate) expect: Option<String>,
 
-    /// Verify the signatures of all checkpoints here, with this public key instead of trusting the server's.
+    /// Verify all checkpoint signatures locally, with this public key, instead of trusting the server.
     // Keys may begin with a hyphen.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) public_key: Option<String>,
 
-    /// Also verify these archive files, here, and that the log continues them. Give all of the log's archives.
+    /// Also verify these archive files locally, and that the log continues them. Give all archives of the log.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) archive: Vec<PathBuf>,
 
@@ -126,19 +125,19 @@ pub(crate) struct VerifyOptions {
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("limit").required(true).args(["before", "up_to"]))]
 pub(crate) struct ArchiveOptions {
-    /// Archive what was signed before this day or moment: 2026-01-31, or 2026-01-31T12:00:00Z.
+    /// Archive entries signed before this date or time: 2026-01-31, or 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "DATE", value_parser = read_moment)]
     pub(crate) before: Option<Timestamp>,
 
-    /// Archive up to this entry, or the last signed one before it.
+    /// Archive entries up to this one, or up to the last signed one before it.
     #[arg(long, value_name = "SEQ")]
     pub(crate) up_to: Option<i64>,
 
-    /// The file to write. If it is there, it must be the archive that an interrupted command left.
+    /// The file to write. An existing file must be the archive of an interrupted run of this command.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// The account whose log is archived. Left out: the only account there is.
+    /// The account whose log to archive. Default: the only account.
     #[arg(long = "in-account", value_name = "NAME", conflicts_with = "installation")]
     pub(crate) in_account: Option<String>,
 
@@ -173,26 +172,26 @@ impl ChainOptions {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make an API token and print its secret, this once.
+    /// Create an API token and print its secret. The secret is shown only once.
     Create {
-        /// What it is for.
+        /// The token's name, for example its purpose.
         name: String,
 
-        /// What it may do, for example `system.gitops.sync`. May be given more than once. Left out: read.
+        /// A permission, for example `system.gitops.sync`. May be given more than once. Default: read.
         #[arg(long = "permission", value_name = "PERMISSION", value_parser = word::<Permission>())]
         permissions: Vec<Permission>,
 
-        /// Give it what this takes, as far as you may it yourself; more with --permission.
+        /// Grant the permissions for this use, limited to your own. Add more with --permission.
         #[arg(long = "for", value_enum, value_name = "PURPOSE")]
         purpose: Option<Purpose>,
 
-        /// Days until it ends, 1 to 365.
+        /// Days until it expires, 1 to 365.
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=365))]
         days: Option<u32>,
     },
     /// List API tokens.
     List,
-    /// Take an API token back.
+    /// Revoke an API token.
     Revoke {
         /// Its id or name.
         #[arg(value_name = "ID|NAME")]
@@ -203,7 +202,7 @@ pub(crate) enum TokenCommand {
 /// What a token is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Purpose {
-    /// An MCP client: it looks, registers repositories and syncs, so that changes are proposed. It does not approve.
+    /// An MCP client: may read, register repositories and sync, which proposes changes. May not approve.
     Mcp,
 }
 
@@ -223,35 +222,35 @@ impl Purpose {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InvitationCommand {
-    /// List the accounts that ask you to join.
+    /// List invitations you received.
     List,
-    /// Join an account that asks you to.
+    /// Accept an invitation and join the account.
     Accept {
         /// The account, by name, or the invitation, by id.
         #[arg(value_name = "ACCOUNT")]
         which: String,
     },
-    /// Decline to join an account, which does not learn of it.
+    /// Decline an invitation. The account is not notified.
     Decline {
         /// The account, by name, or the invitation, by id.
         #[arg(value_name = "ACCOUNT")]
         which: String,
     },
-    /// List the people whom the account asks to join.
+    /// List the account's open invitations.
     Sent,
-    /// Take an invitation back.
+    /// Revoke an invitation.
     Revoke {
-        /// Who was invited, by e-mail address.
+        /// The invited person's e-mail address.
         email: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add someone to the account and print their one-time password, or invite them.
+    /// Add a user to the account and print their one-time password, or invite them.
     ///
-    /// Someone who is in another account is invited, and joins when they accept. Where there are several accounts, only an
-    /// administrator of the installation makes new people; an account's admins invite.
+    /// A user of another account is invited, and joins by accepting. If the installation has several accounts, only its
+    /// administrators create users; an account's admins invite.
     Add {
         /// Their e-mail address.
         email: String,
@@ -260,46 +259,46 @@ pub(crate) enum UserCommand {
         #[arg(long, default_value = "", hide_default_value = true)]
         name: String,
 
-        /// What they may do: viewer, operator, approver or admin.
+        /// Their role: viewer, operator, approver or admin.
         #[arg(long, default_value = "viewer", value_parser = word::<Role>())]
         role: Role,
     },
     /// List the people of the account.
     List,
-    /// Change what someone may do.
+    /// Change a user's role.
     SetRole {
-        /// Who, by e-mail address.
+        /// The user's e-mail address.
         email: String,
 
-        /// What they may do: viewer, operator, approver or admin.
+        /// Their role: viewer, operator, approver or admin.
         #[arg(value_parser = word::<Role>())]
         role: Role,
     },
-    /// Let someone in no longer.
+    /// Disable a user.
     Disable {
-        /// Who, by e-mail address.
+        /// The user's e-mail address.
         email: String,
     },
-    /// Let someone in again.
+    /// Enable a disabled user.
     Enable {
-        /// Who, by e-mail address.
+        /// The user's e-mail address.
         email: String,
     },
-    /// Give someone a new one-time password. Ends their sessions and API tokens.
+    /// Set a new one-time password. Ends the user's sessions and API tokens.
     ResetPassword {
-        /// Who, by e-mail address.
+        /// The user's e-mail address.
         email: String,
 
-        /// Leave their API tokens good. Their sessions end in any case.
+        /// Keep their API tokens valid. Their sessions end in any case.
         #[arg(long)]
         keep_tokens: bool,
     },
-    /// Take someone out of the account.
+    /// Remove a user from the account.
     Remove {
-        /// Who, by e-mail address.
+        /// The user's e-mail address.
         email: String,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -309,7 +308,7 @@ pub(crate) enum UserCommand {
 pub(crate) enum AccountCommand {
     /// List every account of the installation.
     List,
-    /// Make an account; you become its admin.
+    /// Create an account; you become its admin.
     Create {
         /// Its name: letters, digits, `.`, `_` and `-`.
         name: String,

@@ -11,8 +11,9 @@ use super::time::read_time_or_none;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Addresses")]
 pub(crate) struct AddressOptions {
-    /// Let accounts use this address, although it is a loopback, link-local or metadata address: HOST, HOST:PORT, an IP
-    /// address or a network such as 127.0.0.0/8. A host name does not cover metadata addresses. May be given several times.
+    /// Allow accounts to use this address, even if it is a loopback, link-local or metadata address: HOST, HOST:PORT,
+    /// an IP address or a network such as 127.0.0.0/8. A host name does not cover metadata addresses. May be given more
+    /// than once.
     #[arg(long, env = "WINDLASS_ALLOW_ADDRESSES", value_name = "ADDRESS", value_delimiter = ',',
           value_parser = read_address)]
     pub(crate) allow_address: Vec<AllowedAddress>,
@@ -21,8 +22,8 @@ pub(crate) struct AddressOptions {
     #[arg(long, env = "WINDLASS_DENY_PRIVATE_ADDRESSES")]
     pub(crate) deny_private_addresses: bool,
 
-    /// When a test of a repository, a forge or a notification provider is answered whose host cannot be reached. Sooner, the
-    /// time would tell closed ports from those that a firewall hides.
+    /// How long a test of a repository, forge or notification provider takes to fail if the host is unreachable. The
+    /// fixed delay hides whether a port is closed or blocked by a firewall.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = read_time_or_none)]
     pub(crate) unreached_after: Duration,
 }

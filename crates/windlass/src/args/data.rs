@@ -7,7 +7,7 @@ use clap::Args;
 /// Where a server's data is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DataOptions {
-    /// Where the embedded database and mirrors of repositories are kept.
+    /// The directory of the embedded database and the repository mirrors.
     #[arg(long, env = "WINDLASS_DATA_DIR", value_name = "DIR", default_value = "windlass-data")]
     pub(crate) data_dir: PathBuf,
 

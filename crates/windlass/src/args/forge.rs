@@ -8,20 +8,20 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Forges")]
 pub(crate) struct ForgeOptions {
-    /// A host (or HOST:PORT) that repositories may name as the API of their forge although they are on another one. Tokens
-    /// are sent to no other. May be given several times.
+    /// A further host (HOST or HOST:PORT) that repositories may use as the API of their forge. The server sends forge
+    /// tokens to no other host. May be given more than once.
     #[arg(long, env = "WINDLASS_FORGE_API_HOSTS", value_name = "HOST", value_delimiter = ',', value_parser = read_host)]
     pub(crate) forge_api_host: Vec<String>,
 
-    /// The Gitea or Forgejo in which repositories are made on request, such as `https://gitea.example.com`.
+    /// The Gitea or Forgejo where Windlass creates repositories on request, such as `https://gitea.example.com`.
     #[arg(long, env = "WINDLASS_GITEA_URL", value_name = "URL", requires = "gitea_credential")]
     pub(crate) gitea_url: Option<String>,
 
-    /// Where its token is kept, under the key `token`. `{account}` stands for the account's name.
+    /// The path of the credential with its token, under the key `token`. `{account}` stands for the account's name.
     #[arg(long, env = "WINDLASS_GITEA_CREDENTIAL", value_name = "PATH", requires = "gitea_url")]
     pub(crate) gitea_credential: Option<String>,
 
-    /// Trust also the authorities in this PEM file for it.
+    /// Also trust the certificate authorities in this PEM file for it.
     #[arg(long, env = "WINDLASS_GITEA_CACERT", value_name = "FILE", requires = "gitea_url")]
     pub(crate) gitea_ca_file: Option<PathBuf>,
 }

@@ -9,15 +9,15 @@ pub(crate) struct SyncOptions {
     /// The repository, by name or id.
     pub(crate) repo: String,
 
-    /// Stay until everything that was proposed is applied, rejected or gone.
+    /// Wait until every proposal of the run is applied or closed.
     #[arg(long, short)]
     pub(crate) watch: bool,
 
-    /// Go on even if most of what the repository owns would be destroyed. Takes someone who may approve.
+    /// Propose the changes even if they destroy most of what the repository owns. Needs permission to approve.
     #[arg(long)]
     pub(crate) confirm_mass_destroy: bool,
 
-    /// The commit for which that is meant: any other is stopped again. Left out, that of the run that was stopped last.
+    /// The only commit that --confirm-mass-destroy covers. Default: the commit of the run that was last stopped.
     #[arg(long, value_name = "SHA", requires = "confirm_mass_destroy")]
     pub(crate) commit: Option<String>,
 }
@@ -35,19 +35,19 @@ pub(crate) enum RunCommand {
     },
     /// Show what a run found, proposed and applied.
     Show {
-        /// Its id, or a beginning or end of it that no other has.
+        /// The id, or a unique prefix or suffix of it.
         id: String,
     },
-    /// Release proposals that are held because a repository's newest run failed. Holds for this failed run only.
+    /// Resume applying proposals that are on hold because this run, the repository's newest, failed.
     ConfirmFailure {
-        /// Its id, or a beginning or end of it that no other has.
+        /// The id, or a unique prefix or suffix of it.
         id: String,
 
-        /// Why.
+        /// The reason, recorded in the audit log.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -60,15 +60,14 @@ pub(crate) struct Paging {
     #[arg(short = 'n', long, default_value_t = 50, value_name = "COUNT")]
     pub(crate) limit: u16,
 
-    /// Show all, however many there are.
+    /// Show all, without a limit.
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProposalCommand {
-    /// List proposals: newest run first, each run's in the order of its plan. Those that are open, unless --status asks for
-    /// others.
+    /// List open proposals, or those that --status selects: newest run first, then in plan order.
     List {
         /// States, separated by commas: open, pending (pending_approval), approved, applied, failed, rejected,
         /// superseded, withdrawn, expired, by-hand (applied_manually).
@@ -94,37 +93,37 @@ pub(crate) enum ProposalCommand {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Show a proposal: what would change, what the policy asks for, who approved, what it waits for.
+    /// Show a proposal: its changes, the policy's requirements, approvals and what blocks it.
     Show {
-        /// Its id, or a beginning or end of it that no other has.
+        /// The id, or a unique prefix or suffix of it.
         id: String,
     },
-    /// Approve proposals: exactly what is shown, and nothing that changed meanwhile.
+    /// Approve proposals, at exactly the revision that is shown.
     ///
-    /// With --run, the whole plan of the run is approved as one, or one group of identical changes in it: also what is not
-    /// proposed yet because of the cap. The approval falls as soon as a newer plan has other changes.
+    /// With --run, approves the run's whole plan, or with --group one group of identical changes in it, including
+    /// changes not proposed yet because of the cap. The approval lapses as soon as a newer plan has other changes.
     Approve {
         #[command(flatten)]
         which: ProposalSelection,
 
-        /// The digest of the plan that was reviewed, as `windlass run show` tells it. If it is another by now, nothing is
+        /// The digest of the plan you reviewed, from `windlass run show`. If the plan has changed since, nothing is
         /// approved.
         #[arg(long, value_name = "DIGEST", requires = "run", conflicts_with = "group")]
         plan: Option<String>,
 
-        /// Only this group of identical changes, by its digest or the beginning of it.
+        /// Only this group of identical changes, by its digest or a prefix of it.
         #[arg(long, value_name = "DIGEST", requires = "run")]
         group: Option<String>,
 
-        /// Destroys in the plan or group are meant. Needed with --yes where there are any.
+        /// Also approve destroys. Required with --yes if the plan or group has any.
         #[arg(long, requires = "run")]
         include_destroys: bool,
 
-        /// Why.
+        /// The reason, recorded in the audit log.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -133,30 +132,30 @@ pub(crate) enum ProposalCommand {
         #[command(flatten)]
         which: ProposalSelection,
 
-        /// Why.
+        /// The reason, recorded in the audit log.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
 
-        /// Do not propose it again before git or the accepted state changes.
+        /// Do not propose again until git or the accepted state changes.
         #[arg(long)]
         until_change: bool,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
-    /// Change what a proposal would apply. Approvals given before no longer count.
+    /// Edit what a proposal applies. Earlier approvals lapse.
     ///
-    /// Opens $VISUAL or $EDITOR with the resource as YAML. The server checks what you made of it.
+    /// Opens the resource as YAML in $VISUAL or $EDITOR. The server validates the result.
     Edit {
-        /// Its id, or a beginning or end of it that no other has.
+        /// The id, or a unique prefix or suffix of it.
         id: String,
 
-        /// Take it from this file, YAML or JSON, instead of opening an editor; `-` for standard input.
+        /// Read the edited resource from this file, YAML or JSON, instead of opening an editor; `-` for standard input.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
 
-        /// Take an earlier edit back.
+        /// Discard an earlier edit.
         #[arg(long, conflicts_with = "file")]
         undo: bool,
     },
@@ -166,30 +165,30 @@ pub(crate) enum ProposalCommand {
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ProposalSelection {
-    /// Their ids, or beginnings or ends that no others have.
+    /// Their ids, or unique prefixes or suffixes of them.
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
 
-    /// All of this run.
+    /// All proposals of this run.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
 
-    /// All that wait for approval.
+    /// All proposals pending approval.
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ApplyOptions {
-    /// Which approved proposals, by id. Left out: all that are approved.
+    /// The approved proposals to apply, by id. Default: all approved proposals.
     #[arg(value_name = "ID", conflicts_with = "run")]
     pub(crate) ids: Vec<String>,
 
-    /// Those of this run.
+    /// Only proposals of this run.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
 
-    /// Stay until each is applied or cannot be, and tell what is waited for.
+    /// Wait until each proposal is applied or closed, and show what blocks it.
     #[arg(long, short)]
     pub(crate) wait: bool,
 }
@@ -197,7 +196,7 @@ pub(crate) struct ApplyOptions {
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DriftOptions {
-    /// Only of this repository, by name or id. Left out: of all.
+    /// Only this repository, by name or id. Default: all repositories.
     pub(crate) repo: Option<String>,
 
     #[command(subcommand)]
@@ -206,17 +205,17 @@ pub(crate) struct DriftOptions {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriftCommand {
-    /// Propose to make a resource what git says.
+    /// Propose to restore a resource to its state in git.
     Revert {
         #[command(flatten)]
         target: DriftedResource,
     },
-    /// Make a patch, or push a branch, that writes the accepted state into git.
+    /// Write the accepted state into git, as a patch or a pushed branch.
     Adopt {
         /// The repository, by name or id.
         repo: String,
 
-        /// The kind and name of one resource. Left out: all that drifted.
+        /// The kind of one resource. Default: all drifted resources.
         #[arg(requires = "name")]
         kind: Option<String>,
 
@@ -227,25 +226,25 @@ pub(crate) enum DriftCommand {
         #[arg(long)]
         branch: Option<String>,
 
-        /// Write the patch to this file, for `git apply`. Left out: it is printed.
+        /// Write the patch to this file, for `git apply`. Default: standard output.
         #[arg(long, value_name = "FILE")]
         patch_file: Option<PathBuf>,
     },
-    /// Say that a difference is meant.
+    /// Accept a difference, so that it no longer counts as drift.
     Accept {
         #[command(flatten)]
         target: DriftedResource,
 
-        /// Until when: a day such as 2027-01-31, a moment in RFC 3339, or a time from now such as 36h. Left out: for
-        /// as long as both sides stay as they are.
+        /// Until when: a date such as 2027-01-31, an RFC 3339 time, or a duration such as 36h. Default: until either
+        /// side changes.
         #[arg(long, value_name = "DATE|DURATION")]
         until: Option<String>,
 
-        /// Why.
+        /// The reason, recorded in the audit log.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Take an acceptance back.
+    /// End an acceptance.
     Unaccept {
         #[command(flatten)]
         target: DriftedResource,

@@ -12,7 +12,7 @@ use super::time::read_time_or_none;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct KeyOptions {
     /// Read the secret key from this file instead of secret.key in the data directory: for several servers on one
-    /// database. Others may not read it. WINDLASS_SECRET_KEY holds the key itself instead.
+    /// database. Other users must not be able to read it. Alternatively, WINDLASS_SECRET_KEY holds the key itself.
     #[arg(long, env = "WINDLASS_SECRET_KEY_FILE", value_name = "FILE")]
     pub(crate) secret_key_file: Option<PathBuf>,
 }
@@ -20,30 +20,30 @@ pub(crate) struct KeyOptions {
 /// Commands about the secret key.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Print the key's fingerprint and whether the database is used with it.
+    /// Print the key's fingerprint and whether it is the key of this database.
     Show {
         #[command(flatten)]
         at: KeyLocation,
     },
-    /// Make a new key; the one before is accepted for a while longer.
+    /// Create a new key; the old key stays valid for the overlap.
     ///
-    /// Servers use the new key from their next start on. Until the overlap is over, sessions go on and webhooks with the
-    /// old secrets are accepted: replace each webhook's secret at its forge by then. `windlass repo webhook NAME` prints
-    /// the new ones.
+    /// Servers use the new key from their next start. During the overlap, sessions stay valid and the server accepts
+    /// webhooks with the old secrets: replace each webhook's secret at its forge by then. `windlass repo webhook NAME`
+    /// prints the new ones.
     Rotate {
-        /// How long the key before is still accepted; `0s` if someone else may have it.
+        /// How long the old key stays valid; `0s` if it may be compromised.
         #[arg(long, value_name = "TIME", default_value = "168h", value_parser = read_time_or_none)]
         overlap: Duration,
 
         #[command(flatten)]
         at: KeyLocation,
     },
-    /// Give an installation whose key is lost a new one.
+    /// Replace a lost key.
     ///
-    /// Stop every server first. All sessions end, every webhook's secret changes at once, and whoever verifies the audit
-    /// log with the old public key needs the new one.
+    /// Stop every server first. All sessions end, every webhook's secret changes immediately, and everyone who verifies
+    /// the audit log with the old public key needs the new one.
     Reset {
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
 
@@ -64,15 +64,15 @@ pub(crate) struct KeyLocation {
 
 #[derive(Debug, Args)]
 pub(crate) struct RecoverAdminOptions {
-    /// Who administers the installation from now on. Left out: the administrator there is, else admin@localhost.
+    /// The e-mail address of the installation's administrator. Default: the current administrator, else admin@localhost.
     #[arg(long, value_name = "EMAIL")]
     pub(crate) email: Option<String>,
 
-    /// The account they become an admin of. Left out: one they are in, else the oldest.
+    /// The account they become an admin of. Default: an account they are in, else the oldest.
     #[arg(long = "in-account", value_name = "NAME")]
     pub(crate) in_account: Option<String>,
 
-    /// Leave their API tokens good.
+    /// Keep their API tokens valid.
     #[arg(long)]
     pub(crate) keep_tokens: bool,
 

@@ -12,8 +12,8 @@ use super::time::read_time;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsOptions {
-    /// Speak TLS with this certificate: a PEM file, with the certificates that vouch for it behind it. The server uses a
-    /// new one as soon as the files change.
+    /// Serve TLS with this certificate: a PEM file with the certificate first, then its chain. The server reloads the
+    /// files when they change.
     #[arg(long, env = "WINDLASS_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
 
@@ -34,13 +34,13 @@ impl TlsOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionOptions {
-    /// A proxy in front of the server, by address or network (10.0.0.0/8). X-Forwarded-For, X-Forwarded-Proto and
-    /// Forwarded count only from these. May be given more than once.
+    /// A proxy in front of the server, by address or network (10.0.0.0/8). The server trusts X-Forwarded-For,
+    /// X-Forwarded-Proto and Forwarded only from these. May be given more than once.
     #[arg(long, env = "WINDLASS_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = read_network)]
     pub(crate) trusted_proxy: Vec<TrustedNetwork>,
 
-    /// How many connections may be open at once; one address may have a quarter of them. Default: what the limit of open
-    /// files (ulimit -n) allows, less 256.
+    /// The maximum number of open connections; one client address gets at most a quarter of them. Default: the limit of
+    /// open files (ulimit -n) minus 256.
     #[arg(long, env = "WINDLASS_MAX_CONNECTIONS", value_name = "N",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(16..=1_000_000))]
     pub(crate) max_connections: Option<usize>,
@@ -49,7 +49,7 @@ pub(crate) struct ConnectionOptions {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = read_time)]
     pub(crate) header_timeout: Duration,
 
-    /// How long a client may take to send the body of a request, or to take an answer, besides one second for each KiB.
+    /// How long a client may take to send a request body or to read a response, plus one second for each KiB.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = read_time)]
     pub(crate) body_timeout: Duration,
 

@@ -13,7 +13,7 @@ pub(crate) enum NotifyCommand {
         /// The provider's name or id.
         provider: String,
     },
-    /// List notifications and what became of them, newest first.
+    /// List notifications and their delivery states, newest first.
     Log {
         /// Only through this provider.
         #[arg(long, value_name = "NAME")]
@@ -26,7 +26,7 @@ pub(crate) enum NotifyCommand {
         #[command(flatten)]
         paging: Paging,
     },
-    /// Try a notification again that has not arrived.
+    /// Resend a notification that was not delivered.
     Retry {
         /// Its id, as `windlass notify log` shows it.
         id: String,

@@ -10,19 +10,19 @@ use windlass_server::GroupGrantSetting;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Single sign-on with OpenID Connect")]
 pub(crate) struct OidcOptions {
-    /// Let people sign in through this provider, written as it calls itself, such as `https://id.example.com/realms/acme`.
+    /// Let people sign in through this provider, given by its issuer URL, such as `https://id.example.com/realms/acme`.
     #[arg(long, env = "WINDLASS_OIDC_ISSUER", value_name = "URL")]
     pub(crate) oidc_issuer: Option<String>,
 
-    /// What the provider knows this server by.
+    /// The client id of this server at the provider.
     #[arg(long, env = "WINDLASS_OIDC_CLIENT_ID", value_name = "ID")]
     pub(crate) oidc_client_id: Option<String>,
 
-    /// The file with the client's secret, which is read anew at each sign-in. Without one this is a public client.
+    /// The file with the client's secret, read at each sign-in. Without it, this server is a public client.
     #[arg(long, env = "WINDLASS_OIDC_CLIENT_SECRET_FILE", value_name = "FILE")]
     pub(crate) oidc_client_secret_file: Option<PathBuf>,
 
-    /// What people call the provider: the button says `Sign in with NAME`.
+    /// The provider's display name: the button reads `Sign in with NAME`.
     #[arg(long, env = "WINDLASS_OIDC_NAME", value_name = "NAME", default_value = "single sign-on")]
     pub(crate) oidc_name: String,
 
@@ -30,20 +30,20 @@ pub(crate) struct OidcOptions {
     #[arg(long, env = "WINDLASS_OIDC_GROUPS_CLAIM", value_name = "CLAIM", default_value = "groups")]
     pub(crate) oidc_groups_claim: String,
 
-    /// A scope to ask for besides openid, profile and email. Can be given several times.
+    /// A scope to request in addition to openid, profile and email. May be given more than once.
     #[arg(long, env = "WINDLASS_OIDC_SCOPE", value_name = "SCOPE", value_delimiter = ' ')]
     pub(crate) oidc_scope: Vec<String>,
 
-    /// What members of a group may do: `GROUP=ROLE` or `GROUP=ROLE@ACCOUNT`, with viewer, operator, approver or admin.
-    /// Can be given several times; in the variable one on each line. Without an account the first one is meant.
+    /// The role of a group's members: `GROUP=ROLE` or `GROUP=ROLE@ACCOUNT`, with viewer, operator, approver or admin.
+    /// May be given more than once; in the environment variable, one per line. Default account: the first one.
     #[arg(long, env = "WINDLASS_OIDC_GRANT", value_name = "GRANT", value_delimiter = '\n')]
     pub(crate) oidc_grant: Vec<GroupGrantSetting>,
 
-    /// Trust only the authorities in this PEM file, instead of the system's.
+    /// Trust only the certificate authorities in this PEM file, not the system's.
     #[arg(long, env = "WINDLASS_OIDC_CA_FILE", value_name = "FILE")]
     pub(crate) oidc_ca_file: Option<PathBuf>,
 
-    /// Refuse passwords, but for administrators of the installation, who need them when the provider is down.
+    /// Refuse passwords, except from administrators of the installation, who need them when the provider is down.
     #[arg(long, env = "WINDLASS_OIDC_ONLY")]
     pub(crate) oidc_only: bool,
 }

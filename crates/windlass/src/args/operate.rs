@@ -20,20 +20,20 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) data: DataOptions,
 
-    /// Where to listen. Give --tls-cert and --tls-key, or put a TLS proxy in front, before other machines connect.
+    /// The address to listen on. Before other machines connect, set --tls-cert and --tls-key or use a TLS proxy.
     #[arg(long, env = "WINDLASS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// Where browsers reach it when a TLS proxy stands in front, such as `https://windlass.example.com`.
+    /// The URL that browsers use, if a TLS proxy is in front, such as `https://windlass.example.com`.
     #[arg(long, env = "WINDLASS_PUBLIC_URL", value_name = "URL", value_parser = read_public_url)]
     pub(crate) public_url: Option<String>,
 
-    /// Another name by which MCP clients may reach it, beside localhost, the listening address and the name of
+    /// A further host name that MCP clients may use, in addition to localhost, the listening address and the host of
     /// --public-url. May be given more than once.
     #[arg(long, env = "WINDLASS_MCP_ALLOWED_HOSTS", value_name = "NAME", value_delimiter = ',')]
     pub(crate) mcp_allowed_host: Vec<String>,
 
-    /// Where repositories' credentials are: a directory per credential with one file per key, or PATH.json.
+    /// The directory of the repositories' credentials: a directory per credential with one file per key, or PATH.json.
     /// `{account}` in it stands for the account's name.
     #[arg(long, env = "WINDLASS_CREDENTIALS_DIR", value_name = "DIR")]
     pub(crate) credentials_dir: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub(crate) struct ServeOptions {
     #[arg(long)]
     pub(crate) allow_insecure_git: bool,
 
-    /// Also send notifications to this machine itself, and there without TLS. For tests and demonstrations.
+    /// Also send notifications to this machine, without TLS. For tests and demonstrations.
     #[arg(long)]
     pub(crate) allow_insecure_notifications: bool,
 
@@ -74,28 +74,29 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "WINDLASS_AUDIT_CHECKPOINTS_WEBHOOK", value_name = "URL", hide_env_values = true)]
     pub(crate) audit_checkpoints_webhook: Option<String>,
 
-    /// How long a new entry of the audit log may be without a signed checkpoint. Every 1000 entries there is one anyway.
+    /// The longest time until a new audit log entry is covered by a signed checkpoint. The server also signs one every
+    /// 1000 entries.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = read_time)]
     pub(crate) audit_checkpoint_interval: Duration,
 
-    /// How many proposals one sync opens at most.
+    /// How many proposals one sync may open.
     #[arg(long, env = "POWERNODE_GITOPS_MAX_PROPOSALS_PER_TICK", value_name = "N", default_value_t = 25,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     pub(crate) max_proposals_per_tick: usize,
 
-    /// How often the accepted state is compared with what git last said.
+    /// How often to check the accepted state for manual changes.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = read_time)]
     pub(crate) drift_interval: Duration,
 
-    /// How long people have to decide about a proposal.
+    /// How long a proposal stays open before it expires.
     #[arg(long, value_name = "TIME", default_value = "72h", value_parser = read_time)]
     pub(crate) proposal_lifetime: Duration,
 
-    /// The account made at the first start.
+    /// The account created at the first start.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) first_account: String,
 
-    /// The e-mail address of the administrator made at the first start.
+    /// The e-mail address of the administrator created at the first start.
     #[arg(long, value_name = "EMAIL", default_value = "admin@localhost")]
     pub(crate) first_admin: String,
 
@@ -131,11 +132,11 @@ pub(crate) enum LogFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// Where to put the demonstration's data instead of a temporary directory that is removed at the end.
+    /// The directory for the demo's data. Default: a temporary directory, removed at exit.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -168,8 +169,8 @@ pub(crate) struct RestoreOptions {
 
 #[derive(Debug, Args)]
 pub(crate) struct MigrateOptions {
-    /// List the migrations that are pending and change nothing. Exits with 2 if there are any, with 0 if the schema is up to
-    /// date, and with 1 if the database is newer than this program or the recorded checksums do not agree.
+    /// List pending migrations without running them. Exits with 2 if there are any, with 0 if the schema is up to date,
+    /// and with 1 if the database is newer than this program or the recorded checksums do not match.
     #[arg(long)]
     pub(crate) check: bool,
 

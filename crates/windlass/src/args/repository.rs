@@ -19,7 +19,7 @@ pub(crate) enum RepoCommand {
         #[command(flatten)]
         settings: Box<RepositorySettingsArgs>,
 
-        /// Register it switched off: it is synced only when asked to.
+        /// Register it disabled: it syncs only on request.
         #[arg(long)]
         disabled: bool,
 
@@ -27,7 +27,7 @@ pub(crate) enum RepoCommand {
         #[arg(long)]
         no_wait: bool,
     },
-    /// List repositories and how their last sync went.
+    /// List repositories with the result of their last sync.
     List,
     /// Show one repository.
     Show {
@@ -47,9 +47,9 @@ pub(crate) enum RepoCommand {
         #[command(flatten)]
         settings: Box<RepositorySettingsArgs>,
     },
-    /// Show what a reference or a commit would change, and propose nothing. Exits as `plan` does.
+    /// Show what a reference or a commit would change, without proposing it. Exit codes are those of `plan`.
     Preview(PreviewOptions),
-    /// Change a repository. What is left out stays as it is; an empty text takes an optional setting away.
+    /// Change a repository. Options not given stay unchanged; an empty value removes an optional setting.
     Set {
         /// Its name or id.
         repo: String,
@@ -65,16 +65,16 @@ pub(crate) enum RepoCommand {
         #[command(flatten)]
         settings: Box<RepositorySettingsArgs>,
 
-        /// Whether it is synced on its own.
+        /// Whether it syncs automatically.
         #[arg(long, action = ArgAction::Set, value_name = "true|false")]
         enabled: Option<bool>,
     },
-    /// Remove a repository. What it owned stays as it is, owned by nobody.
+    /// Remove a repository. Its resources stay, without an owner.
     Remove {
         /// Its name or id.
         repo: String,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -87,7 +87,7 @@ pub(crate) enum RepoCommand {
         #[arg(long, value_name = "ACCOUNT")]
         account: String,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -96,29 +96,30 @@ pub(crate) enum RepoCommand {
         /// Its name or id.
         repo: String,
 
-        /// Replace the secret. What is signed with the one before is refused at once.
+        /// Replace the secret. The server rejects deliveries signed with the old secret immediately.
         #[arg(long)]
         rotate: bool,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short, requires = "rotate")]
         yes: bool,
     },
-    /// Release what is quarantined because the server died of it twice. It is tried again, so look first who pushed what.
+    /// Release work that is quarantined because the server crashed on it twice. It runs again: first check who pushed
+    /// what.
     Release {
         /// Its name or id.
         repo: String,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
-    /// Forget the pinned SSH host keys. The next sync pins the keys it sees, so make sure that they are the right ones.
+    /// Forget the pinned SSH host keys. The next sync pins the keys it receives: verify them afterwards.
     ForgetHostKeys {
         /// Its name or id.
         repo: String,
 
-        /// Do not ask.
+        /// Skip the confirmation prompt.
         #[arg(long, short)]
         yes: bool,
     },
@@ -134,11 +135,11 @@ pub(crate) struct PreviewOptions {
     #[arg(long = "ref", value_name = "REF", required_unless_present = "commit")]
     pub(crate) reference: Option<String>,
 
-    /// A commit, by its whole id. Beside --ref: where that must lead.
+    /// A commit, by its full id. With --ref: the commit that the reference must point to.
     #[arg(long, value_name = "COMMIT")]
     pub(crate) commit: Option<String>,
 
-    /// Plan even if most of what is there would be destroyed.
+    /// Plan even if it destroys most of the existing resources.
     #[arg(long)]
     pub(crate) confirm_mass_destroy: bool,
 }
@@ -147,22 +148,22 @@ pub(crate) struct PreviewOptions {
 pub(crate) enum CredentialCommand {
     /// List the paths of the credentials in the server's Vault, for `repo add --credential`.
     List,
-    /// List the hosts that credentials are bound to. A credential is told to no other host.
+    /// List the hosts that credentials are bound to. The server sends a credential to no other host.
     Bindings,
-    /// Let a credential be told to a host.
+    /// Bind a credential to a host, so that it may be sent there.
     ///
-    /// A credential that names its hosts itself, in a field `hosts` or `url`, needs no binding. One that does not is bound
-    /// to the first host that an admin uses it with, and after that only by this command.
+    /// A credential with a `hosts` or `url` field needs no binding. Any other is bound to the first host that an admin
+    /// uses it with; bind further hosts with this command.
     Bind {
-        /// Where the credential is kept, as repositories name it.
+        /// The credential's path, as repositories name it.
         path: String,
 
         /// The host and port, such as `git.example.com:22`; without a port, 443.
         host: String,
     },
-    /// Let a credential be told to a host no more.
+    /// Unbind a credential from a host.
     Unbind {
-        /// Where the credential is kept, as repositories name it.
+        /// The credential's path, as repositories name it.
         path: String,
 
         /// The host and port, as `credential bindings` lists them.
@@ -181,15 +182,15 @@ pub(crate) struct RepositorySettingsArgs {
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) path_prefix: Option<String>,
 
-    /// Where the server finds the credential, for example `secret/data/gitops/fleet`.
+    /// The credential's path on the server, for example `secret/data/gitops/fleet`.
     #[arg(long, value_name = "PATH")]
     pub(crate) credential: Option<String>,
 
-    /// A certificate authority (PEM) to trust for this repository, beside the server's own.
+    /// A certificate authority (PEM) to trust for this repository, in addition to the server's.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 
-    /// Public keys (OpenSSH lines or armoured OpenPGP) one of which must have signed each commit.
+    /// Allowed signers: public keys (OpenSSH lines or armoured OpenPGP), one of which must have signed each commit.
     #[arg(long, value_name = "FILE")]
     pub(crate) signers_file: Option<PathBuf>,
 
@@ -197,7 +198,7 @@ pub(crate) struct RepositorySettingsArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_interval)]
     pub(crate) interval: Option<u64>,
 
-    /// Apply creates and updates without approval; destroys still wait for someone.
+    /// Apply creates and updates without approval; destroys still need one.
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true,
           value_name = "true|false")]
     pub(crate) auto_apply: Option<bool>,
@@ -210,24 +211,24 @@ pub(crate) struct RepositorySettingsArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Forge")]
 pub(crate) struct ForgeSettingsArgs {
-    /// Tell the forge about commits and pull requests; `none` to tell it nothing any more. Known by itself for github.com
-    /// and gitlab.com.
+    /// Report commit statuses and pull request plans to this kind of forge; `none` turns reporting off. Detected for
+    /// github.com and gitlab.com.
     #[arg(long, value_name = "KIND", value_parser = ["github", "gitea", "forgejo", "gitlab", "none"])]
     pub(crate) forge: Option<String>,
 
-    /// Where the API of the forge is. Default: on the repository's host.
+    /// The forge's API address. Default: on the repository's host.
     #[arg(long, value_name = "URL")]
     pub(crate) forge_api_url: Option<String>,
 
-    /// The repository on the forge. Default: what the address says.
+    /// The repository's name on the forge. Default: taken from the address.
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) forge_project: Option<String>,
 
-    /// Where the server finds the token of the forge, under the key `token`. Default: the repository's credential.
+    /// The path of the credential with the forge's token, under the key `token`. Default: the repository's credential.
     #[arg(long, value_name = "PATH")]
     pub(crate) forge_credential: Option<String>,
 
-    /// Show a status beside each commit. Default: true.
+    /// Report a status for each commit. Default: true.
     #[arg(long, action = ArgAction::Set, value_name = "true|false")]
     pub(crate) forge_status: Option<bool>,
 
@@ -235,7 +236,7 @@ pub(crate) struct ForgeSettingsArgs {
     #[arg(long, action = ArgAction::Set, value_name = "true|false")]
     pub(crate) forge_comment: Option<bool>,
 
-    /// Plan pull requests from forks, too: anybody can open one. Default: false.
+    /// Also plan pull requests from forks, which anyone can open. Default: false.
     #[arg(long, action = ArgAction::Set, value_name = "true|false")]
     pub(crate) forge_previews_of_forks: Option<bool>,
 }

@@ -11,14 +11,14 @@ pub(crate) struct GetOptions {
     /// The kind, for example `node` or `nodes`; `all` for every kind.
     pub(crate) kind: String,
 
-    /// One of them. Left out: a list.
+    /// The name of one resource. Default: list all.
     pub(crate) name: Option<String>,
 
     /// Only those with this text in their name.
     #[arg(short, long = "query", value_name = "TEXT")]
     pub(crate) query: Option<String>,
 
-    /// Only those this repository owns, by name or id; `none` for those nobody owns.
+    /// Only those this repository owns, by name or id; `none` for those without an owner.
     #[arg(long)]
     pub(crate) repo: Option<String>,
 
@@ -43,21 +43,21 @@ pub(crate) struct SetOptions {
     /// Its name.
     pub(crate) name: String,
 
-    /// What to change: `region=eu-west-1`, `labels.tier=edge`, `lan_subnets=[10.0.0.0/24]`. Values are YAML; an empty
-    /// one goes back to the default.
+    /// Fields to set: `region=eu-west-1`, `labels.tier=edge`, `lan_subnets=[10.0.0.0/24]`. Values are YAML; an empty
+    /// value resets the field to its default.
     #[arg(value_name = "FIELD=VALUE", required_unless_present = "file", conflicts_with = "file")]
     pub(crate) fields: Vec<String>,
 
-    /// Take the whole spec from this file, YAML or JSON; `-` for standard input. What it leaves out goes back to its
-    /// default.
+    /// Read the whole spec from this file, YAML or JSON; `-` for standard input. Omitted fields are reset to their
+    /// defaults.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Make it if it is not there.
+    /// Create the resource if it does not exist.
     #[arg(long)]
     pub(crate) create: bool,
 
-    /// Why; on the record, and shown to whoever has to approve it.
+    /// The reason, recorded in the audit log and shown to approvers.
     #[arg(long)]
     pub(crate) reason: Option<String>,
 }
@@ -70,11 +70,11 @@ pub(crate) struct DeleteOptions {
     /// Its name.
     pub(crate) name: String,
 
-    /// Do not ask.
+    /// Skip the confirmation prompt.
     #[arg(long, short)]
     pub(crate) yes: bool,
 
-    /// Why; on the record, and shown to whoever has to approve it.
+    /// The reason, recorded in the audit log and shown to approvers.
     #[arg(long)]
     pub(crate) reason: Option<String>,
 }
@@ -89,20 +89,20 @@ pub(crate) struct ExportOptions {
     #[arg(long, value_enum, default_value_t = ExportForm::List)]
     pub(crate) form: ExportForm,
 
-    /// Write to this file. Left out: to standard output.
+    /// Write to this file. Default: standard output.
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Write fleet.yaml, and what it includes if the fleet is too large for one file, into this directory.
+    /// Write fleet.yaml into this directory, and the files it includes if the fleet is too large for one file.
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Replace a file that is there.
+    /// Replace an existing file.
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// Write the values that look like secrets instead of masking them. Needs system.fleet.export_secrets, and is on the
-    /// record.
+    /// Write values that look like secrets instead of masking them. Needs system.fleet.export_secrets; recorded in the
+    /// audit log.
     #[arg(long)]
     pub(crate) show_secrets: bool,
 }
@@ -128,11 +128,11 @@ impl ExportForm {
 
 #[derive(Args, Debug)]
 pub(crate) struct EventsOptions {
-    /// Stay and print what happens from now on, after what is listed. Lost connections are taken up where they ended.
+    /// After the list, print new events as they happen. Reconnects and continues after a lost connection.
     #[arg(long, short)]
     pub(crate) follow: bool,
 
-    /// Only of this kind; `gitops.` for all that begin so.
+    /// Only of this kind; `gitops.` for all kinds with that prefix.
     #[arg(long)]
     pub(crate) kind: Option<String>,
 
@@ -148,7 +148,7 @@ pub(crate) struct EventsOptions {
     #[arg(long, value_name = "KIND/NAME")]
     pub(crate) resource: Option<String>,
 
-    /// How many of the past to show.
+    /// How many past events to show.
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) limit: u16,
 }

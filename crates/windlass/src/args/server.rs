@@ -22,36 +22,36 @@ pub(crate) struct ServerOptions {
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
 
-    /// An API token to use instead of the stored sign-in. Better given as WINDLASS_TOKEN: others can see command lines.
+    /// An API token to use instead of the stored session. Prefer WINDLASS_TOKEN: other users can see command lines.
     #[arg(long, global = true, value_name = "TOKEN", value_parser = parse_secret)]
     pub(crate) token: Option<Redacted<String>>,
 
-    /// The account that is meant, by name or id: nothing is done if you are signed in to another one.
+    /// The account to work in, by name or id. The command fails if you are signed in to another one.
     #[arg(long, global = true, value_name = "ACCOUNT")]
     pub(crate) account: Option<String>,
 
-    /// How to print the answer.
+    /// How to print the response.
     #[arg(long, short, global = true, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Output>,
 }
 
 /// The same options before the command. They are not global there: commands without a server do not take them.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Server (for commands that ask one)")]
+#[command(next_help_heading = "Server (for commands that call one)")]
 pub(crate) struct RootServerOptions {
     /// The server's address. Default: WINDLASS_SERVER, then the server of the last `windlass login`.
     #[arg(id = "root-server", long = "server", value_name = "URL")]
     server: Option<String>,
 
-    /// An API token to use instead of the stored sign-in. Better given as WINDLASS_TOKEN: others can see command lines.
+    /// An API token to use instead of the stored session. Prefer WINDLASS_TOKEN: other users can see command lines.
     #[arg(id = "root-token", long = "token", value_name = "TOKEN", value_parser = parse_secret)]
     token: Option<Redacted<String>>,
 
-    /// The account that is meant, by name or id: nothing is done if you are signed in to another one.
+    /// The account to work in, by name or id. The command fails if you are signed in to another one.
     #[arg(id = "root-account", long = "account", value_name = "ACCOUNT")]
     account: Option<String>,
 
-    /// How to print the answer.
+    /// How to print the response.
     #[arg(id = "root-output", long = "output", short = 'o', value_enum, value_name = "FORMAT")]
     output: Option<Output>,
 }
@@ -86,9 +86,9 @@ pub(crate) enum Output {
     /// For people. The default.
     #[default]
     Human,
-    /// The server's answer as JSON.
+    /// The server's response as JSON.
     Json,
-    /// The server's answer as YAML.
+    /// The server's response as YAML.
     Yaml,
 }
 
@@ -114,73 +114,73 @@ pub(crate) struct ServerCommandGroup<T: Subcommand> {
 pub(crate) enum RemoteCommand {
     /// Sign in to a server and remember it.
     ///
-    /// The session is kept in $XDG_CONFIG_HOME/windlass/credentials.json, readable by you alone, one per server. The
-    /// server you signed in to last is the one other commands ask. For scripts, make an API token with `windlass token
-    /// create` and set WINDLASS_SERVER and WINDLASS_TOKEN instead.
+    /// The session is stored in $XDG_CONFIG_HOME/windlass/credentials.json, readable only by you, one per server. Other
+    /// commands use the server you last signed in to. For scripts, create an API token with `windlass token create` and
+    /// set WINDLASS_SERVER and WINDLASS_TOKEN instead.
     Login(ServerCommand<LoginOptions>),
-    /// End the session and forget it.
+    /// Sign out and delete the stored session.
     Logout(ServerCommand<NoOptions>),
-    /// Tell who you are and what you may do.
+    /// Show who you are and your permissions.
     Whoami(ServerCommand<NoOptions>),
-    /// Show the account at a glance, and what is waited for.
+    /// Show the account's status and what blocks changes.
     Status(ServerCommand<NoOptions>),
     /// Register, test and change repositories.
     Repo(ServerCommandGroup<RepoCommand>),
-    /// See which credentials repositories can use. What is kept there is never shown.
+    /// List the credentials that repositories can use, and bind them to hosts. Secret values are never shown.
     Credential(ServerCommandGroup<CredentialCommand>),
     /// Sync a repository now and show what it proposes.
     Sync(ServerCommand<SyncOptions>),
-    /// Look at sync runs.
+    /// List and inspect sync runs.
     Run(ServerCommandGroup<RunCommand>),
     /// Review, approve, reject and edit proposals.
     Proposal(ServerCommandGroup<ProposalCommand>),
-    /// Apply what is approved, now.
+    /// Apply approved proposals now.
     ///
-    /// Approved proposals are applied by themselves; this does not wait for their turn and tells what came of each.
+    /// The server applies approved proposals automatically. This command applies them at once and prints each result.
     Apply(ServerCommand<ApplyOptions>),
-    /// Show what was changed by hand, and decide what becomes of it.
+    /// Show drift, and revert, adopt or accept it.
     ///
-    /// Exits with 2 when something drifted. Each drifted resource can be reverted (a proposal makes it what git says),
-    /// adopted (the accepted state is written into git) or accepted (it is meant, until a date).
+    /// Exits with 2 if there is drift. You can revert a drifted resource (a proposal restores the state in git), adopt
+    /// it (writes the accepted state into git) or accept the difference (until a date).
     Drift(ServerCommand<DriftOptions>),
-    /// Write accepted state as fleet.yaml.
+    /// Export the accepted state as fleet.yaml.
     Export(ServerCommand<ExportOptions>),
-    /// Test where notifications go, see what became of them, and send them again.
+    /// Test notification providers, list notifications and resend them.
     ///
-    /// Where they go and which events they tell are resources: notification_providers and alerts, in fleet.yaml or by
-    /// `windlass set`.
+    /// Providers and alerts are resources: declare notification_providers and alerts in fleet.yaml, or use `windlass
+    /// set`.
     Notify(ServerCommandGroup<NotifyCommand>),
-    /// Show what happened, or follow what happens.
+    /// Show past events, or follow new ones.
     Events(ServerCommand<EventsOptions>),
     /// List accepted resources of a kind, or show one.
     Get(ServerCommand<GetOptions>),
-    /// Tell everything about one accepted resource.
+    /// Show one accepted resource with its proposals, audit entries and events.
     Describe(ServerCommand<DescribeOptions>),
-    /// Change an accepted resource by hand. It will show as drift.
+    /// Change a resource directly in Windlass (causes drift).
     Set(ServerCommand<SetOptions>),
-    /// End an accepted resource by hand. It will show as drift.
+    /// Delete a resource directly in Windlass (causes drift).
     Delete(ServerCommand<DeleteOptions>),
     /// Show, check and replace the approval policy.
     Policy(ServerCommandGroup<PolicyCommand>),
     /// Read and verify the audit log.
     Audit(ServerCommandGroup<AuditCommand>),
-    /// Make and revoke API tokens.
+    /// Create and revoke API tokens.
     Token(ServerCommandGroup<TokenCommand>),
-    /// Add people and say what they may do.
+    /// Add people and set their roles.
     User(ServerCommandGroup<UserCommand>),
-    /// See, accept and decline invitations to accounts; see and take back those of the account.
+    /// Accept and decline invitations to accounts; list and revoke the account's own.
     Invitation(ServerCommandGroup<InvitationCommand>),
-    /// List and make accounts.
+    /// List and create accounts.
     Account(ServerCommandGroup<AccountCommand>),
-    /// Offer the server's tools to an MCP client, over standard input and output.
+    /// Serve the server's tools to an MCP client, over standard input and output.
     ///
-    /// For clients that start their servers themselves. Asks the server as you, or with WINDLASS_TOKEN: better a token of
-    /// its own, made with `windlass token create NAME --for mcp`. Clients that speak HTTP need none of this: the server
-    /// answers them at /mcp.
+    /// For clients that start their own servers. Uses your session or WINDLASS_TOKEN; prefer a separate token, created
+    /// with `windlass token create NAME --for mcp`. Clients that support HTTP do not need this command: they connect to
+    /// the server at /mcp.
     Mcp(ServerCommand<NoOptions>),
-    /// Pull the kill switch: nothing is applied until someone resumes.
+    /// Stop applying in the account until `windlass resume`.
     Halt(ServerCommand<HaltOptions>),
-    /// Apply again after a halt.
+    /// Resume applying after a halt.
     Resume(ServerCommand<NoOptions>),
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(super) fn read_time(text: &str) -> Result<Duration, String> {
     let duration = read_time_or_none(text)?;
     if duration.is_zero() {
-        Err(format!("`{text}` is no time at all: write 90s, 5m or 72h"))
+        Err(format!("`{text}` is zero: write a duration such as 90s, 5m or 72h"))
     } else {
         Ok(duration)
     }
@@ -14,7 +14,7 @@ pub(super) fn read_time(text: &str) -> Result<Duration, String> {
 
 /// Reads the same, and `0s`.
 pub(super) fn read_time_or_none(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time: write 90s, 5m or 72h");
+    let wrong = || format!("`{text}` is not a duration: write 90s, 5m or 72h");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;
     let duration = match &text[digits.len()..] {

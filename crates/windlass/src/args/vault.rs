@@ -13,7 +13,7 @@ pub(crate) struct VaultOptions {
     #[arg(long, env = "VAULT_ADDR", value_name = "URL", hide_env_values = true)]
     pub(crate) vault_addr: Option<String>,
 
-    /// Log in with the token in this file, which is read anew each time. Without one, VAULT_TOKEN is used.
+    /// Log in with the token in this file, read at each use. Default: VAULT_TOKEN.
     #[arg(long, env = "VAULT_TOKEN_FILE", value_name = "FILE", conflicts_with = "vault_role_id")]
     pub(crate) vault_token_file: Option<PathBuf>,
 
@@ -27,7 +27,7 @@ pub(crate) struct VaultOptions {
     )]
     pub(crate) vault_role_id: Option<String>,
 
-    /// The file with the AppRole's secret id, which is read anew at each login.
+    /// The file with the AppRole's secret id, read at each login.
     #[arg(long, env = "VAULT_SECRET_ID_FILE", value_name = "FILE", requires = "vault_role_id")]
     pub(crate) vault_secret_id_file: Option<PathBuf>,
 
@@ -35,15 +35,15 @@ pub(crate) struct VaultOptions {
     #[arg(long, value_name = "PATH", default_value = "approle")]
     pub(crate) vault_approle_mount: String,
 
-    /// The namespace to work in.
+    /// The Vault namespace.
     #[arg(long, env = "VAULT_NAMESPACE", value_name = "NAME")]
     pub(crate) vault_namespace: Option<String>,
 
-    /// Trust only the authorities in this PEM file, instead of the system's.
+    /// Trust only the certificate authorities in this PEM file, not the system's.
     #[arg(long, env = "VAULT_CACERT", value_name = "FILE")]
     pub(crate) vault_ca_file: Option<PathBuf>,
 
-    /// Where the credentials are, for example secret/gitops/{account}: these are listed, and nothing outside is read.
+    /// The path of the credentials, for example secret/gitops/{account}. The server lists and reads nothing outside it.
     /// `{account}` stands for the account's name.
     #[arg(long, env = "WINDLASS_VAULT_PREFIX", value_name = "PATH")]
     pub(crate) vault_prefix: Option<String>,

@@ -47,10 +47,10 @@ fn token_id(word: &str, remote: &ServerConnection) -> Result<String, CommandErro
     match named.as_slice() {
         [one] => Ok((*one).to_owned()),
         [] => find::resolve_id(word, "token", valid().map(|token| token.id.as_str()))?
-            .ok_or_else(|| find::not_found("token", word, "`windlass token list` shows them")),
+            .ok_or_else(|| find::not_found("token", word, "`windlass token list` lists tokens")),
         many => {
-            let message = format!("{} tokens are called `{word}`", many.len());
-            Err(CommandError::failed(message, format!("name it by its id: {}", many.join(", "))))
+            let message = format!("{} tokens have the name `{word}`", many.len());
+            Err(CommandError::failed(message, format!("use the id: {}", many.join(", "))))
         }
     }
 }

@@ -26,9 +26,7 @@ pub(super) fn run(options: &ApplyOptions, remote: &ServerConnection) -> Result<E
         ProposalSelection { ids: options.ids.clone(), run: options.run.clone(), all: options.ids.is_empty() };
     let proposals = chosen(&which, "approved", remote)?;
     if proposals.is_empty() && remote.is_for_people() {
-        remote.print_message(
-            "nothing is approved and not yet applied; `windlass status` tells what is waited for",
-        )?;
+        remote.print_message("no approved proposals to apply; `windlass status` shows what is blocked")?;
         return Ok(Exit::Fine);
     }
     let mut progress = WaitIndicator::start();
@@ -69,7 +67,7 @@ fn wait(
             .map(|outcome| view::proposal::waits_for(&outcome.proposal))
             .collect();
         let Some(first) = waits.first() else { return Ok(()) };
-        progress.tell(&format!("{} left; {first}", view::pluralize(waits.len(), "change")))?;
+        progress.tell(&format!("{} left: {first}", view::pluralize(waits.len(), "change")))?;
         remote.pause(POLL_INTERVAL);
         for outcome in outcomes.iter_mut().filter(|outcome| outcome.proposal.status.is_open()) {
             let call = remote.call(Operation::ProposalShow, &[&outcome.proposal.id]);

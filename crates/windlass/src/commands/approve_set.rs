@@ -42,7 +42,7 @@ pub(super) fn run(
         view::plan_set::reviewed(set, &run.sets)?;
     }
     let question =
-        format!("Approve {}, also those that are not proposed yet?", view::plan_set::set_summary(set));
+        format!("Approve {}, including changes not proposed yet?", view::plan_set::set_summary(set));
     if confirm(&question, answer.asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
@@ -60,13 +60,16 @@ pub(super) fn run(
 fn find_set<'r>(run: &'r RunInfo, wanted: &SetSelection<'_>) -> Result<&'r ChangeSetInfo, CommandError> {
     let other = |what: &str, now: &str| {
         let message = format!("the run has no such {what}");
-        CommandError::usage(message, format!("`windlass run show {}` tells what there is{now}", run.id))
+        CommandError::usage(
+            message,
+            format!("`windlass run show {}` lists the plan and its groups{now}", run.id),
+        )
     };
     let whole = run.sets.first().ok_or_else(|| other("plan", ""))?;
     match (wanted.plan, wanted.group) {
         (Some(digest), _) => {
             let is_plan = run.plan_digest.as_deref() == Some(digest) || whole.digest == digest;
-            is_plan.then_some(whole).ok_or_else(|| other("plan", ": it may have moved"))
+            is_plan.then_some(whole).ok_or_else(|| other("plan", "; the plan may have changed"))
         }
         (None, Some(digest)) => {
             let begins = |set: &&ChangeSetInfo| {

@@ -96,7 +96,7 @@ fn verify_signatures(
         signed.extend(all_checkpoints(options.chain, remote)?);
     }
     if signed.is_empty() {
-        let help = "`windlass audit checkpoint` makes the first";
+        let help = "create one with `windlass audit checkpoint`";
         return Err(CommandError::failed("the log has no signed checkpoint", help));
     }
     let public_key = options.public_key.as_deref().unwrap_or(&keys.public_key).trim();
@@ -107,13 +107,13 @@ fn verify_signatures(
     }
     if let Some(end) = archives.end() {
         remote.print_message(&format!(
-            "entries 1 to {} are archived as they were written, and the log continues them",
+            "the archived entries 1 to {} are unchanged, and the log continues them",
             end.seq
         ))?;
     }
     if options.public_key.is_some() {
         let checkpoints = view::pluralize(signed.len(), "checkpoint");
-        remote.print_message(&format!("{checkpoints} are signed by this key or one it vouches for"))?;
+        remote.print_message(&format!("{checkpoints} are signed by this key or a key it certifies"))?;
     }
     Ok(Exit::Fine)
 }

@@ -25,7 +25,7 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<Exit, CommandError> {
     let limit = match (options.before, options.up_to) {
         (Some(moment), _) => ArchiveLimit::Before(moment),
         (None, Some(seq)) => ArchiveLimit::UpTo(seq),
-        (None, None) => return Err(CommandError::usage("there is no limit", "give --before or --up-to")),
+        (None, None) => return Err(CommandError::usage("no limit was given", "give --before or --up-to")),
     };
     let chain = match (&options.in_account, options.chain.installation) {
         (Some(name), _) => ArchiveChain::Account(name.clone()),
@@ -44,9 +44,9 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<Exit, CommandError> {
     })?;
     let file = options.out.display();
     view::line(&match report {
-        ArchiveReport::Archived { first, last } => format!("entries {first} to {last} are in {file} now"),
+        ArchiveReport::Archived { first, last } => format!("moved entries {first} to {last} to {file}"),
         ArchiveReport::AlreadyArchived { last } => {
-            format!("entries up to {last} were archived in {file} before; nothing was changed")
+            format!("entries up to {last} are already archived in {file}; nothing changed")
         }
     })?;
     Ok(Exit::Fine)
@@ -79,11 +79,11 @@ impl ArchiveSeries {
         for header in &self.headers {
             if header.after != end {
                 let message = format!(
-                    "no archive that was given holds the entries between {} and {}",
+                    "no given archive contains the entries between {} and {}",
                     end.seq,
                     header.after.seq + 1
                 );
-                return Err(CommandError::failed(message, "give all archives of the same log, each once"));
+                return Err(CommandError::failed(message, "give every archive of the log exactly once"));
             }
             end = header.up_to.clone();
         }
@@ -124,7 +124,7 @@ impl ArchiveSeries {
         let end = self.end().map_or(0, |end| end.seq);
         match archived_to.filter(|last| !self.is_empty() && *last > end) {
             Some(last) => {
-                view::note(&format!("entries {} to {last} are in archives that were not given", end + 1))
+                view::note(&format!("entries {} to {last} are in archives that you did not give", end + 1))
             }
             None => Ok(()),
         }

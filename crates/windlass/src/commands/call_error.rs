@@ -9,12 +9,12 @@ use crate::exit::CommandError;
 pub(super) fn call_error(error: ClientError, server: &str) -> CommandError {
     match error {
         ClientError::Address(address) => CommandError::usage(
-            format!("`{address}` is not the address of a server"),
+            format!("`{address}` is not a server address"),
             "write it like http://127.0.0.1:3000 or https://windlass.example.org",
         ),
         ClientError::Authority => CommandError::usage(
-            format!("the CA file for {server} holds no certificate"),
-            "it is PEM, beginning with -----BEGIN CERTIFICATE-----",
+            format!("the CA file for {server} contains no certificate"),
+            "use a PEM file, which begins with -----BEGIN CERTIFICATE-----",
         ),
         ClientError::Unreachable { source, .. } => {
             let help = Obstacle::from_words(&error_chain(&source)).help();
@@ -26,8 +26,8 @@ pub(super) fn call_error(error: ClientError, server: &str) -> CommandError {
         }
         ClientError::Refused { body, .. } => CommandError::Refused(Box::new(body)),
         ClientError::Answer(reason) => CommandError::failed(
-            format!("the answer of {server} is not understood: {reason}"),
-            "is that a Windlass server, and of this version? `windlass --version` tells ours",
+            format!("cannot parse the response of {server}: {reason}"),
+            "check that it is a Windlass server of this version; `windlass --version` prints this one's",
         ),
     }
 }
@@ -70,19 +70,19 @@ impl Obstacle {
     const fn help(self) -> &'static str {
         match self {
             Obstacle::Certificate => {
-                "its certificate is not trusted here: check that the name in the address is the certificate's, that \
-                 the clock is right, and that its authority is known: a private one is given with `windlass login \
-                 --ca-file FILE` or WINDLASS_CA_FILE"
+                "its certificate is not trusted: check the host name, the clock and the certificate authority; for a \
+                    private authority use `windlass login --ca-file FILE` or WINDLASS_CA_FILE"
             }
             Obstacle::Protocol => {
-                "that port does not speak TLS as expected: is it http:// rather than https://?"
+                "the TLS handshake failed: if the port serves plain HTTP, write http:// instead of https://"
             }
             Obstacle::Name => "check the name in the address, and that this machine can resolve it",
             Obstacle::Time => {
-                "it accepted the connection and did not answer in time: try again, or look at the server's log"
+                "it accepted the connection but did not respond in time: try again, or check the server's log"
             }
             Obstacle::Connection => {
-                "check the address; `windlass serve` starts a server, and --server or WINDLASS_SERVER names another"
+                "check the address; use --server or WINDLASS_SERVER for another server, or start one with `windlass \
+                    serve`"
             }
         }
     }

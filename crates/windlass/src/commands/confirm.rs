@@ -33,13 +33,13 @@ pub(super) fn confirm(question: &str, asked: Preconfirmed) -> Result<ConfirmAnsw
         return Ok(ConfirmAnswer::Given);
     }
     if !is_interactive() {
-        return Err(CommandError::usage("this needs a yes, and there is no terminal to ask", "add --yes"));
+        return Err(CommandError::usage("cannot ask for confirmation without a terminal", "add --yes"));
     }
     let answer = line(&format!("{question} [y/N] "))?;
     Ok(match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => ConfirmAnswer::Given,
         _ => {
-            view::note("nothing was done")?;
+            view::note("cancelled")?;
             ConfirmAnswer::Refused
         }
     })
@@ -64,6 +64,6 @@ pub(super) fn line(question: &str) -> Result<String, CommandError> {
 pub(super) fn secret(question: &str) -> Result<Redacted<String>, CommandError> {
     rpassword::prompt_password(question).map(Redacted::new).map_err(|error| {
         let help = "without a terminal, use --password-stdin or WINDLASS_TOKEN";
-        CommandError::usage("could not ask for the password", help).because(error)
+        CommandError::usage("could not read the password", help).because(error)
     })
 }

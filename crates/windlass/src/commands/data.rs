@@ -60,10 +60,10 @@ pub(super) fn lock_embedded(data: &DataOptions, address: &Address) -> Result<Vec
     for directory in directories {
         let lock = windlass_server::open_lock(&directory).map_err(|error| {
             let message = format!("cannot lock {}: {error}", directory.display());
-            CommandError::failed(message, "run it as the server's user")
+            CommandError::failed(message, "run this command as the server's user")
         })?;
         if lock.try_lock().is_err() {
-            return Err(CommandError::failed("a server uses this data", "stop it first"));
+            return Err(CommandError::failed("a running server uses this data", "stop it first"));
         }
         locks.push(lock);
     }
@@ -75,7 +75,7 @@ pub(super) fn source_of(options: &KeyOptions) -> Result<KeySource, CommandError>
     let given = std::env::var("WINDLASS_SECRET_KEY").ok().filter(|text| !text.is_empty());
     match (given, &options.secret_key_file) {
         (Some(_), Some(_)) => Err(CommandError::usage(
-            "the secret key is given twice",
+            "two secret keys are given",
             "give --secret-key-file (also WINDLASS_SECRET_KEY_FILE) or WINDLASS_SECRET_KEY, not both",
         )),
         (Some(text), None) => Ok(KeySource::Given(Redacted::new(text))),

@@ -51,7 +51,7 @@ pub(super) fn decide(
     remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
     if proposals.is_empty() {
-        remote.print_message("nothing waits for a decision")?;
+        remote.print_message("no proposals are pending approval")?;
         return Ok(Exit::Fine);
     }
     if remote.is_for_people() {

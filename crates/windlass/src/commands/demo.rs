@@ -29,7 +29,7 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
     let temporary = tempfile::Builder::new()
         .prefix("windlass-demo-")
         .tempdir()
-        .map_err(|error| CommandError::failed("cannot make a directory", "set TMPDIR").because(error))?;
+        .map_err(|error| CommandError::failed("cannot create a directory", "set TMPDIR").because(error))?;
     let root = options.dir.clone().unwrap_or_else(|| temporary.path().to_path_buf());
     std::fs::create_dir_all(&root).map_err(|error| {
         CommandError::failed(format!("cannot use {}", root.display()), "choose another --dir").because(error)
@@ -55,12 +55,12 @@ pub(crate) fn run(options: &DemoOptions) -> Result<Exit, CommandError> {
 /// A git repository with the tutorial's fleet in it.
 fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
     fn told(what: &str, why: impl Into<Cause>) -> CommandError {
-        CommandError::failed(what, "the demonstration needs git").because(why)
+        CommandError::failed(what, "the demo needs git").because(why)
     }
     if directory.join("fleet.yaml").exists() {
         return Ok(directory.to_path_buf());
     }
-    std::fs::create_dir_all(directory).map_err(|error| told("cannot make a repository", error))?;
+    std::fs::create_dir_all(directory).map_err(|error| told("cannot create a repository", error))?;
     std::fs::write(directory.join("fleet.yaml"), FLEET)
         .map_err(|error| told("cannot write fleet.yaml", error))?;
     let git = |arguments: &[&str]| {
@@ -85,11 +85,10 @@ fn make_repository(directory: &Path) -> Result<PathBuf, CommandError> {
 /// Signs in, registers the repository, syncs it and says what to try.
 async fn prepare_demo(running: &RunningServer, fleet: &Path) -> Result<(), CommandError> {
     let server = running.origin();
-    let failed = |error: ClientError| {
-        CommandError::failed("the demonstration failed", "see the log above").because(error)
-    };
+    let failed =
+        |error: ClientError| CommandError::failed("the demo failed", "see the log above").because(error);
     let Some(login) = running.first_login() else {
-        view::line(&format!("Windlass listens on {server} with the data of an earlier demonstration"))?;
+        view::line(&format!("Windlass listens on {server} with the data of an earlier demo"))?;
         return Ok(());
     };
     let (session, password) = sign_in(&server, &login.password).await.map_err(failed)?;
@@ -141,7 +140,7 @@ fn print_next_steps(
     let run = &run.sync_run;
     let binary = std::env::args().next().unwrap_or_else(|| "windlass".to_owned());
     let lines = [
-        format!("Windlass listens on {server}. Everything is gone when you press Ctrl-C."),
+        format!("Windlass listens on {server}. Press Ctrl-C to stop it and delete its data."),
         String::new(),
         format!("  web app   {server}/app"),
         format!("  account   {ACCOUNT}"),
@@ -164,8 +163,8 @@ fn print_next_steps(
         format!("  {binary} proposal approve --run {}", run.id),
         format!("  {binary} run show {}", run.id),
         format!("  {binary} get nodes"),
-        format!("  {binary} set node edge-tokyo-01 region=ap-osaka-1      # a change by hand"),
-        format!("  {binary} drift fleet-config                            # … shows as drift"),
+        format!("  {binary} set node edge-tokyo-01 region=ap-osaka-1      # a manual change"),
+        format!("  {binary} drift fleet-config                            # shows it as drift"),
         format!("  {binary} export"),
     ];
     lines.iter().try_for_each(|line| view::line(line))

@@ -34,12 +34,12 @@ pub(super) fn run(options: &DriftOptions, remote: &ServerConnection) -> Result<E
             let until = until.as_deref().map(|text| moment(text, now)).transpose()?;
             let body = AcceptBody { kind, name, until, reason: reason.clone() };
             let call = remote.call(Operation::DriftAccept, &[&target.repo]).body(&body);
-            accepted(&remote.ask(call)?, target, "is accepted", remote)
+            accepted(&remote.ask(call)?, target, "accepted", remote)
         }
         Some(DriftCommand::Unaccept { target }) => {
             let body = drift_target(&target.kind, &target.name)?;
             let call = remote.call(Operation::DriftUnaccept, &[&target.repo]).body(&body);
-            accepted(&remote.ask(call)?, target, "is accepted no longer", remote)
+            accepted(&remote.ask(call)?, target, "no longer accepted", remote)
         }
     }
 }
@@ -106,8 +106,9 @@ fn accepted(
     what: &str,
     remote: &ServerConnection,
 ) -> Result<Exit, CommandError> {
-    remote
-        .show::<DriftReport>(answer, |_, _| view::line(&format!("{} {} {what}", target.kind, target.name)))?;
+    remote.show::<DriftReport>(answer, |_, _| {
+        view::line(&format!("{} {}: {what}", target.kind, target.name))
+    })?;
     Ok(Exit::Fine)
 }
 
@@ -128,8 +129,8 @@ fn moment(text: &str, now: Timestamp) -> Result<String, CommandError> {
     let end_of_day = || Timestamp::parse(&format!("{text}T23:59:59Z"));
     let found = Timestamp::parse(text).or_else(end_of_day).or_else(from_now);
     found.map(|moment| moment.to_string()).ok_or_else(|| {
-        let help = "write a day such as 2027-01-31, a moment such as 2027-01-31T12:00:00Z, or a time from now such \
-                    as 36h or 7d";
+        let help = "write a date such as 2027-01-31, a time such as 2027-01-31T12:00:00Z, or a duration such as 36h \
+            or 7d";
         CommandError::usage(format!("`{text}` is not a time"), help)
     })
 }

@@ -51,11 +51,11 @@ fn send(shown: &ProposalInfo, payload: Value, remote: &ServerConnection) -> Resu
 
 fn edit(shown: &ProposalInfo, remote: &ServerConnection) -> Result<Exit, CommandError> {
     if !confirm::is_interactive() {
-        return Err(CommandError::usage("there is no terminal for an editor", "add --file FILE"));
+        return Err(CommandError::usage("cannot open an editor without a terminal", "add --file FILE"));
     }
     let before = shown.edited_payload.as_ref().unwrap_or(&shown.payload);
     let fail = |error: std::io::Error| {
-        CommandError::failed("could not keep a file to edit", "add --file FILE instead").because(error)
+        CommandError::failed("could not create a file to edit", "add --file FILE instead").because(error)
     };
     let mut file = tempfile::Builder::new().prefix("windlass-").suffix(".yaml").tempfile().map_err(fail)?;
     file.write_all(yaml::write(before.clone()).as_bytes()).map_err(fail)?;
@@ -87,7 +87,7 @@ fn open_editor(path: &Path) -> Result<(), CommandError> {
     match ended {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => {
-            Err(CommandError::failed(format!("`{editor}` ended with {status}"), "nothing was sent"))
+            Err(CommandError::failed(format!("`{editor}` exited with {status}"), "nothing was sent"))
         }
         Err(error) => {
             let help = "set VISUAL or EDITOR to an editor, or add --file FILE";

@@ -67,10 +67,10 @@ impl EventFilterArgs {
         };
         let resource = match &options.resource {
             Some(text) => {
-                let help = "write it like `node/edge-tokyo-01`";
+                let help = "write for example `node/edge-tokyo-01`";
                 let parts = text.split_once('/');
                 let (kind, name) =
-                    parts.ok_or_else(|| CommandError::usage("a resource is KIND/NAME", help))?;
+                    parts.ok_or_else(|| CommandError::usage("a resource must be KIND/NAME", help))?;
                 Some((find::noun(kind)?.kind().slug().to_owned(), name.to_owned()))
             }
             None => None,
@@ -118,7 +118,7 @@ fn follow(mut last: i64, filter: &EventFilterArgs, remote: &ServerConnection) ->
         if last > before {
             pause = FIRST_PAUSE;
         }
-        view::note(&format!("… {reason}; connecting again, from event {last} on"))?;
+        view::note(&format!("… {reason}; reconnecting after event {last}"))?;
         remote.pause(pause);
         pause = (pause * 2).min(LAST_PAUSE);
     }
@@ -144,11 +144,11 @@ async fn listen(last: &mut i64, filter: &EventFilterArgs, remote: &ServerConnect
     loop {
         let messages = match response.chunk().await {
             Ok(Some(bytes)) => parser.take(&bytes),
-            Ok(None) => return StreamEnd::Lost("the server ended the stream".to_owned()),
+            Ok(None) => return StreamEnd::Lost("the server closed the stream".to_owned()),
             Err(_) => return StreamEnd::Lost("the connection was lost".to_owned()),
         };
         let Ok(messages) = messages else {
-            return StreamEnd::Lost("the server sent what is not an event".to_owned());
+            return StreamEnd::Lost("the server sent an invalid event".to_owned());
         };
         for message in messages {
             let event = serde_json::from_str::<EventInfo>(&remote.hide(message.data));

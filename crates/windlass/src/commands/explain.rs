@@ -20,7 +20,7 @@ pub(crate) fn run(options: &ExplainOptions, terminal: &Terminal) -> Result<Exit,
             let help = match &unknown.near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if unknown.known.is_empty() => "this field has no fields of its own".to_owned(),
-                None => format!("there is {}", unknown.known.join(", ")),
+                None => format!("known names: {}", unknown.known.join(", ")),
             };
             Err(CommandError::failed(unknown.to_string(), help).because(unknown))
         }

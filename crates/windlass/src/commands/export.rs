@@ -73,14 +73,14 @@ fn write_files(
     for (path, name) in &paths {
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent).map_err(|error| {
-            let message = format!("could not make {}", parent.display());
-            CommandError::failed(message, "name a directory you may write to").because(error)
+            let message = format!("could not create {}", parent.display());
+            CommandError::failed(message, "choose a directory with write permission").because(error)
         })?;
         write_text(path, &exported.files[*name], existing)?;
         remote.print_message(&format!("wrote {}", path.display()))?;
     }
     if exported.masked > 0 {
-        let masked = format!("{} values are masked; --show-secrets writes them", exported.masked);
+        let masked = format!("{} values are masked; use --show-secrets to write them", exported.masked);
         view::note(&masked)?;
     }
     for left_out in &exported.left_out {
@@ -95,8 +95,8 @@ fn inside(directory: &Path, name: &str) -> Result<PathBuf, CommandError> {
     match !name.is_empty() && Path::new(name).components().all(is_plain) && !name.contains(char::is_control) {
         true => Ok(directory.join(name)),
         false => {
-            let message = format!("the server named a file outside of the directory: {name}");
-            Err(CommandError::failed(message, "nothing was written; do not trust that server"))
+            let message = format!("the server sent a file path outside the directory: {name}");
+            Err(CommandError::failed(message, "nothing was written; do not trust this server"))
         }
     }
 }

@@ -40,8 +40,8 @@ pub(super) fn resolve_id<'i>(
         [one] => Ok(Some((*one).to_owned())),
         many => {
             let shown: Vec<&str> = many.iter().take(4).copied().collect();
-            let message = format!("`{word}` may be any of {} {what}s", many.len());
-            Err(CommandError::failed(message, format!("write more of the id: {}", shown.join(", "))))
+            let message = format!("`{word}` matches {} {what}s", many.len());
+            Err(CommandError::failed(message, format!("give more of the id: {}", shown.join(", "))))
         }
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn proposal(word: &str, remote: &ServerConnection) -> Result<String, 
             return Ok(id);
         }
     }
-    Err(not_found("proposal", word, "`windlass proposal list` shows those that are open"))
+    Err(not_found("proposal", word, "`windlass proposal list` lists open proposals"))
 }
 
 /// The id of the run that a word stands for.
@@ -71,7 +71,7 @@ pub(super) fn run(word: &str, remote: &ServerConnection) -> Result<String, Comma
     let call = remote.call(Operation::RunList, &[]).query("limit", PAGE.to_string());
     let list: RunList = remote.get(call)?;
     let found = resolve_id(word, "run", list.sync_runs.iter().map(|run: &RunInfo| run.id.as_str()))?;
-    found.ok_or_else(|| not_found("run", word, "`windlass run list` shows them"))
+    found.ok_or_else(|| not_found("run", word, "`windlass run list` lists runs"))
 }
 
 /// There is no such thing.
@@ -88,7 +88,7 @@ pub(super) fn noun(word: &str) -> Result<Noun, CommandError> {
         let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.slug()).collect();
         let help = match nearest(&word, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there is {}", known.join(", ")),
+            None => format!("kinds: {}", known.join(", ")),
         };
         CommandError::usage(format!("`{word}` is not a kind of resource"), help)
     })
@@ -145,7 +145,7 @@ pub(super) fn next_cursor(answer: &Value) -> Option<String> {
 /// Says that a list goes on, if it does.
 pub(super) fn tell_more(answer: &Value, remote: &ServerConnection) -> Result<(), CommandError> {
     if remote.is_for_people() && next_cursor(answer).is_some() {
-        crate::view::note("… and more: -n shows more of them, --all shows all")?;
+        crate::view::note("… more not shown: use -n COUNT or --all")?;
     }
     Ok(())
 }

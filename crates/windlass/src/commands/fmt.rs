@@ -67,7 +67,7 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, CommandError> {
 fn format_file(path: &Path) -> Result<FormatOutcome, CommandError> {
     let shown = path.display().to_string();
     let before = std::fs::read_to_string(path).map_err(|error| {
-        CommandError::failed(format!("could not read {shown}"), "check that it is UTF-8 text you may read")
+        CommandError::failed(format!("could not read {shown}"), "check that it is UTF-8 text and readable")
             .because(error)
     })?;
     Ok(match yaml::format(&before) {
@@ -84,8 +84,11 @@ fn format_file(path: &Path) -> Result<FormatOutcome, CommandError> {
 /// Writes the whole new file beside the old one and then takes its place, so that no reader sees half of it.
 fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
     let fail = |error: std::io::Error| {
-        CommandError::failed(format!("could not write {}", path.display()), "check that you may write there")
-            .because(error)
+        CommandError::failed(
+            format!("could not write {}", path.display()),
+            "check that you have write permission",
+        )
+        .because(error)
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;

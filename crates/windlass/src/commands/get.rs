@@ -19,7 +19,7 @@ pub(super) fn run(options: &GetOptions, remote: &ServerConnection) -> Result<Exi
     };
     match (noun, &options.name) {
         (Some(noun), Some(name)) => one(noun, name, remote),
-        (None, Some(_)) => Err(CommandError::usage("which kind is it of?", "name the kind instead of `all`")),
+        (None, Some(_)) => Err(CommandError::usage("no kind was given", "give the kind instead of `all`")),
         (noun, None) => list(noun, options, remote),
     }
 }

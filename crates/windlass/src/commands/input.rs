@@ -21,7 +21,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, CommandError> {
     };
     read.map_err(|error| {
         let message = format!("could not read {}", path.display());
-        CommandError::failed(message, "check that it is UTF-8 text you may read").because(error)
+        CommandError::failed(message, "check that it is UTF-8 text and readable").because(error)
     })?;
     Ok(text)
 }
@@ -61,7 +61,7 @@ pub(super) fn write_text(path: &Path, text: &str, existing: OverwritePolicy) -> 
     let fail = |error: std::io::Error| {
         let help = match error.kind() {
             std::io::ErrorKind::AlreadyExists => "choose another, or add --overwrite",
-            _ => "check that you may write there",
+            _ => "check that you have write permission",
         };
         CommandError::failed(format!("could not write {}", path.display()), help).because(error)
     };

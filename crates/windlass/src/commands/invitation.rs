@@ -25,7 +25,7 @@ pub(super) fn run(command: &InvitationCommand, remote: &ServerConnection) -> Res
         InvitationCommand::Decline { which } => {
             let id = received(which, remote)?;
             remote.text(remote.call(Operation::InvitationDecline, &[&id]))?;
-            remote.print_message(&format!("declined to join {which}"))?;
+            remote.print_message(&format!("declined the invitation to {which}"))?;
         }
         InvitationCommand::Sent => {
             let answer = remote.ask(remote.call(Operation::InvitationList, &[]))?;
@@ -37,11 +37,11 @@ pub(super) fn run(command: &InvitationCommand, remote: &ServerConnection) -> Res
             let list: InvitationList = remote.get(remote.call(Operation::InvitationList, &[]))?;
             let found =
                 list.invitations.iter().find(|it| it.email.eq_ignore_ascii_case(email) || it.id == *email);
-            let help = "`windlass invitation sent` shows the account's invitations";
+            let help = "`windlass invitation sent` lists the account's invitations";
             let id =
                 found.map(|it| it.id.clone()).ok_or_else(|| find::not_found("invitation", email, help))?;
             remote.text(remote.call(Operation::InvitationRevoke, &[&id]))?;
-            remote.print_message(&format!("took back the invitation of {email}"))?;
+            remote.print_message(&format!("revoked the invitation of {email}"))?;
         }
     }
     Ok(Exit::Fine)
@@ -51,6 +51,6 @@ pub(super) fn run(command: &InvitationCommand, remote: &ServerConnection) -> Res
 fn received(account: &str, remote: &ServerConnection) -> Result<String, CommandError> {
     let list: ReceivedInvitationList = remote.get(remote.call(Operation::ReceivedInvitationList, &[]))?;
     let found = list.invitations.iter().find(|it| it.account == account || it.id == account);
-    let help = "`windlass invitation list` shows the accounts that ask you to join";
+    let help = "`windlass invitation list` lists your invitations";
     found.map(|it| it.id.clone()).ok_or_else(|| find::not_found("invitation", account, help))
 }

@@ -17,13 +17,13 @@ pub(crate) fn run(command: &KeyCommand) -> Result<Exit, CommandError> {
             let rotated = windlass_server::rotate_key(&source, &at.data.data_dir, *overlap);
             let rotated = rotated.map_err(key_error)?;
             if let Some(text) = &rotated.text {
-                view::note("Give every server this value, and keep it from others:")?;
+                view::note("Give every server this value, and keep it secret:")?;
                 // The only place it can be had from: the environment cannot be changed from here.
                 view::line(text.expose())?;
             }
             let (key, until) = (&rotated.fingerprint, rotated.until);
-            view::note(&format!("the secret key is {key} now; the one before is accepted until {until}"))?;
-            view::note("Restart every server, then replace each webhook's secret at its forge by then.")?;
+            view::note(&format!("the secret key is now {key}; the old key is valid until {until}"))?;
+            view::note("Restart every server, and replace each webhook's secret at its forge by then.")?;
             Ok(Exit::Fine)
         }
         KeyCommand::Reset { yes, at } => reset(at, (*yes).into()),
@@ -34,7 +34,7 @@ fn show(at: &KeyLocation) -> Result<Exit, CommandError> {
     let source = source_of(&at.key)?;
     let found = windlass_server::fingerprint_of(&source, &at.data.data_dir);
     let found = found.map_err(key_error)?;
-    view::line(found.as_deref().unwrap_or("there is no key yet"))?;
+    view::line(found.as_deref().unwrap_or("no secret key exists yet"))?;
     let address = address_of(&at.data)?;
     runtime()?.block_on(async {
         let store = open_existing(&address).await?;
@@ -59,8 +59,8 @@ fn reset(at: &KeyLocation, asked: Preconfirmed) -> Result<Exit, CommandError> {
         store.close().await;
         reset.map_err(key_error)
     })?;
-    view::line(&format!("the secret key is {fingerprint} now"))?;
-    view::note("Start the servers with it, then replace each webhook's secret at its forge.")?;
+    view::line(&format!("the secret key is now {fingerprint}"))?;
+    view::note("Start the servers with it, and replace each webhook's secret at its forge.")?;
     Ok(Exit::Fine)
 }
 
@@ -90,11 +90,11 @@ pub(crate) fn recover_admin(options: &RecoverAdminOptions) -> Result<Exit, Comma
 fn recovery_help(error: &RecoveryError) -> &'static str {
     match error {
         RecoveryError::Sso { .. } => {
-            "name someone else with --email; a new address makes a new administrator"
+            "choose another address with --email; a new address creates a new administrator"
         }
-        RecoveryError::Email { .. } => "write it as ada@example.com",
-        RecoveryError::Account { .. } => "name one with --in-account; `windlass serve` makes the first",
-        RecoveryError::Password => "the system gave no random numbers",
+        RecoveryError::Email { .. } => "write for example ada@example.com",
+        RecoveryError::Account { .. } => "choose one with --in-account; `windlass serve` creates the first",
+        RecoveryError::Password => "the system's random number generator failed",
         RecoveryError::Store(_) => "check --data-dir and --database",
     }
 }

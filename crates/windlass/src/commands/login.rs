@@ -37,7 +37,7 @@ pub(super) fn login(
     let email = match &options.email {
         Some(email) => email.clone(),
         None if confirm::is_interactive() => confirm::line(&format!("E-mail address at {address}: "))?,
-        None => return Err(CommandError::usage("whose sign-in is it?", "add --email ADDRESS")),
+        None => return Err(CommandError::usage("no e-mail address was given", "add --email ADDRESS")),
     };
     let output = server.output.unwrap_or_default();
     let account = server.account.as_deref();
@@ -80,8 +80,9 @@ impl PasswordInput {
         match self {
             PasswordInput::Asked => confirm::secret(question),
             PasswordInput::Given(lines) => lines.next().map(Redacted::new).ok_or_else(|| {
-                let help = "one line with the password; for a one-time password, a second with the new one";
-                CommandError::usage("standard input ended before a password", help)
+                let help =
+                    "write the password on one line; after a one-time password, the new one on a second line";
+                CommandError::usage("standard input has no password", help)
             }),
         }
     }
@@ -92,9 +93,9 @@ impl PasswordInput {
             return self.next("");
         }
         let new = confirm::secret("New password, at least 12 characters: ")?;
-        match confirm::secret("The same again: ")? == new {
+        match confirm::secret("Repeat the new password: ")? == new {
             true => Ok(new),
-            false => Err(CommandError::failed("the two are not the same", "run `windlass login` again")),
+            false => Err(CommandError::failed("the passwords do not match", "run `windlass login` again")),
         }
     }
 }
@@ -130,7 +131,7 @@ impl SignInFlow<'_> {
         current: &Redacted<String>,
         passwords: &mut PasswordInput,
     ) -> Result<Redacted<String>, CommandError> {
-        view::note("That was a one-time password: choose one of your own.")?;
+        view::note("That was a one-time password. Choose a new one.")?;
         let new = passwords.next_new()?;
         let token = Redacted::new(session.token.clone());
         let remote = ServerConnection::with(self.destination, Some(token), self.output, self.terminal)?;
@@ -155,7 +156,9 @@ pub(super) fn logout(server: ServerOptions, terminal: Terminal) -> Result<Exit, 
     // The sign-in is forgotten here whatever the server says; it may know it no longer, or not be there.
     match remote.text(remote.call(Operation::Logout, &[])) {
         Ok(_) => view::line(&format!("signed out of {address}"))?,
-        Err(_) => view::line(&format!("forgot {address}, which did not confirm that the session ended"))?,
+        Err(_) => {
+            view::line(&format!("deleted the session of {address}, but the server did not confirm its end"))?
+        }
     }
     Ok(Exit::Fine)
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(options: &ManOptions) -> Result<Exit, CommandError> {
         Some(directory) => {
             let fail = |error: std::io::Error| {
                 let message = format!("could not write man pages to {}", directory.display());
-                CommandError::failed(message, "name a directory you may write to").because(error)
+                CommandError::failed(message, "choose a directory with write permission").because(error)
             };
             std::fs::create_dir_all(directory).map_err(fail)?;
             clap_mangen::generate_to(command, directory).map_err(fail)?;

@@ -18,8 +18,9 @@ use crate::exit::{CommandError, Exit};
 pub(super) fn run(remote: &ServerConnection) -> Result<Exit, CommandError> {
     let caller = HttpCaller { client: remote.client.clone(), mask: remote.mask() };
     remote.block_on(windlass_mcp::protocol::serve_stdio(caller)).map_err(|error| {
-        let help = "this command is for MCP clients, which speak the protocol over standard input and output";
-        CommandError::failed("the MCP client cannot be understood", help).because(error)
+        let help =
+            "start this command from an MCP client, which uses the protocol over standard input and output";
+        CommandError::failed("cannot read the MCP client's messages", help).because(error)
     })?;
     Ok(Exit::Fine)
 }
@@ -67,7 +68,7 @@ impl HttpCaller {
             }
             _ => told(
                 "not-understood",
-                "check WINDLASS_SERVER, and that both are of one version",
+                "check WINDLASS_SERVER, and that client and server have the same version",
                 error_chain(&error),
             ),
         })

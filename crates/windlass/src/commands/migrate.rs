@@ -15,13 +15,13 @@ pub(crate) fn run(options: &MigrateOptions) -> Result<Exit, CommandError> {
     let state = runtime.block_on(Store::schema_state(&address)).map_err(store_error)?;
     if state.pending.is_empty() {
         let applied = view::pluralize(state.applied, "migration");
-        view::line(&format!("up to date: {applied} applied, and their checksums agree"))?;
+        view::line(&format!("up to date: {applied} applied, checksums match"))?;
         return Ok(Exit::Fine);
     }
     if options.check {
         print_all("pending", &state.pending)?;
         view::line(&format!("{} pending", view::pluralize(state.pending.len(), "migration")))?;
-        view::note("Make a backup, stop every server on this database, then run `windlass migrate`.")?;
+        view::note("Back up the database, stop every server on it, then run `windlass migrate`.")?;
         return Ok(Exit::Changes);
     }
     let _lock = lock_embedded(&options.data, &address)?;

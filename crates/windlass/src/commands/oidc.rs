@@ -13,7 +13,7 @@ pub(super) fn settings(options: &OidcOptions) -> Result<Option<OidcSettings>, Co
         let is_meant =
             options.oidc_client_id.is_some() || !options.oidc_grant.is_empty() || options.oidc_only;
         return match is_meant {
-            true => Err(CommandError::usage("it is not said who provides identities", "add --oidc-issuer")),
+            true => Err(CommandError::usage("the identity provider is missing", "add --oidc-issuer")),
             false => Ok(None),
         };
     };
@@ -34,14 +34,15 @@ pub(super) fn settings(options: &OidcOptions) -> Result<Option<OidcSettings>, Co
 pub(super) fn help(error: &OidcSettingsError) -> &'static str {
     match error {
         OidcSettingsError::Issuer => "write --oidc-issuer https://id.example.com",
-        OidcSettingsError::Plain => "use https://, or a provider on this machine",
+        OidcSettingsError::Plain => "use https://; http:// only for a provider on this machine",
         OidcSettingsError::ClientId => "register Windlass at the provider, and add --oidc-client-id",
-        OidcSettingsError::Secret { .. } => "check --oidc-client-secret-file, and who may read that file",
+        OidcSettingsError::Secret { .. } => "check --oidc-client-secret-file and that file's permissions",
         OidcSettingsError::Word(_) => "check --oidc-scope and --oidc-groups-claim",
         OidcSettingsError::Authority => "give a PEM file of certificates with --oidc-ca-file",
         OidcSettingsError::Client => "check the system's certificates",
         OidcSettingsError::Account { .. } => {
-            "name one that exists with --oidc-grant GROUP=ROLE@ACCOUNT, or make it first: windlass account create"
+            "use an existing account with --oidc-grant GROUP=ROLE@ACCOUNT, or create it first with `windlass account \
+                create`"
         }
         OidcSettingsError::PublicUrl => "add --public-url https://windlass.example.com",
     }

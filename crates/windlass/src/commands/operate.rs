@@ -36,8 +36,12 @@ pub(crate) fn backup(options: &BackupOptions) -> Result<Exit, CommandError> {
 fn make_private(path: &Path) -> Result<(), CommandError> {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| {
-        CommandError::failed(format!("cannot keep {} from others", path.display()), "check its file system")
-            .because(error)
+        CommandError::failed(
+            format!("cannot restrict access to {}", path.display()),
+            "check the file system's \
+            permissions",
+        )
+        .because(error)
     })
 }
 
@@ -51,11 +55,11 @@ pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
     let directory = database.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
     if !directory.exists() {
         windlass_server::make_private(&directory)
-            .map_err(|error| told("cannot make the data directory", error))?;
+            .map_err(|error| told("cannot create the data directory", error))?;
     }
     let lock = windlass_server::open_lock(&directory).map_err(|error| told("cannot lock", error))?;
     if lock.try_lock().is_err() {
-        return Err(CommandError::failed("a server uses this data", "stop it first"));
+        return Err(CommandError::failed("a running server uses this data", "stop it first"));
     }
     let copy = directory.join("windlass.restoring");
     copy_privately(&options.file, &copy).map_err(|error| told("cannot copy the backup", error))?;
@@ -65,12 +69,12 @@ pub(crate) fn restore(options: &RestoreOptions) -> Result<Exit, CommandError> {
         return Err(error);
     }
     let aside =
-        put_in_place(&database, &copy).map_err(|error| told("cannot put the backup in place", error))?;
+        put_in_place(&database, &copy).map_err(|error| told("cannot move the backup into place", error))?;
     // What was signed since the backup is not in it: from here the server signs anew.
     put_aside(&options.data.data_dir.join("audit-heads.json"))
-        .map_err(|error| told("cannot put the last signed heads aside", error))?;
+        .map_err(|error| told("cannot move the signed heads aside", error))?;
     match aside {
-        Some(aside) => view::line(&format!("restored; what was there is now {}", aside.display()))?,
+        Some(aside) => view::line(&format!("restored; the previous database is now {}", aside.display()))?,
         None => view::line("restored")?,
     }
     tell_key(options)?;
@@ -160,10 +164,10 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
         store.close().await;
         let mut checked = checked?;
         let fault = signed.unwrap_or_else(|error| Some(format!("{}: {}", error_chain(&error), error.help())));
-        let what = "the audit logs continue what this server signed".to_owned();
+        let what = "the audit logs continue the signed heads".to_owned();
         checked.push(Checked { what, fault });
         let fault = key.err().map(|error| format!("{}: {}", error_chain(&error), error.help()));
-        let what = "the secret key is private and the one this database is used with".to_owned();
+        let what = "the secret key is private and matches this database".to_owned();
         checked.push(Checked { what, fault });
         Ok::<_, CommandError>(checked)
     })?);
@@ -178,7 +182,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
         }
     }
     view::line(&match faults {
-        0 => "everything is in order".to_owned(),
+        0 => "all checks passed".to_owned(),
         count => view::pluralize(count, "fault"),
     })?;
     Ok(if faults == 0 { Exit::Fine } else { Exit::Problems })
@@ -187,7 +191,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
 /// Whether the server could use its certificate and key, as they are now.
 fn certificate_check(files: &TlsFiles) -> Checked {
     let fault = files.check().err().map(|error| error_chain(&error));
-    Checked { what: "the TLS certificate and its key can be used".to_owned(), fault }
+    Checked { what: "the TLS certificate and key are valid".to_owned(), fault }
 }
 
 /// Whether Vault, if it is configured, answers and lets the server in.
@@ -195,7 +199,7 @@ fn vault_check(options: &VaultOptions) -> Result<Option<Checked>, CommandError> 
     let Some(credentials) = vault::credentials(options)? else { return Ok(None) };
     let fault = runtime()?.block_on(credentials.keep_alive()).err();
     let fault = fault.map(|error| format!("{}: {}", error_chain(&error), error.help()));
-    Ok(Some(Checked { what: "Vault answers and lets the server in".to_owned(), fault }))
+    Ok(Some(Checked { what: "Vault responds and accepts the login".to_owned(), fault }))
 }
 
 /// Programs that some repositories need.
@@ -206,8 +210,8 @@ fn programs() -> Vec<Checked> {
         Checked { what: what.to_owned(), fault }
     };
     vec![
-        check("git", "--version", "git is there, for pushing adopted changes and file:// repositories"),
-        check("ssh", "-V", "ssh is there, for repositories over ssh"),
+        check("git", "--version", "git is installed, for pushing adopted changes and file:// repositories"),
+        check("ssh", "-V", "ssh is installed, for repositories over ssh"),
     ]
 }
 
@@ -215,6 +219,6 @@ fn directory(path: &Path) -> Vec<Checked> {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(metadata) = fs::metadata(path) else { return Vec::new() };
     let is_open = metadata.permissions().mode() & 0o077 != 0;
-    let fault = is_open.then(|| format!("others can look into {}: chmod 700", path.display()));
+    let fault = is_open.then(|| format!("other users can read {}: run chmod 700 on it", path.display()));
     vec![Checked { what: "the data directory is private".to_owned(), fault }]
 }

@@ -30,14 +30,15 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     match (&options.from, options.server.is_some() || root.is_given()) {
         (Some(_), true) => Err(CommandError::usage(
-            "--from and --server exclude each other",
+            "--from and --server cannot be used together",
             "compare with another state of the fleet (--from), or with the accepted state on a server (--server)",
         )),
         (None, true) => preview::plan(options, root, terminal),
         (Some(from), false) => offline(options, from, terminal),
         (None, false) => Err(CommandError::usage(
-            "compared with what?",
-            "--from PATH or --from GIT-REVISION compares with another state of the fleet, --server with the accepted state",
+            "no state to compare with was given",
+            "use --from PATH or --from GIT-REVISION to compare with another state of the fleet, or --server to \
+                compare with the accepted state",
         )),
     }
 }

@@ -26,8 +26,8 @@ pub(super) fn plan(
     terminal: &Terminal,
 ) -> Result<Exit, CommandError> {
     let Some(repository) = &options.repository else {
-        let help = "name it with --repository: the accepted state is compared for one repository";
-        return Err(CommandError::usage("which repository of the server is this?", help));
+        let help = "add --repository NAME: the plan compares the files with one repository's accepted state";
+        return Err(CommandError::usage("no repository was given", help));
     };
     let collected = load::read_files_to_send(&options.path);
     if !collected.problems.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn plan(
     match options.format {
         PlanFormat::Human => {
             view::human::plan(&shown, &|file| collected.text(file), terminal)?;
-            view::note(&format!("Nothing was proposed. The same on a page: {address}"))?;
+            view::note(&format!("Nothing was proposed. View in the web app: {address}"))?;
         }
         PlanFormat::Json => {
             let mut document = answer.preview.plan.clone();
@@ -65,7 +65,7 @@ pub(super) fn plan(
         }
         PlanFormat::Markdown => {
             view::text(&markdown(&shown))?;
-            view::text(&format!("\n[The same on the server](<{address}>)\n"))?;
+            view::text(&format!("\n[View in Windlass](<{address}>)\n"))?;
         }
     }
     Ok(exit(&shown))
@@ -90,7 +90,7 @@ pub(super) fn of_revision(options: &PreviewOptions, remote: &ServerConnection) -
             let commit = commit_sha.as_deref().unwrap_or_default();
             let address = format!("{}/app/previews/{id}", remote.client.server());
             view::note(&format!(
-                "Nothing was proposed: this is {reference} at {commit}. The same on a page: {address}"
+                "Nothing was proposed: preview of {reference} at {commit}. View in the web app: {address}"
             ))?;
         }
         Output::Json | Output::Yaml => remote.print(&answer)?,
@@ -109,7 +109,7 @@ fn exit(shown: &PlanView<'_>) -> Exit {
 fn read(preview: &PreviewInfo) -> Result<ParsedPlan, CommandError> {
     serde_json::from_value(preview.plan.clone()).map_err(|error| {
         let help = "use the same version of windlass here and on the server";
-        CommandError::failed("the server's plan is not understood", help).because(error)
+        CommandError::failed("cannot parse the server's plan", help).because(error)
     })
 }
 
@@ -134,7 +134,7 @@ fn files(collected: &FilesToSend) -> Result<BTreeMap<String, String>, CommandErr
     let text = |bytes: &[u8], path: &str| {
         String::from_utf8(bytes.to_vec()).map_err(|_| {
             let message = format!("{}{path} is not UTF-8 text", collected.prefix);
-            CommandError::failed(message, "`windlass validate` tells where")
+            CommandError::failed(message, "`windlass validate` shows where")
         })
     };
     let mut files = BTreeMap::new();

@@ -11,7 +11,7 @@ use crate::exit::{CommandError, Exit};
 pub(crate) fn run(options: &ReferenceOptions) -> Result<Exit, CommandError> {
     let fail = |error: std::io::Error| {
         let message = format!("could not write the reference to {}", options.dir.display());
-        CommandError::failed(message, "name a directory you may write to").because(error)
+        CommandError::failed(message, "choose a directory with write permission").because(error)
     };
     std::fs::create_dir_all(&options.dir).map_err(fail)?;
     for (name, page) in [
@@ -32,8 +32,8 @@ fn command_page() -> String {
     let mut command = Arguments::command().term_width(100);
     command.build();
     let mut page = String::from(
-        "# Command line\n\nGenerated from the program's own help. Commands that ask a server also take `--server`, \
-         `--token`,\n`--account`, `--output` and `--color`, which stand here only once, for `windlass` itself.\n",
+        "# Command line\n\nGenerated from the program's own help. Commands that call a server also take `--server`, \
+            `--token`,\n`--account`, `--output` and `--color`, which are listed once, under `windlass`.\n",
     );
     write_command(&mut page, &mut command);
     page

@@ -94,7 +94,7 @@ impl ServerConnection {
         if meant == me.account_name || meant == me.account_id {
             return Ok(());
         }
-        let message = format!("you are signed in to account {}, not to {meant}", me.account_name);
+        let message = format!("you are signed in to account {}, not {meant}", me.account_name);
         let help = format!("sign in with `windlass login {} --account {meant}`", self.client.server());
         Err(CommandError::failed(message, help))
     }

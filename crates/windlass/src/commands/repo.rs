@@ -56,8 +56,8 @@ pub(super) fn run(
         RepoCommand::Remove { repo, yes } => remove(&repo, yes.into(), remote),
         RepoCommand::Move { repo, account, yes } => {
             let question = format!(
-                "Move {repo} to account {account}? The old account gets proposals to destroy what it owned there; \
-                 moving it back withdraws them."
+                "Move {repo} to account {account}? The old account gets proposals to destroy its resources there; \
+                    moving it back withdraws them."
             );
             if confirm(&question, yes.into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
@@ -71,7 +71,7 @@ pub(super) fn run(
             show_webhook(&remote.ask(remote.call(Operation::RepositoryWebhook, &[&repo]))?, remote)
         }
         RepoCommand::Release { repo, yes } => {
-            let question = format!("Release {repo}? What the server died of is tried again.");
+            let question = format!("Release {repo}? The server retries the work that made it crash.");
             if confirm(&question, yes.into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
             }
@@ -129,8 +129,8 @@ fn test(
 
 fn set(repo: &str, fields: RepositoryFields, remote: &ServerConnection) -> Result<Exit, CommandError> {
     if fields == RepositoryFields::default() {
-        let help = "name what to change, for example --branch or --interval";
-        return Err(CommandError::usage("nothing was asked for", help));
+        let help = "give at least one option, for example --branch or --interval";
+        return Err(CommandError::usage("no change was given", help));
     }
     let current = current(repo, remote)?;
     let body = RepositoryBody { gitops_repository: fields };
@@ -146,10 +146,8 @@ fn current(repo: &str, remote: &ServerConnection) -> Result<RepositoryInfo, Comm
 
 fn remove(repo: &str, asked: Preconfirmed, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
-    let question = format!(
-        "Remove {} ({})? What it owned stays as it is, owned by nobody.",
-        current.name, current.repo_url
-    );
+    let question =
+        format!("Remove {} ({})? Its resources stay, without an owner.", current.name, current.repo_url);
     if confirm(&question, asked)? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
@@ -165,7 +163,7 @@ fn forget_host_keys(
 ) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
     let question = format!(
-        "Forget {} of {}? The next sync trusts whatever key it sees.",
+        "Forget {} of {}? The next sync trusts any key it receives.",
         view::pluralize(current.host_key_fingerprints.len(), "host key"),
         current.name
     );
@@ -184,7 +182,7 @@ fn show_webhook(answer: &serde_json::Value, remote: &ServerConnection) -> Result
 fn rotate_webhook(repo: &str, asked: Preconfirmed, remote: &ServerConnection) -> Result<Exit, CommandError> {
     let current = current(repo, remote)?;
     let question = format!(
-        "Replace the secret of the webhook of {}? Deliveries are refused until the forge has the new one.",
+        "Replace the webhook secret of {}? The server rejects deliveries until the forge has the new one.",
         current.name
     );
     if confirm(&question, asked)? == ConfirmAnswer::Refused {

@@ -28,7 +28,8 @@ pub(super) fn run(command: &RunCommand, remote: &ServerConnection) -> Result<Exi
         }
         RunCommand::ConfirmFailure { id, reason, yes } => {
             let id = find::run(id, remote)?;
-            let question = "Apply approved proposals although the repository's newest sync failed?";
+            let question =
+                "Resume applying approved proposals, although the repository's newest sync failed?";
             if confirm(question, (*yes).into())? == ConfirmAnswer::Refused {
                 return Ok(Exit::Problems);
             }

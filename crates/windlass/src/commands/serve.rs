@@ -52,7 +52,7 @@ pub(super) fn start_log(
     let filter = options.log.as_deref().unwrap_or(default);
     let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
         let help = "write a level, or a filter such as `info,access=warn`";
-        CommandError::failed("--log is not understood", help).because(error)
+        CommandError::failed("--log is invalid", help).because(error)
     })?;
     let quiet = LOG_FILTERS.iter().filter_map(|directive| directive.parse().ok());
     let filter = quiet.fold(filter, tracing_subscriber::EnvFilter::add_directive);
@@ -115,7 +115,7 @@ fn tls_of(options: &ServeOptions) -> Result<Option<TlsFiles>, CommandError> {
     let is_plain = options.public_url.as_deref().is_some_and(|url| url.starts_with("http://"));
     match files {
         Some(_) if is_plain => Err(CommandError::usage(
-            "the server speaks TLS, and --public-url begins with http://",
+            "the server uses TLS, but --public-url begins with http://",
             "write --public-url https://…, or leave --tls-cert and --tls-key out",
         )),
         files => Ok(files),
@@ -126,7 +126,7 @@ fn tls_of(options: &ServeOptions) -> Result<Option<TlsFiles>, CommandError> {
 fn credentials_of(options: &ServeOptions) -> Result<CredentialStore, CommandError> {
     match (&options.credentials_dir, vault::credentials(&options.vault)?) {
         (Some(_), Some(_)) => Err(CommandError::usage(
-            "credentials are to be read from files and from Vault",
+            "two sources of credentials are given: files and Vault",
             "give --credentials-dir or --vault-addr (also WINDLASS_CREDENTIALS_DIR and VAULT_ADDR), not both",
         )),
         (Some(directory), None) => Ok(windlass_server::credentials_in(directory)),
@@ -157,19 +157,19 @@ fn gitea_of(options: &ForgeOptions) -> Result<Option<Gitea>, CommandError> {
 
 pub(super) fn start_error(error: StartError) -> CommandError {
     let help = match &error {
-        StartError::DataDirectory { .. } => "choose another with --data-dir, or mend its permissions",
-        StartError::InUse { .. } => "stop the other one, or use another --data-dir",
+        StartError::DataDirectory { .. } => "choose another with --data-dir, or fix its permissions",
+        StartError::InUse { .. } => "stop the other server, or use another --data-dir",
         StartError::Listen { .. } => "choose another address with --listen",
         StartError::Store(StoreError::Migrate(error)) => error.help(),
-        StartError::Store(_) => "check --database, and that the server there runs and lets you in",
+        StartError::Store(_) => "check --database, and that the database server runs and accepts the login",
         StartError::Key(error) => error.help(),
         StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Oidc(error) => oidc::help(error),
         StartError::Tls(_) => "check --tls-cert and --tls-key",
         StartError::FirstStart(FirstStartError::Store(_)) => {
-            "check --database, and that the server there runs and lets you in"
+            "check --database, and that the database server runs and accepts the login"
         }
-        StartError::FirstStart(FirstStartError::Password) => "the system gave no random numbers",
+        StartError::FirstStart(FirstStartError::Password) => "the system's random number generator failed",
     };
     CommandError::failed(error.to_string(), help).because(error)
 }
@@ -178,7 +178,7 @@ fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
     view::line(&format!("Windlass listens on {origin}"))?;
     if let Some(login) = login {
         view::line("")?;
-        view::line("This is the first start. Sign in once with this password and choose your own:")?;
+        view::line("First start. Sign in with this one-time password, then choose your own:")?;
         view::line(&format!("  web app   {origin}/app"))?;
         view::line(&format!("  account   {}", login.account))?;
         view::line(&format!("  email     {}", login.email))?;
@@ -200,7 +200,7 @@ pub(super) async fn until_stopped(running: RunningServer) -> Result<Exit, Comman
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    tracing::info!("stopping: what is under way is brought to an end");
+    tracing::info!("stopping: waiting for running work to finish");
     tokio::select! {
         () = running.stop() => {}
         // A second signal does not wait. Nothing is lost by it: what was acknowledged is stored.

@@ -28,7 +28,7 @@ impl ServerAddress {
         let address = chosen.ok_or_else(|| {
             let help = "sign in with `windlass login URL`, or set WINDLASS_SERVER and WINDLASS_TOKEN; \
                         `windlass serve` starts a server";
-            CommandError::no_server("no server is known", help)
+            CommandError::no_server("no server is configured", help)
         })?;
         let client = Client::new(&address, None).map_err(|error| call_error::call_error(error, &address))?;
         let address = client.server().to_owned();
@@ -55,7 +55,7 @@ impl ServerAddress {
 fn read_authority(file: PathBuf) -> Result<(PathBuf, String), CommandError> {
     let unreadable = |error: std::io::Error| {
         let message = format!("could not read the CA file {}", file.display());
-        CommandError::failed(message, "--ca-file of `windlass login`, or WINDLASS_CA_FILE, names another")
+        CommandError::failed(message, "set another with `windlass login --ca-file FILE` or WINDLASS_CA_FILE")
             .because(error)
     };
     let pem = std::fs::read_to_string(&file).map_err(unreadable)?;

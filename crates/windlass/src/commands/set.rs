@@ -53,11 +53,11 @@ pub(super) fn set(options: &SetOptions, remote: &ServerConnection) -> Result<Exi
         }
         None if options.create => {
             let call = remote.call(Operation::Resource(noun, ResourceVerb::Create), &[]);
-            (call.body(&json!({ noun.singular(): named(&options.name, wanted.value()) })), "made")
+            (call.body(&json!({ noun.singular(): named(&options.name, wanted.value()) })), "created")
         }
         None => {
             let what = noun.kind().slug();
-            return Err(find::not_found(what, &options.name, "add --create to make it"));
+            return Err(find::not_found(what, &options.name, "add --create to create it"));
         }
     };
     let answer = remote.ask(call.query_if("reason", options.reason.as_ref()))?;
@@ -71,7 +71,7 @@ fn tell(answer: &Value, noun: Noun, done: &str, remote: &ServerConnection) -> Re
     let changed: ResourceInfo = find::unwrapped(answer, noun.singular(), remote)?;
     remote.show::<Value>(answer, |_, terminal| {
         view::resource::one(&changed, terminal)?;
-        view::note(&format!("{done} by hand; `windlass drift` shows how it differs from git"))
+        view::note(&format!("{done} directly; `windlass drift` shows how it differs from git"))
     })?;
     Ok(Exit::Fine)
 }
@@ -81,7 +81,7 @@ fn tell_waiting(answer: &Value, remote: &ServerConnection) -> Result<Exit, Comma
     remote.show::<WaitingChange>(answer, |waiting, _| {
         view::line(&view::sanitize_for_terminal(&waiting.message))?;
         view::note(&format!(
-            "`windlass proposal show {}` tells what it waits for",
+            "`windlass proposal show {}` shows what blocks it",
             view::sanitize_for_terminal(&waiting.proposal.id)
         ))
     })?;
@@ -101,7 +101,7 @@ fn whole(file: &Path, terminal: &Terminal) -> Result<Option<ResourceUpdate>, Com
     match read_yaml(&file.to_string_lossy(), &text, terminal)? {
         YamlInput::Valid(spec) if spec.is_object() => Ok(Some(ResourceUpdate::Whole(spec))),
         YamlInput::Valid(_) => {
-            let message = format!("{} does not hold the fields of a resource", file.display());
+            let message = format!("{} does not contain the fields of a resource", file.display());
             Err(CommandError::failed(
                 message,
                 "write `field: value` lines, as `windlass get KIND NAME` prints them",
@@ -116,10 +116,10 @@ fn fields(assignments: &[String], terminal: &Terminal) -> Result<Value, CommandE
     let mut all = Value::Object(Map::new());
     for assignment in assignments {
         let wrong = |message: String| {
-            CommandError::usage(message, "write it like `region=eu-west-1` or `labels.tier=edge`")
+            CommandError::usage(message, "write for example `region=eu-west-1` or `labels.tier=edge`")
         };
         let (path, text) =
-            assignment.split_once('=').ok_or_else(|| wrong(format!("`{assignment}` says no value")))?;
+            assignment.split_once('=').ok_or_else(|| wrong(format!("`{assignment}` has no value")))?;
         if path.split('.').any(str::is_empty) {
             return Err(wrong(format!("`{path}` is not a field")));
         }
@@ -129,7 +129,7 @@ fn fields(assignments: &[String], terminal: &Terminal) -> Result<Value, CommandE
         let mut place = &mut all;
         for key in path.split('.') {
             if !place.is_object() {
-                return Err(wrong(format!("`{path}` and another field are in each other's way")));
+                return Err(wrong(format!("`{path}` conflicts with another field")));
             }
             place = &mut place[key];
             if place.is_null() {
@@ -146,10 +146,10 @@ pub(super) fn delete(options: &DeleteOptions, remote: &ServerConnection) -> Resu
     let show = remote.call(Operation::Resource(noun, ResourceVerb::Show), &[&options.name]);
     let current: ResourceInfo = find::unwrapped(&remote.ask(show)?, noun.singular(), remote)?;
     let owner = match &current.owner {
-        Some(owner) => format!(", which {} declares and will propose again", owner.repository_name),
+        Some(owner) => format!(" ({} declares it and will propose it again)", owner.repository_name),
         None => String::new(),
     };
-    let question = format!("End {} {}{owner}?", current.kind, current.name);
+    let question = format!("Delete {} {}{owner}?", current.kind, current.name);
     if confirm(&question, options.yes.into())? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }
@@ -161,7 +161,7 @@ pub(super) fn delete(options: &DeleteOptions, remote: &ServerConnection) -> Resu
     {
         return tell_waiting(&waiting, remote);
     }
-    remote.print_message(&format!("ended {} {}", current.kind, current.name))?;
+    remote.print_message(&format!("deleted {} {}", current.kind, current.name))?;
     Ok(Exit::Fine)
 }
 

@@ -56,8 +56,8 @@ impl Credentials {
         };
         // The cause is left out: it could quote a token.
         serde_json::from_str(&text).map_err(|_| {
-            let message = format!("{} is not what `windlass login` wrote", path.display());
-            CommandError::failed(message, "remove it and sign in again")
+            let message = format!("{} is not a valid credentials file", path.display());
+            CommandError::failed(message, "delete it and sign in again")
         })
     }
 
@@ -108,7 +108,8 @@ impl Credentials {
 }
 
 fn file_error(path: &Path, doing: &str, error: std::io::Error) -> CommandError {
-    let help = "check that you may; XDG_CONFIG_HOME names another place, WINDLASS_TOKEN needs no file";
+    let help = "check the file permissions; set XDG_CONFIG_HOME to use another directory, or WINDLASS_TOKEN to use \
+        no file";
     CommandError::failed(format!("could not {doing} {}", path.display()), help).because(error)
 }
 
@@ -117,7 +118,7 @@ fn directory() -> Result<PathBuf, CommandError> {
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let configuration = from("XDG_CONFIG_HOME").or_else(|| from("HOME").map(|home| home.join(".config")));
     configuration.map(|directory| directory.join("windlass")).ok_or_else(|| {
-        let message = "there is no place to keep sign-ins: neither XDG_CONFIG_HOME nor HOME is set";
+        let message = "cannot store the session: neither XDG_CONFIG_HOME nor HOME is set";
         CommandError::failed(message, "set one of them, or use WINDLASS_SERVER and WINDLASS_TOKEN")
     })
 }

@@ -16,7 +16,7 @@ pub(super) fn status(remote: &ServerConnection) -> Result<Exit, CommandError> {
 }
 
 pub(super) fn halt(options: &HaltOptions, remote: &ServerConnection) -> Result<Exit, CommandError> {
-    let question = "Halt applying in the whole account?";
+    let question = "Stop applying in the whole account?";
     if confirm(question, options.yes.into())? == ConfirmAnswer::Refused {
         return Ok(Exit::Problems);
     }

@@ -96,10 +96,6 @@ fn waiting_for(run: &RunInfo, until: WaitUntil) -> Option<String> {
         return None;
     }
     let reasons =
-        if run.waiting_for.is_empty() { "to be applied".to_owned() } else { run.waiting_for.join("; ") };
-    Some(format!(
-        "{}: {} open, waiting for {reasons}",
-        run.repository_name,
-        view::pluralize(open, "proposal")
-    ))
+        if run.waiting_for.is_empty() { "not applied yet".to_owned() } else { run.waiting_for.join("; ") };
+    Some(format!("{}: {} open: {reasons}", run.repository_name, view::pluralize(open, "proposal")))
 }

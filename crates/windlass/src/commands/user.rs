@@ -38,7 +38,7 @@ pub(super) fn run(command: &UserCommand, remote: &ServerConnection) -> Result<Ex
         }
         UserCommand::Remove { email, yes } => {
             let id = user_id(email, remote)?;
-            if confirm(&format!("Take {email} out of the account?"), (*yes).into())? == ConfirmAnswer::Refused
+            if confirm(&format!("Remove {email} from the account?"), (*yes).into())? == ConfirmAnswer::Refused
             {
                 return Ok(Exit::Problems);
             }
@@ -60,5 +60,5 @@ fn user_id(email: &str, remote: &ServerConnection) -> Result<String, CommandErro
     let list: UserList = remote.get(remote.call(Operation::UserList, &[]))?;
     let found = list.users.iter().find(|user| user.email.eq_ignore_ascii_case(email) || user.id == email);
     let id = found.map(|user| user.id.clone());
-    id.ok_or_else(|| find::not_found("user", email, "`windlass user list` shows the people of the account"))
+    id.ok_or_else(|| find::not_found("user", email, "`windlass user list` lists the account's users"))
 }

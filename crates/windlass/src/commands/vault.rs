@@ -12,7 +12,7 @@ pub(super) fn credentials(options: &VaultOptions) -> Result<Option<CredentialSto
     // An empty variable is one that was taken away.
     let Some(address) = options.vault_addr.as_deref().filter(|address| !address.is_empty()) else {
         return match options.vault_token_file.is_some() || options.vault_role_id.is_some() {
-            true => Err(CommandError::usage("it is not said where Vault is", "add --vault-addr")),
+            true => Err(CommandError::usage("the address of Vault is missing", "add --vault-addr")),
             false => Ok(None),
         };
     };
@@ -46,7 +46,7 @@ fn login(options: &VaultOptions) -> Result<VaultLogin, CommandError> {
             Ok(VaultLogin::Token(Redacted::new(token.trim().to_owned())))
         }
         _ => Err(CommandError::usage(
-            "it is not said how to log in to Vault",
+            "the login for Vault is missing",
             "add --vault-role-id and --vault-secret-id-file, or --vault-token-file, or set VAULT_TOKEN",
         )),
     }

@@ -44,9 +44,9 @@ fn write_me(out: &mut impl io::Write, me: &Me) -> io::Result<()> {
         &[
             ("account", format!("{} ({})", me.account_name, me.account_id)),
             ("role", me.role.to_string()),
-            ("with token", me.token_name.clone().unwrap_or_default()),
-            ("may", if may.is_empty() { "nothing".to_owned() } else { may.join(", ") }),
-            ("installation", if me.is_root { "administers it".to_owned() } else { String::new() }),
+            ("token", me.token_name.clone().unwrap_or_default()),
+            ("permissions", if may.is_empty() { "none".to_owned() } else { may.join(", ") }),
+            ("installation", if me.is_root { "administrator".to_owned() } else { String::new() }),
             ("other accounts", others.join(", ")),
         ],
     )
@@ -84,9 +84,9 @@ pub(crate) fn status(status: &Status, server: &str) -> io::Result<()> {
         ],
     )?;
     if status.waiting_for.is_empty() {
-        return writeln!(out, "\nNothing is waited for.");
+        return writeln!(out, "\nNothing is blocked.");
     }
-    writeln!(out, "\n{BOLD}Waiting for{BOLD:#}")?;
+    writeln!(out, "\n{BOLD}Blocked on{BOLD:#}")?;
     status.waiting_for.iter().try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))
 }
 
@@ -103,9 +103,9 @@ pub(crate) fn halted(account: &AccountInfo) -> io::Result<()> {
                 sanitize_for_terminal(&halt.by),
                 sanitize_for_terminal(&halt.reason)
             )?;
-            writeln!(out, "Nothing is applied until `windlass resume`.")
+            writeln!(out, "Windlass applies nothing until `windlass resume`.")
         }
-        None => super::line(&format!("{name} applies again")),
+        None => super::line(&format!("{name}: applying resumed")),
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn policy(policy: &Value) -> io::Result<()> {
 
 /// Prints API tokens.
 pub(crate) fn tokens(tokens: &[TokenInfo], terminal: &Terminal) -> io::Result<()> {
-    let mut table = Table::new(&["ID", "NAME", "STATUS", "MAY", "MADE BY", "EXPIRES", "LAST USED"]);
+    let mut table = Table::new(&["ID", "NAME", "STATUS", "MAY", "CREATED BY", "EXPIRES", "LAST USED"]);
     for token in tokens {
         let state = if token.revoked_at.is_some() { "revoked" } else { "active" };
         let may: Vec<&str> = token.permissions.iter().map(|permission| permission.slug()).collect();
@@ -135,15 +135,15 @@ pub(crate) fn tokens(tokens: &[TokenInfo], terminal: &Terminal) -> io::Result<()
             relative_or_never(token.last_used_at.as_ref()),
         ]);
     }
-    table.print(terminal, "there are no tokens; `windlass token create NAME` makes one")
+    table.print(terminal, "no tokens; create one with `windlass token create NAME`")
 }
 
 /// Prints a token that was made, with its secret.
 pub(crate) fn token_created(created: &TokenCreated) -> io::Result<()> {
     let may: Vec<&str> = created.token.permissions.iter().map(|permission| permission.slug()).collect();
     let expires = relative_or_never(created.token.expires_at.as_ref());
-    super::note(&format!("{} may {}; it expires {expires}", created.token.name, may.join(", ")))?;
-    super::note("This is the only time the secret is shown:")?;
+    super::note(&format!("{}: {}; expires {expires}", created.token.name, may.join(", ")))?;
+    super::note("The secret is shown only once:")?;
     super::line(&created.secret)
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn user_added(added: &UserAdded) -> io::Result<()> {
             let (email, role) = (sanitize_for_terminal(&invitation.email), invitation.role);
             let expires = relative(&invitation.expires_at);
             super::line(&format!("invited {email} as {role}; the invitation expires {expires}"))?;
-            super::note("They sign in to the account they are in and run `windlass invitation list`.")
+            super::note("To accept, they sign in to their own account and run `windlass invitation list`.")
         }
         (None, None) => Ok(()),
     }
@@ -175,7 +175,10 @@ pub(crate) fn invitations(invitations: &[InvitationInfo], terminal: &Terminal) -
             relative(&invitation.expires_at),
         ]);
     }
-    table.print(terminal, "nobody is invited; `windlass user add EMAIL` invites people of other accounts")
+    table.print(
+        terminal,
+        "no open invitations; invite a user of another account with `windlass user add EMAIL`",
+    )
 }
 
 /// Prints the accounts that ask someone to join.
@@ -189,13 +192,13 @@ pub(crate) fn received_invitations(received: &[ReceivedInvitation], terminal: &T
             relative(&invitation.expires_at),
         ]);
     }
-    table.print(terminal, "no account asks you to join")
+    table.print(terminal, "no invitations")
 }
 
 /// Prints an account that was joined.
 pub(crate) fn joined(joined: &JoinedAccount) -> io::Result<()> {
-    super::line(&format!("you are {} in {} now", joined.role, sanitize_for_terminal(&joined.account)))?;
-    super::note("Sign in to it to work there.")
+    super::line(&format!("you are now {} in {}", joined.role, sanitize_for_terminal(&joined.account)))?;
+    super::note("Sign in to that account to use it.")
 }
 
 /// Prints people.
@@ -211,7 +214,7 @@ pub(crate) fn users(users: &[UserInfo], terminal: &Terminal) -> io::Result<()> {
             relative(&user.created_at),
         ]);
     }
-    table.print(terminal, "there is nobody")
+    table.print(terminal, "no users")
 }
 
 /// Prints someone who was added or changed, with their one-time password if there is one.
@@ -222,7 +225,7 @@ pub(crate) fn user_changed(changed: &UserCreated) -> io::Result<()> {
     match &changed.one_time_password {
         Some(password) => {
             super::note(
-                "This is the only time the one-time password is shown; it must be changed at the first sign-in:",
+                "The one-time password is shown only once and must be changed at the first sign-in:",
             )?;
             super::line(password)
         }
@@ -242,12 +245,12 @@ pub(crate) fn accounts(accounts: &[AccountInfo], terminal: &Terminal) -> io::Res
             relative(&account.created_at),
         ]);
     }
-    table.print(terminal, "there are no accounts")
+    table.print(terminal, "no accounts")
 }
 
 /// Prints an account that was made.
 pub(crate) fn account_created(account: &AccountInfo, server: &str) -> io::Result<()> {
-    super::line(&format!("made account {} ({})", account.name, account.id))?;
+    super::line(&format!("created account {} ({})", account.name, account.id))?;
     super::note(&format!("Sign in to it with `windlass login {server} --account {}`.", account.name))
 }
 
@@ -265,7 +268,7 @@ pub(crate) fn audit(entries: &[AuditInfo], terminal: &Terminal) -> io::Result<()
             entry.address.clone().unwrap_or_default(),
         ]);
     }
-    table.print(terminal, "there are no entries")
+    table.print(terminal, "no entries")
 }
 
 /// Prints what checking the audit log found.
@@ -273,12 +276,12 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
     let mut out = anstream::stdout();
     if verdict.intact {
         let green = AnsiColor::Green.on_default().bold();
-        writeln!(out, "{green}✓{green:#} {} entries, each as it was written", verdict.entries)?;
+        writeln!(out, "{green}✓{green:#} {} entries, all unchanged", verdict.entries)?;
     } else {
         let red = AnsiColor::Red.on_default().bold();
         let at = verdict.broken_at.map_or_else(|| "an unknown entry".to_owned(), |at| format!("entry {at}"));
         let reason = verdict.reason.clone().unwrap_or_default();
-        writeln!(out, "{red}✗{red:#} the log is broken at {at}: {}", sanitize_for_terminal(&reason))?;
+        writeln!(out, "{red}✗{red:#} the log is invalid at {at}: {}", sanitize_for_terminal(&reason))?;
     }
     if verdict.intact {
         let signed = match verdict.signed_to {
@@ -290,7 +293,7 @@ pub(crate) fn audit_verdict(verdict: &AuditVerdict) -> io::Result<()> {
         writeln!(out, "  {signed}")?;
     }
     if let Some(seq) = verdict.archived_to {
-        writeln!(out, "  entries up to {seq} are archived: verify their files with --archive")?;
+        writeln!(out, "  entries up to {seq} are archived: verify the archives with --archive")?;
     }
     match &verdict.head {
         Some(head) => writeln!(out, "  last entry {}", sanitize_for_terminal(head)),
@@ -309,12 +312,12 @@ pub(crate) fn checkpoints(checkpoints: &[CheckpointInfo], terminal: &Terminal) -
             checkpoint.key_id.clone(),
         ]);
     }
-    table.print(terminal, "there are no checkpoints yet; `windlass audit checkpoint` makes one")
+    table.print(terminal, "no checkpoints; create one with `windlass audit checkpoint`")
 }
 
 /// Prints a checkpoint to keep elsewhere.
 pub(crate) fn checkpoint(checkpoint: &CheckpointInfo) -> io::Result<()> {
-    super::note(&format!("entry {} is signed with the key {}", checkpoint.seq, checkpoint.key_id))?;
-    super::note("Keep its hash elsewhere; `windlass audit verify --expect` looks for it:")?;
+    super::note(&format!("entry {} is signed with key {}", checkpoint.seq, checkpoint.key_id))?;
+    super::note("Store its hash elsewhere; `windlass audit verify --expect HASH` checks for it:")?;
     super::line(&checkpoint.head)
 }

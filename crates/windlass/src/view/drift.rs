@@ -17,7 +17,7 @@ const BOLD: Style = Style::new().bold();
 pub(crate) fn reports(reports: &[(&str, DriftReport)], terminal: &Terminal) -> io::Result<()> {
     let mut out = anstream::stdout();
     if reports.is_empty() {
-        return writeln!(out, "no repository is registered; `windlass repo add NAME URL` registers one");
+        return writeln!(out, "no repositories; add one with `windlass repo add NAME URL`");
     }
     for (name, report) in reports {
         write_report(&mut out, name, report, terminal)?;
@@ -31,9 +31,12 @@ pub(crate) fn reports(reports: &[(&str, DriftReport)], terminal: &Terminal) -> i
             sanitize_for_terminal(&item.kind),
             sanitize_for_terminal(&item.name)
         );
-        writeln!(out, "\nMake it what git says:   windlass drift revert {target}")?;
-        writeln!(out, "Make git say what is:    windlass drift adopt {target}")?;
-        writeln!(out, "Say that it is meant:    windlass drift accept {target} --until 7d --reason TEXT")?;
+        writeln!(out, "\nRestore the state in git:       windlass drift revert {target}")?;
+        writeln!(out, "Write the change into git:      windlass drift adopt {target}")?;
+        writeln!(
+            out,
+            "Accept the difference:          windlass drift accept {target} --until 7d --reason TEXT"
+        )?;
     }
     Ok(())
 }
@@ -52,17 +55,17 @@ fn write_report(
     match report.drifted.is_empty() {
         true => {
             let green = AnsiColor::Green.on_default();
-            writeln!(out, "{green}✓{green:#} {BOLD}{name}{BOLD:#}{against}: nothing was changed by hand")?;
+            writeln!(out, "{green}✓{green:#} {BOLD}{name}{BOLD:#}{against}: no drift")?;
         }
         false => {
             let yellow = AnsiColor::Yellow.on_default();
             let changed = pluralize(report.drifted.len(), "resource");
-            writeln!(out, "{yellow}~{yellow:#} {BOLD}{name}{BOLD:#}{against}: {changed} changed by hand")?;
+            writeln!(out, "{yellow}~{yellow:#} {BOLD}{name}{BOLD:#}{against}: {changed} drifted")?;
         }
     }
     report.drifted.iter().try_for_each(|item| write_item(out, item, terminal))?;
     if !report.pending.is_empty() {
-        writeln!(out, "  {} from git not applied yet", pluralize(report.pending.len(), "change"))?;
+        writeln!(out, "  {} in git pending", pluralize(report.pending.len(), "change"))?;
     }
     for item in &report.accepted {
         let Some(acceptance) = &item.acceptance else { continue };
@@ -74,7 +77,7 @@ fn write_report(
         );
         writeln!(
             out,
-            "  = {kind} {item_name} is accepted by {by}{}: {}",
+            "  = {kind} {item_name}: accepted by {by}{}: {}",
             sanitize_for_terminal(&until),
             sanitize_for_terminal(&acceptance.reason)
         )?;
@@ -85,8 +88,8 @@ fn write_report(
 fn write_item(out: &mut impl io::Write, item: &DriftItem, terminal: &Terminal) -> io::Result<()> {
     // Told from git's side: what it would have to create was ended by hand, and the other way round.
     let happened = match item.change {
-        Action::Create => "was ended",
-        Action::Destroy => "was made",
+        Action::Create => "was deleted",
+        Action::Destroy => "was created",
         Action::Update => "was changed",
     };
     let by = item.changed_by.as_deref().map(|who| format!(" by {who}")).unwrap_or_default();
@@ -112,7 +115,7 @@ pub(crate) fn reverted(reverted: &Reverted) -> io::Result<()> {
     let run = sanitize_for_terminal(&reverted.sync_run_id);
     writeln!(
         out,
-        "See it with `windlass run show {run}`, approve it with `windlass proposal approve --run {run}`."
+        "Review with `windlass run show {run}`, approve with `windlass proposal approve --run {run}`."
     )
 }
 

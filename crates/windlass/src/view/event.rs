@@ -21,7 +21,7 @@ pub(crate) fn list<'e>(events: impl Iterator<Item = &'e EventInfo>, terminal: &T
             event.message.clone(),
         ]);
     }
-    table.print(terminal, "nothing happened")
+    table.print(terminal, "no events")
 }
 
 fn about(event: &EventInfo) -> String {

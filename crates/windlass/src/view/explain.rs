@@ -20,7 +20,7 @@ pub(crate) fn list(topics: &[(&'static str, String)], terminal: &Terminal) -> io
     }
     writeln!(
         out,
-        "\nAsk for a field with `windlass explain node.template`, for a code with `windlass explain unknown-key`."
+        "\nFor a field: `windlass explain node.template`; for a code: `windlass explain unknown-key`."
     )
 }
 

@@ -67,7 +67,7 @@ fn diagnostics(problems: &[Diagnostic], text_of: &FileTextLookup<'_>, terminal: 
         }
     }
     for (code, shown) in seen.iter().filter(|(_, shown)| **shown > SHOWN_PER_CODE) {
-        writeln!(err, "… and {} more `{code}`; --format json tells all\n", shown - SHOWN_PER_CODE)?;
+        writeln!(err, "… and {} more `{code}`; --format json lists all\n", shown - SHOWN_PER_CODE)?;
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ pub(crate) fn plan(
     if planned.is_empty() && planned.refusals.is_empty() {
         return writeln!(
             out,
-            "{bold}Nothing to do{bold:#}: {} as declared",
+            "{bold}No changes{bold:#}: {} in sync",
             pluralize(summary.unchanged, "resource")
         );
     }
@@ -204,7 +204,7 @@ fn write_group(
         ),
     };
     let owner = match group.cause {
-        Cause::Adopted => " (adopted: nobody owned it)",
+        Cause::Adopted => " (adopted: it had no owner)",
         Cause::Contested => " (another repository owns it)",
         Cause::Declared | Cause::Edited | Cause::Removed => "",
     };
@@ -250,10 +250,10 @@ fn write_foreseen(out: &mut impl io::Write, group: &plan::StepGroup<'_>) -> io::
     for foreseen in group.steps.iter().filter_map(|(_, step)| step.forecast()) {
         let outlook = match foreseen.outlook {
             PolicyOutlook::Approval => None,
-            PolicyOutlook::Auto => Some("would be applied by itself".to_owned()),
+            PolicyOutlook::Auto => Some("would be applied automatically".to_owned()),
             PolicyOutlook::Blocked => Some(format!("would be blocked: {}", foreseen.reasons.join("; "))),
         };
-        let waits = foreseen.blocked_by.iter().map(|wait| format!("would wait: {wait}"));
+        let waits = foreseen.blocked_by.iter().map(|wait| format!("would be blocked: {wait}"));
         for line in outlook.into_iter().chain(waits) {
             *told.entry(line).or_default() += 1;
         }
@@ -296,7 +296,11 @@ fn write_footer(out: &mut impl io::Write, planned: &PlanView<'_>) -> io::Result<
     }
     if planned.remaining > 0 {
         let runs = planned.changes().div_ceil(planned.cap);
-        writeln!(out, "\nAt most {} changes are open at a time: this takes {runs} batches.", planned.cap)?;
+        writeln!(
+            out,
+            "\nAt most {} changes are open at a time: this plan takes {runs} batches.",
+            planned.cap
+        )?;
     }
     writeln!(out, "\n{dim}Plan {}{dim:#}", planned.digest)
 }

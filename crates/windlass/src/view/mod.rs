@@ -188,7 +188,7 @@ mod tests {
         // Its words repeat the cause, as those of many errors do.
         let error = StoreError::NotPrivate { path: file, source: denied };
         let text = told(&CommandError::failed("cannot use the database", "look").because(error));
-        let expected = "error: cannot use the database: cannot keep others from reading /var/lib/windlass.db: \
+        let expected = "error: cannot use the database: cannot restrict access to /var/lib/windlass.db: \
                         permission denied\n  help: look\n";
         assert_eq!(text, expected);
     }

@@ -33,10 +33,10 @@ pub(crate) fn list(deliveries: &[DeliveryInfo], terminal: &Terminal) -> io::Resu
             delivery.last_error.clone().unwrap_or_default(),
         ]);
     }
-    table.print(terminal, "nothing was sent yet; alerts say what is: `windlass explain alerts`")
+    table.print(terminal, "no notifications; configure them with alerts: `windlass explain alerts`")
 }
 
 /// Prints that a notification is tried again.
 pub(crate) fn again(delivery: &DeliveryInfo) -> io::Result<()> {
-    super::line(&format!("{} is sent again through {}", delivery.id, delivery.provider))
+    super::line(&format!("{} will be resent through {}", delivery.id, delivery.provider))
 }

@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut impl io::Write, sets: &[ChangeSetInfo]) -> io::Res
     let alone = whole.count.saturating_sub(groups.iter().map(|group| group.count).sum());
     match (alone, groups.is_empty()) {
         (0, _) | (_, true) => Ok(()),
-        (alone, false) => writeln!(out, "  {} like no other", pluralize(alone, "change")),
+        (alone, false) => writeln!(out, "  {} not in a group", pluralize(alone, "change")),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn approved(set: &ApprovedSet) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "  {} approved now, {} waiting for more approvals, {} not open",
+        "  {} approved, {} pending more approvals, {} not open",
         set.approved, set.waiting, set.not_open
     )?;
     set.not_counted.iter().try_for_each(|why| writeln!(out, "  not counted: {}", sanitize_for_terminal(why)))

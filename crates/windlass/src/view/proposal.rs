@@ -45,7 +45,7 @@ pub(super) fn sign(change: Action) -> (&'static str, Style) {
 /// Prints proposals: newest run first, each run's in the order of its plan, because that is how they are reviewed.
 pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Result<()> {
     let mut table =
-        Table::new(&["ID", "CHANGE", "KIND", "NAME", "STATUS", "REPOSITORY", "OPENED", "WAITS FOR"]);
+        Table::new(&["ID", "CHANGE", "KIND", "NAME", "STATUS", "REPOSITORY", "OPENED", "BLOCKED BY"]);
     for proposal in in_plan_order(proposals) {
         table.row([
             short(&proposal.id),
@@ -62,9 +62,9 @@ pub(crate) fn list(proposals: &[ProposalInfo], terminal: &Terminal) -> io::Resul
         table.leave_out_if_alike("REPOSITORY");
     }
     if proposals.iter().all(|proposal| proposal.blocked_by.is_empty()) {
-        table.leave_out_if_alike("WAITS FOR");
+        table.leave_out_if_alike("BLOCKED BY");
     }
-    table.print(terminal, "there are no such proposals")
+    table.print(terminal, "no matching proposals")
 }
 
 /// Runs stay in the order in which they come; within each, the plan's.
@@ -118,7 +118,7 @@ pub(crate) fn one(proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()
             ("digest", proposal.digest.clone()),
         ],
     )?;
-    writeln!(out, "\n{BOLD}What would change{BOLD:#}")?;
+    writeln!(out, "\n{BOLD}Changes{BOLD:#}")?;
     write_change(&mut out, proposal, terminal)?;
     write_waits(&mut out, proposal)?;
     write_decision(&mut out, proposal)
@@ -139,7 +139,7 @@ fn people_line(proposal: &ProposalInfo) -> String {
     let told: Vec<String> = others
         .map(|contributor| format!("{} ({})", contributor.person, contributor.role.slug().replace('_', "-")))
         .collect();
-    let gap = proposal.contributors_gap.iter().map(|gap| format!("someone may be missing: {gap}"));
+    let gap = proposal.contributors_gap.iter().map(|gap| format!("may be incomplete: {gap}"));
     told.into_iter().chain(gap).collect::<Vec<_>>().join(", ")
 }
 
@@ -157,7 +157,7 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
     let effective = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
     let lines = match proposal.change {
         Action::Update if !proposal.fields.is_empty() => field_lines(&proposal.fields, width),
-        Action::Destroy => std::iter::once("all of it ends:".to_owned())
+        Action::Destroy => std::iter::once("deletes:".to_owned())
             .chain(payload_lines(effective, width).into_iter().map(|line| format!("  {line}")))
             .collect(),
         _ => payload_lines(effective, width),
@@ -170,7 +170,7 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
         return Ok(());
     }
     let by = proposal.edited_by.as_deref().unwrap_or("someone");
-    writeln!(out, "    {DIM}edited by {}; git wants:", sanitize_for_terminal(by))?;
+    writeln!(out, "    {DIM}edited by {}; in git:", sanitize_for_terminal(by))?;
     payload_lines(&proposal.payload, width.saturating_sub(2))
         .iter()
         .try_for_each(|line| writeln!(out, "      {}", sanitize_for_terminal(line)))?;
@@ -198,7 +198,7 @@ fn write_waits(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<
     if reasons.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{BOLD}Waits for{BOLD:#}")?;
+    writeln!(out, "\n{BOLD}Blocked by{BOLD:#}")?;
     reasons.iter().try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))
 }
 
@@ -209,7 +209,7 @@ fn write_decision(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Resu
     }
     for approval in &proposal.approvals {
         let reason = approval.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let counts = if approval.counts { "" } else { " (to something else: it no longer counts)" };
+        let counts = if approval.counts { "" } else { " (lapsed: approved another revision)" };
         let (who, when) = (sanitize_for_terminal(&approval.approver), relative(&approval.at));
         writeln!(out, "  approved by {who} {when}{counts}{}", sanitize_for_terminal(&reason))?;
     }
@@ -242,7 +242,7 @@ fn write_gate(out: &mut impl io::Write, gate: &GateInfo) -> io::Result<()> {
         writeln!(out, "  - {}", sanitize_for_terminal(reason))?;
     }
     match &gate.why_not_you {
-        Some(reason) => writeln!(out, "  you cannot approve it: {}", sanitize_for_terminal(reason)),
+        Some(reason) => writeln!(out, "  you cannot approve: {}", sanitize_for_terminal(reason)),
         None => Ok(()),
     }
 }
@@ -258,7 +258,10 @@ pub(crate) fn reviewed(proposals: &[ProposalInfo], terminal: &Terminal) -> io::R
     match proposals.len().saturating_sub(MAX_SHOWN_IN_FULL) {
         0 => Ok(()),
         more => {
-            writeln!(out, "and {more} more: `windlass proposal list --all` and `proposal show` tell them")
+            writeln!(
+                out,
+                "and {more} more: see `windlass proposal list --all` and `windlass proposal show ID`"
+            )
         }
     }
 }
@@ -307,9 +310,9 @@ pub(crate) fn waits_for(proposal: &ProposalInfo) -> String {
         proposal.blocked_by.iter().chain(holds).chain(&proposal.waits_for).cloned().collect();
     let what = format!("{} {} {}", proposal.change, proposal.kind, proposal.name);
     match (proposal.status, reasons.is_empty()) {
-        (Status::PendingApproval, true) => format!("{what} waits for approval"),
-        (_, true) => format!("{what} is {}", proposal.status),
-        (_, false) => format!("{what} waits for {}", reasons.join("; ")),
+        (Status::PendingApproval, true) => format!("{what}: pending approval"),
+        (_, true) => format!("{what}: {}", proposal.status),
+        (_, false) => format!("{what}: blocked: {}", reasons.join("; ")),
     }
 }
 

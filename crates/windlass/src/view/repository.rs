@@ -27,7 +27,7 @@ pub(crate) fn list(repositories: &[RepositoryInfo], terminal: &Terminal) -> io::
             repository.last_error.clone().unwrap_or_default(),
         ]);
     }
-    table.print(terminal, "no repository is registered; `windlass repo add NAME URL` registers one")
+    table.print(terminal, "no repositories; add one with `windlass repo add NAME URL`")
 }
 
 /// Prints where credentials are.
@@ -36,8 +36,8 @@ pub(crate) fn credentials(list: &CredentialList, terminal: &Terminal) -> io::Res
     for credential in &list.vault_credentials {
         table.row([credential.path.clone(), credential.hosts.join(", ")]);
     }
-    table.print(terminal, "there is no credential below the server's --vault-prefix")?;
-    if list.complete { Ok(()) } else { super::line("there are more") }
+    table.print(terminal, "no credentials under the server's --vault-prefix")?;
+    if list.complete { Ok(()) } else { super::line("… more not shown") }
 }
 
 /// Prints which hosts credentials may be told to.
@@ -47,7 +47,7 @@ pub(crate) fn credential_bindings(list: &CredentialBindingList, terminal: &Termi
         let CredentialBindingInfo { credential_path, host, bound_by, bound_at } = binding.clone();
         table.row([credential_path, host, bound_by, bound_at]);
     }
-    table.print(terminal, "no credential is bound to a host")
+    table.print(terminal, "no bindings")
 }
 
 /// Prints that a repository was registered.
@@ -73,9 +73,9 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
     }
     for held in &repository.quarantines {
         let what = match held.of {
-            QuarantinedWork::Sync => "not synced",
-            QuarantinedWork::PullRequests => "pull requests not planned",
-            QuarantinedWork::Requests => "not previewed or tested",
+            QuarantinedWork::Sync => "sync quarantined",
+            QuarantinedWork::PullRequests => "pull request plans quarantined",
+            QuarantinedWork::Requests => "previews and tests quarantined",
         };
         let red = AnsiColor::Red.on_default();
         writeln!(
@@ -85,13 +85,14 @@ pub(crate) fn one(repository: &RepositoryInfo) -> io::Result<()> {
             sanitize_for_terminal(&held.reason)
         )?;
     }
-    let applies = if repository.auto_apply { "creates and updates by itself" } else { "what is approved" };
+    let applies =
+        if repository.auto_apply { "creates and updates automatically" } else { "approved changes" };
     let signed = if repository.requires_signature { "by one of the allowed signers" } else { "" };
     let interval =
         Timeout { seconds: u32::try_from(repository.reconcile_interval_seconds).unwrap_or(u32::MAX) };
     let syncs = match repository.enabled {
         true => format!("every {interval}"),
-        false => "only when asked to".to_owned(),
+        false => "on request only".to_owned(),
     };
     facts(
         &mut out,
@@ -121,12 +122,12 @@ fn forge(forge: &ForgeInfo) -> String {
     let told = [
         (forge.commit_status, "statuses"),
         (forge.comment, "comments"),
-        (forge.previews_of_forks, "plans of forks"),
+        (forge.previews_of_forks, "plans for forks"),
     ];
     let told: Vec<&str> = told.into_iter().filter(|(is_told, _)| *is_told).map(|(_, what)| what).collect();
     match told.is_empty() {
-        true => format!("{}, told nothing", forge.kind),
-        false => format!("{}, told {}", forge.kind, told.join(" and ")),
+        true => format!("{}, no reporting", forge.kind),
+        false => format!("{}, reports {}", forge.kind, told.join(" and ")),
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn list(resources: &[ResourceInfo], terminal: &Terminal) -> io::Resul
             resource.updated_by.clone(),
         ]);
     }
-    table.print(terminal, "there are none")
+    table.print(terminal, "no resources")
 }
 
 /// Prints one resource.
@@ -92,7 +92,7 @@ pub(crate) fn describe(described: &ResourceDescription, terminal: &Terminal) -> 
         writeln!(out, "  {id}  {style}{sign} {change}{style:#}  {state}{status}{state:#}  {why}")?;
     }
     if !described.audit.is_empty() {
-        writeln!(out, "\n{BOLD}Who did what{BOLD:#}")?;
+        writeln!(out, "\n{BOLD}Audit log{BOLD:#}")?;
     }
     for entry in &described.audit {
         let style = state_style(&entry.outcome);
@@ -105,7 +105,7 @@ pub(crate) fn describe(described: &ResourceDescription, terminal: &Terminal) -> 
         )?;
     }
     if !described.events.is_empty() {
-        writeln!(out, "\n{BOLD}What happened{BOLD:#}")?;
+        writeln!(out, "\n{BOLD}Events{BOLD:#}")?;
     }
     for event in &described.events {
         let message = sanitize_for_terminal(&event.message).replace('\n', " ");

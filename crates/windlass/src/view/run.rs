@@ -41,7 +41,7 @@ pub(crate) fn list(runs: &[RunInfo], terminal: &Terminal) -> io::Result<()> {
             subject.or_else(|| run.commit_subject.clone()).unwrap_or_default(),
         ]);
     }
-    table.print(terminal, "there are no runs; `windlass sync REPO` starts one")
+    table.print(terminal, "no runs; start one with `windlass sync REPO`")
 }
 
 /// Prints one run.
@@ -174,7 +174,7 @@ fn write_diff(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     let groups = grouped(&run.diff);
     if groups.is_empty() {
         let nothing = run.error.is_none() && run.status == RunStatus::Success;
-        return if nothing { writeln!(out, "\nNothing to do: in sync.") } else { Ok(()) };
+        return if nothing { writeln!(out, "\nNo changes: in sync.") } else { Ok(()) };
     }
     writeln!(out, "\n{BOLD}{}{BOLD:#}", pluralize(run.diff_count, "difference"))?;
     for group in groups {
@@ -207,7 +207,7 @@ pub(crate) fn released(run: &RunInfo) -> io::Result<()> {
     let mut out = anstream::stdout();
     writeln!(
         out,
-        "approved proposals of {} go on although this run failed",
+        "applying resumed for {}, although this run failed",
         sanitize_for_terminal(&run.repository_name)
     )
 }
@@ -232,10 +232,9 @@ fn write_proposals(out: &mut impl io::Write, run: &RunInfo, terminal: &Terminal)
                 writeln!(out, "              {}", sanitize_for_terminal(&line))?;
             }
         }
-        proposal
-            .blocked_by
-            .iter()
-            .try_for_each(|reason| writeln!(out, "              waits: {}", sanitize_for_terminal(reason)))?;
+        proposal.blocked_by.iter().try_for_each(|reason| {
+            writeln!(out, "              blocked: {}", sanitize_for_terminal(reason))
+        })?;
     }
     write_more(out, run.proposals.len())
 }
@@ -244,7 +243,7 @@ fn write_proposals(out: &mut impl io::Write, run: &RunInfo, terminal: &Terminal)
 fn write_more(out: &mut impl io::Write, all: usize) -> io::Result<()> {
     match all.saturating_sub(LISTED) {
         0 => Ok(()),
-        more => writeln!(out, "  and {more} more; -o json has them all"),
+        more => writeln!(out, "  and {more} more; -o json lists all"),
     }
 }
 
@@ -267,7 +266,7 @@ fn write_actions(out: &mut impl io::Write, title: &str, actions: &[ActionInfo]) 
 
 fn write_end(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     if !run.waiting_for.is_empty() {
-        writeln!(out, "\n{BOLD}Waiting for{BOLD:#}")?;
+        writeln!(out, "\n{BOLD}Blocked on{BOLD:#}")?;
         run.waiting_for
             .iter()
             .try_for_each(|reason| writeln!(out, "  - {}", sanitize_for_terminal(reason)))?;
@@ -277,11 +276,7 @@ fn write_end(out: &mut impl io::Write, run: &RunInfo) -> io::Result<()> {
     }
     let still: usize = run.drift_after_apply.iter().flat_map(grouped).map(|group| group.names.len()).sum();
     if still > 0 {
-        writeln!(
-            out,
-            "\nAfter applying, {} still there: `windlass drift` tells more.",
-            pluralize(still, "difference")
-        )?;
+        writeln!(out, "\n{} left after applying: see `windlass drift`.", pluralize(still, "difference"))?;
     }
     if run.proposals.iter().any(|proposal| proposal.status == Status::PendingApproval) {
         let id = sanitize_for_terminal(&run.id);

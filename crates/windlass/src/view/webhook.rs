@@ -27,7 +27,7 @@ pub(crate) fn one(shown: &WebhookShown) -> io::Result<()> {
             ("last refused", refusal.unwrap_or_default()),
         ],
     )?;
-    writeln!(out, "\nSet it up where the repository is:")?;
+    writeln!(out, "\nTo set it up on the forge:")?;
     let width = shown.setup.iter().map(|setup| setup.forge.slug().len()).max().unwrap_or(0);
     for setup in &shown.setup {
         writeln!(out, "  {:width$}  {}", setup.forge.slug(), sanitize_for_terminal(&setup.how))?;

@@ -120,7 +120,7 @@ async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() 
     let busy = place.wait(|report| report.attempts == 1).await;
     assert!(busy.next_at.elapsed_since(busy.updated_at) >= Duration::from_secs(3600), "{busy:?}");
     let shown = place.repository().await["forge"].clone();
-    assert!(shown["last_error"].as_str().unwrap().contains("refuses more requests"), "{shown}");
+    assert!(shown["last_error"].as_str().unwrap().contains("limits requests"), "{shown}");
     // Another content does not wait for what the last one was told; this one fails once and is well then.
     place.forge.prepare(500, &[], json!(null));
     place.comment("another plan").await;

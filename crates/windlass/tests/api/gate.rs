@@ -201,7 +201,7 @@ async fn a_direct_change_of_who_may_not_approve_waits_as_a_proposal() {
     let path = format!("{CLUSTERS}?reason=incident%2012");
     let waiting = installation.tell(&writer.secret, "POST", &path, &body).await.expect(202);
     let proposal = waiting["proposal"].clone();
-    assert!(waiting["message"].as_str().unwrap().contains("waits as a proposal"), "{waiting}");
+    assert!(waiting["message"].as_str().unwrap().contains("is now a proposal"), "{waiting}");
     assert_eq!(proposal["direct_reason"], "incident 12");
     assert!(
         proposal["repository_name"].as_str().unwrap().starts_with("direct change by operator"),

@@ -334,7 +334,7 @@ async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_
         if commit.is_none() {
             assert_eq!(run["error"]["code"], "mass-destroy", "{run}");
             let message = run["error"]["message"].as_str().unwrap();
-            assert!(message.contains(&format!("confirmed for the commit {first}")), "{message}");
+            assert!(message.contains(&format!("confirmed for another commit, {first}")), "{message}");
             work.git(&["reset", "--quiet", "--hard", &first]);
             continue;
         }

@@ -85,7 +85,7 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
         (
             "push",
             "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D".to_owned(),
-            "the body cannot be read: is the content type of the webhook application/json?",
+            "cannot read the body: set the webhook's content type to application/json",
         ),
     ] {
         let headers = Way::GitHub.headers(&keys, event, body.as_bytes(), seconds());

@@ -27,7 +27,7 @@ fn what_is_backed_up_while_a_server_works_is_restored_as_it_was() {
 
     let refused = installation.command("restore").arg(&file).output().unwrap();
     assert!(!refused.status.success(), "a running server's data is not replaced");
-    assert!(printed(&refused).contains("a server uses this data"), "{}", printed(&refused));
+    assert!(printed(&refused).contains("a running server uses this data"), "{}", printed(&refused));
     server.stop();
     let restored = installation.command("restore").arg(&file).output().unwrap();
     assert!(restored.status.success(), "{}", printed(&restored));

@@ -202,11 +202,11 @@ fn the_command_line_sends_ids_and_shows_what_a_proposal_changes_in_files() {
     let directory = applied.work.path();
     let plan = ["plan", ".", "--server", "--repository", "fleet-config"];
     let told = windlass(&applied, directory, &plan);
-    assert!(told.contains("Nothing to do"), "{told}");
+    assert!(told.contains("No changes"), "{told}");
     fs::write(directory.join("files/nginx.conf"), "worker_processes 5;\n").unwrap();
     let told = windlass(&applied, directory, &plan);
     assert!(told.contains("~ module web") && told.contains("content[\"files/nginx.conf\"]"), "{told}");
-    assert!(told.contains("the new content is not at hand here"), "{told}");
+    assert!(told.contains("the new content is not available here"), "{told}");
     applied.work.git(&["commit", "--quiet", "--all", "--message", "next"]);
     let proposed = applied.proposed();
     let told = windlass(&applied, directory, &["proposal", "show", &only(&proposed).id]);

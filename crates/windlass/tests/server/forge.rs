@@ -113,7 +113,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         assert!(tested.ok && tested.checks.last().unwrap().message.contains("windlass-bot"), "{tested:?}");
         let run = server.api.sync(&id).unwrap();
         let commit = run.commit_sha.clone().unwrap();
-        let shown = place.wait_for_status(&server.api, &commit, "pending", "3 changes wait for approval");
+        let shown = place.wait_for_status(&server.api, &commit, "pending", "3 changes pending approval");
         let name = if flavour == ForgeFlavour::GitLab { "name" } else { "context" };
         assert_eq!(shown[name], "windlass/fleet");
         assert_eq!(shown["target_url"], format!("https://windlass.example.com/app/runs/{}", run.id));
@@ -157,7 +157,7 @@ fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() 
     let work = repository_with(&nodes("web", "web", 0..2));
     let id = place.register(&server.api, &work);
     let first = server.api.sync(&id).unwrap().commit_sha.unwrap();
-    place.wait_for_status(&server.api, &first, "pending", "wait for approval");
+    place.wait_for_status(&server.api, &first, "pending", "pending approval");
     work.commit("fleet.yaml", &fleet("nodes:\n  - {hostname: a, tempalte: web}\n"));
     let second = server.api.sync(&id).unwrap().commit_sha.unwrap();
     let failed = place.wait_for_status(&server.api, &second, "failure", "fleet.yaml:4");
@@ -165,7 +165,7 @@ fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() 
     place.wait_for_status(&server.api, &first, "success", "replaced by");
     work.commit("fleet.yaml", &fleet(&template("web")));
     let third = server.api.sync(&id).unwrap().commit_sha.unwrap();
-    place.wait_for_status(&server.api, &third, "pending", "1 change waits for approval");
+    place.wait_for_status(&server.api, &third, "pending", "1 change pending approval");
     server.stop();
 }
 
@@ -186,10 +186,10 @@ fn a_token_that_is_refused_is_told_where_the_repository_is_and_a_better_one_is_t
     );
     let commit = api.sync(&id).unwrap().commit_sha.unwrap();
     let error = api.wait_for("an error", |api| api.repository(&id).unwrap().forge.unwrap().last_error);
-    assert!(error.contains("does not accept the token") && error.contains("make a new token"), "{error}");
+    assert!(error.contains("does not accept the token") && error.contains("create a new token"), "{error}");
     let right = ForgeFields { credential_path: Some("forge".to_owned()), ..ForgeFields::default() };
     api.configure(&id, RepositoryFields { forge: Some(right), ..RepositoryFields::default() }).unwrap();
-    place.wait_for_status(api, &commit, "pending", "1 change waits");
+    place.wait_for_status(api, &commit, "pending", "1 change pending");
     let none = ForgeFields { kind: Some("none".to_owned()), ..ForgeFields::default() };
     let after =
         api.configure(&id, RepositoryFields { forge: Some(none), ..RepositoryFields::default() }).unwrap();

@@ -97,7 +97,7 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     });
     assert_eq!(held.quarantines.len(), 1, "{held:?}");
     assert_eq!(held.quarantines[0].of, QuarantinedWork::Sync);
-    assert!(held.quarantines[0].reason.contains("died twice"), "{held:?}");
+    assert!(held.quarantines[0].reason.contains("crashed twice"), "{held:?}");
     let run = api.sync(&id).unwrap();
     let error = run.error.unwrap();
     assert_eq!(error.code, "quarantined", "{error:?}");
@@ -150,7 +150,7 @@ fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystande
     let held = api.repository(&id).unwrap();
     assert_eq!(held.quarantines.len(), 1, "{held:?}");
     assert_eq!(held.quarantines[0].of, QuarantinedWork::Requests);
-    assert!(held.quarantines[0].reason.contains("died twice"), "{held:?}");
+    assert!(held.quarantines[0].reason.contains("crashed twice"), "{held:?}");
     for id in [&id, &bystander] {
         assert_eq!(api.sync(id).unwrap().error, None, "syncing it killed nobody");
     }
@@ -186,7 +186,7 @@ fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_a
     assert_eq!(api.sync(&id).unwrap().error.unwrap().code, "branch-missing");
     let error = api.sync(&id).unwrap().error.unwrap();
     assert_eq!(error.code, "quarantined", "{error:?}");
-    assert!(error.message.contains("2 tries with nothing beside it came to no end"), "{error:?}");
+    assert!(error.message.contains("2 attempts without other work did not finish"), "{error:?}");
     work.git(&["branch", "-m", "elsewhere", "main"]);
     released(api, &id);
     assert_eq!(api.sync(&id).unwrap().error, None);

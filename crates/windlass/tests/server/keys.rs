@@ -175,20 +175,20 @@ fn a_key_that_others_can_read_a_link_and_nonsense_stop_the_server() {
     let file = key_file(&installation);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let said = refused(&installation, &[]);
-    assert!(said.contains("others can read the secret key") && said.contains("chmod 600"), "{said}");
+    assert!(said.contains("other users can read the secret key") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     let aside = installation.data().join("aside");
     fs::rename(&file, &aside).unwrap();
     std::os::unix::fs::symlink(&aside, &file).unwrap();
-    assert!(refused(&installation, &[]).contains("is not a plain file"));
+    assert!(refused(&installation, &[]).contains("is not a regular file"));
     fs::remove_file(&file).unwrap();
     fs::write(&file, "short\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(refused(&installation, &[]).contains("holds no secret key"));
+    assert!(refused(&installation, &[]).contains("contains no valid secret key"));
     fs::remove_file(&file).unwrap();
     let lost = refused(&installation, &[]);
     assert!(
-        lost.contains("the database is used with the secret key") && lost.contains("windlass key reset"),
+        lost.contains("the database uses the secret key") && lost.contains("windlass key reset"),
         "{lost}"
     );
     assert!(!file.exists(), "none is made in its place");
@@ -280,7 +280,7 @@ fn servers_with_different_keys_do_not_share_a_database() {
     let first = Installation::with_database(postgres.fresh_database());
     let server = first.serve(&[]);
     let missing = refused(&first.stranger(), &[]);
-    assert!(missing.contains("the database is used with the secret key"), "{missing}");
+    assert!(missing.contains("the database uses the secret key"), "{missing}");
     let other = "another-key-of-more-than-thirty-two-characters";
     let foreign = refused(&first.stranger(), &[("WINDLASS_SECRET_KEY", other)]);
     assert!(foreign.contains("every server on one database needs the same key"), "{foreign}");

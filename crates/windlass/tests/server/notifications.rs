@@ -206,7 +206,7 @@ fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
     let sent = settled(api, tries[0].delivery(), "sent");
     assert_eq!((sent.attempts, sent.last_error, sent.next_at), (3, None, None));
     let (status, said) = refused(api.send::<Value>(api.call(Operation::DeliveryRetry, &[&sent.id])));
-    assert_eq!((status, said.as_str()), (409, "the notification has arrived"));
+    assert_eq!((status, said.as_str()), (409, "the notification is already delivered"));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn what_waits_for_approval_is_one_message_that_leads_to_its_page() {
 
     let told = place.receiver.next().json();
     assert_eq!(told["link"], format!("{PUBLIC}/app/approvals?run={}", run.id));
-    let words = "3 changes of fleet wait for approval: 3 to create, 0 to change, 0 to destroy";
+    let words = "3 changes of fleet are pending approval: 3 to create, 0 to change, 0 to destroy";
     assert_eq!(told["event"]["message"], words);
     assert_eq!(told["event"]["run_id"], run.id);
     let asked = |api: &Api| {
@@ -341,7 +341,10 @@ fn what_is_given_up_is_told_elsewhere_but_not_to_itself_and_can_be_sent_again() 
     let told = place.receiver.next();
     assert_eq!((refused.path.as_str(), told.path.as_str()), ("/hook", "/other"));
     let message = told.json()["event"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("hook was given up: it refuses the message (status 404)"), "{message}");
+    assert!(
+        message.contains("abandoned a notification through hook: it refuses the message (status 404)"),
+        "{message}"
+    );
     let failed = settled(api, refused.delivery(), "failed");
     assert_eq!(failed.attempts, 1);
     let again: DeliveryEnvelope = api.send(api.call(Operation::DeliveryRetry, &[&failed.id])).unwrap();
@@ -370,11 +373,11 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
     assert_eq!(received.json()["event"]["kind"], "notification.test");
     place.receiver.answer("302 Found\nlocation: https://elsewhere.example");
     for (name, words) in [
-        ("hook", "it redirects, which is not followed (status 302)"),
-        ("lost", "there is no credential absent"),
-        ("cloud", "`169.254.169.254` has a cloud metadata address"),
+        ("hook", "does not follow redirects (status 302)"),
+        ("lost", "the credential absent does not exist"),
+        ("cloud", "`169.254.169.254` resolves to a cloud metadata address"),
         ("clear", "the address is not https"),
-        ("thief", "the credential does not say where it may be used"),
+        ("thief", "the credential does not name its hosts"),
     ] {
         let bad = test(name);
         assert!(!bad.ok && bad.message.contains(words), "{name}: {bad:?}");
@@ -387,7 +390,7 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
     };
     let api = &server_without.api;
     let bad = api.send::<ProviderTest>(api.call(Operation::ProviderTest, &["hook"])).unwrap();
-    assert!(bad.message.contains("`127.0.0.1` has a loopback address"), "{bad:?}");
+    assert!(bad.message.contains("`127.0.0.1` resolves to a loopback address"), "{bad:?}");
 }
 
 #[test]
@@ -466,7 +469,7 @@ fn the_command_line_tests_lists_and_sends_again() {
     let id = failed["notification_deliveries"][0]["id"].as_str().unwrap();
     assert_eq!((code, failed["notification_deliveries"].as_array().unwrap().len()), (Some(0), 1));
     let (code, said) = run(&["notify", "retry", id]);
-    assert_eq!((code, said.trim()), (Some(0), format!("{id} is sent again through hook").as_str()));
+    assert_eq!((code, said.trim()), (Some(0), format!("{id} will be resent through hook").as_str()));
     settled(&server.api, id, "sent");
     let (code, said) = run(&["notify", "log"]);
     assert!(code == Some(0) && said.contains("notification.test") && said.contains("sent"), "{said}");

@@ -220,7 +220,7 @@ fn destroys_are_approved_only_by_who_said_that_they_are_meant() {
     assert_eq!((run.sets[0].count, run.sets[0].destroys), (8, 4));
     let mut body = json!({"digest": run.sets[0].digest});
     let (status, message) = refused(api.approve_set(&run.id, &body));
-    assert_eq!((status, message.contains("4 changes of this set destroy")), (422, true), "{message}");
+    assert_eq!((status, message.contains("4 changes of this set are destroys")), (422, true), "{message}");
     let other = api.approve_set(&run.id, &json!({"digest": "sha256:00", "include_destroys": true}));
     assert_eq!(refused(other).0, 409);
     assert_eq!(api.run(&run.id).unwrap().applied_actions.len(), 0);

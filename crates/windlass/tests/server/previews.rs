@@ -303,7 +303,7 @@ fn a_pipeline_plans_against_the_server_with_a_token_that_can_do_nothing_else() {
 
     let both = plan(&["--from", "HEAD"]);
     assert_eq!(both.status.code(), Some(64));
-    assert!(err(&both).contains("--from and --server exclude each other"), "{}", err(&both));
+    assert!(err(&both).contains("--from and --server cannot be used together"), "{}", err(&both));
     let nameless = pipeline(&pulled.server, &token, checkout.path(), &["plan", "--server"]);
     assert_eq!(nameless.status.code(), Some(64), "{}", err(&nameless));
     let absent =
@@ -342,7 +342,7 @@ fn repo_preview_looks_at_a_reference_and_a_comment_never_grows_too_long() {
     assert_eq!(comment.status.code(), Some(2), "{}", err(&comment));
     let comment = out(&comment);
     assert!(comment.len() < MAX_MARKDOWN + 500 && comment.len() > MAX_MARKDOWN / 2, "{}", comment.len());
-    assert!(comment.contains("more changes; the whole plan does not fit a comment"), "{comment}");
+    assert!(comment.contains("more changes; the whole plan does not fit in a comment"), "{comment}");
     let body = PreviewBody { reference: Some("feature-x".to_owned()), ..PreviewBody::default() };
     assert_eq!(pulled.preview(&json!(body)).unwrap().changes, 2);
 }

@@ -226,7 +226,7 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
     // The third start would come to the same point, and does not.
     let mut server = place.serve_dying_at(&installation, Some("preview.begun"));
     let told = place.comment(&server.api, "quarantined");
-    assert!(told.contains("died twice"), "{told}");
+    assert!(told.contains("crashed twice"), "{told}");
     let held = server.api.repository(&id).unwrap();
     assert_eq!(held.quarantines.len(), 1, "{held:?}");
     assert_eq!(held.quarantines[0].of, QuarantinedWork::PullRequests);
@@ -250,7 +250,7 @@ fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to
     place.work.git(&["update-ref", "-d", "refs/pull/3/head"]);
     let server = place.serve(&installation);
     let told = place.comment(&server.api, "quarantined");
-    assert!(told.contains("2 tries with nothing beside it came to no end"), "{told}");
+    assert!(told.contains("2 attempts without other work did not finish"), "{told}");
     let held = server.api.repository(&id).unwrap();
     assert_eq!(held.quarantines[0].of, QuarantinedWork::PullRequests, "{held:?}");
     assert_eq!(server.api.sync(&id).unwrap().error, None, "the repository itself is synced as ever");

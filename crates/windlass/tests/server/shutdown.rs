@@ -76,7 +76,7 @@ fn a_second_server_on_the_same_data_refuses_to_start() {
     let second = installation.command("serve").args(["--listen", "127.0.0.1:0"]).output().unwrap();
     assert!(!second.status.success());
     let told = String::from_utf8_lossy(&second.stderr);
-    assert!(told.contains("another Windlass uses the data directory"), "{told}");
+    assert!(told.contains("another Windlass server uses the data directory"), "{told}");
     assert!(server.api.resources().is_ok());
     server.stop();
 }

@@ -183,7 +183,7 @@ fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_never() {
     visitor.wait_for("the report", |visitor| visitor.get("/metrics").text.contains(failed));
     assert_eq!(visitor.get("/healthz").certificate, current);
     let log = installation.log();
-    assert!(log.contains("the old one stays in use") && log.contains("server.pem"), "{log}");
+    assert!(log.contains("keeping the old one") && log.contains("server.pem"), "{log}");
     let doctor = installation.command("doctor").args(files.options()).output().unwrap();
     let told = String::from_utf8_lossy(&doctor.stdout);
     assert!(told.contains("FAULT the TLS certificate"), "{told}");

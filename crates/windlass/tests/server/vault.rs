@@ -168,7 +168,7 @@ fn what_vault_refuses_fails_the_run_with_its_own_reason_and_is_never_tried_witho
     let requests = place.git.requests();
     place.vault.stop();
     assert_eq!(failure(api, &good), "vault-unreachable");
-    assert!(waits(api).contains("cannot be reached"), "{}", waits(api));
+    assert!(waits(api).contains("cannot reach Vault"), "{}", waits(api));
     assert_eq!(place.git.requests(), requests, "nothing was tried without a credential");
     server.stop();
 }
@@ -180,12 +180,13 @@ fn a_server_without_vault_says_so_and_two_places_for_credentials_are_refused() {
     let api = &server.api;
     let (status, message) = refused(api.send::<CredentialList>(api.call(Operation::CredentialList, &[])));
     assert_eq!(status, 409);
-    assert!(message.contains("does not keep its credentials in Vault"), "{message}");
+    assert!(message.contains("does not use Vault for credentials"), "{message}");
     server.stop();
     let addr = ["--vault-addr", "https://vault.example.com"];
-    for (options, expected) in
-        [(vec!["--credentials-dir", "/x", "--vault-token-file", "/y"], "not both"), (vec![], "how to log in")]
-    {
+    for (options, expected) in [
+        (vec!["--credentials-dir", "/x", "--vault-token-file", "/y"], "not both"),
+        (vec![], "the login for Vault"),
+    ] {
         let output = installation.command("serve").args(addr).args(options).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && told.contains(expected), "{told}");
@@ -207,7 +208,7 @@ fn the_doctor_tells_whether_vault_lets_the_server_in() {
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let (_, told) = doctor(vault.root());
-    assert!(told.contains("ok    Vault answers and lets the server in"), "{told}");
+    assert!(told.contains("ok    Vault responds and accepts the login"), "{told}");
     let (is_well, told) = doctor("planted-wrong-token");
     assert!(!is_well && told.contains("FAULT Vault answers") && !told.contains("planted"), "{told}");
 }

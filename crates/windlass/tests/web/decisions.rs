@@ -44,7 +44,7 @@ async fn several_are_approved_at_once_each_bound_to_what_was_looked_at() {
     let after = browser.submit_and_follow(&page, "/app/approvals", &form).await;
     let told = format!("{} approved, 1 not", total - 1);
     assert!(after.contains(&told), "{after}");
-    assert!(after.contains("node edge-02: the proposal is not what was reviewed"), "{after}");
+    assert!(after.contains("node edge-02: the proposal changed since your review"), "{after}");
     assert_eq!(shown(&installation, &admin, edited).await["status"], "pending_approval");
     let again = browser.page("/app/approvals").await;
     assert!(!again.contains(&told), "a notice is told once");
@@ -98,7 +98,7 @@ async fn a_proposal_is_understood_and_approved_on_its_own_page() {
     let blind = browser.submit(&page, &path, &[]).await;
     assert_eq!(blind.status, 400, "without saying what was looked at nothing is approved: {blind:?}");
     let moved = browser.submit_and_follow(&page, &path, &[("digest", "another")]).await;
-    assert!(moved.contains("the proposal is not what was reviewed"), "{moved}");
+    assert!(moved.contains("the proposal changed since your review"), "{moved}");
     let digest = field(&page, "digest");
     let after =
         browser.submit_and_follow(&page, &path, &[("digest", &digest), ("reason", "looks right")]).await;
@@ -130,7 +130,7 @@ async fn an_edit_is_checked_at_its_place_saved_and_approved_as_edited() {
     let edited = browser.submit_and_follow(&page, &path, &[("version", &version), ("text", text)]).await;
     assert!(edited.contains("Edited by"), "{edited}");
     let stale = browser.submit(&page, &path, &[("version", &version), ("text", text)]).await;
-    assert!(stale.status == 422 && stale.text.contains("it was changed meanwhile"), "{stale:?}");
+    assert!(stale.status == 422 && stale.text.contains("someone else changed it meanwhile"), "{stale:?}");
     let digest = field(&edited, "digest");
     let path = format!("/app/proposals/{id}/approve");
     let approved = browser.submit_and_follow(&edited, &path, &[("digest", &digest)]).await;

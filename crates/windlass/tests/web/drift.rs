@@ -43,7 +43,7 @@ async fn a_change_by_hand_is_told_field_by_field_and_reverted_by_a_proposal() {
     let form = [("kind", "node"), ("name", "edge-01"), ("back", "/app/drift?show=")];
     let path = format!("/app/drift/{repository}/revert");
     let after = browser.submit_and_follow(&page, &path, &form).await;
-    assert!(after.contains("A proposal makes node edge-01 what git says again"), "{after}");
+    assert!(after.contains("Proposed to restore node edge-01 to its state in git"), "{after}");
     let run = installation.sync(&admin, &repository).await;
     assert_eq!(run["proposals"][0]["name"], "edge-01", "{run}");
     installation.apply_all(&admin, &run).await;
@@ -62,10 +62,10 @@ async fn a_difference_is_accepted_with_a_reason_until_a_day_and_taken_back() {
     let path = format!("/app/drift/{repository}/accept");
     let target = [("kind", "node"), ("name", "edge-01")];
     let silent = browser.submit_and_follow(&page, &path, &target).await;
-    assert!(silent.contains("say why the difference is meant"), "{silent}");
+    assert!(silent.contains("accepting a difference needs a reason"), "{silent}");
     let past = [target[0], target[1], ("reason", "trial"), ("until", "2020-01-31")];
     let past = browser.submit_and_follow(&page, &path, &past).await;
-    assert!(past.contains("until is a time in the future"), "{past}");
+    assert!(past.contains("until must be a time in the future"), "{past}");
     let form = [target[0], target[1], ("reason", "a <trial> move"), ("until", "2999-01-31")];
     let after = browser.submit_and_follow(&page, &path, &form).await;
     assert!(after.contains("Accepted the drift of node edge-01"), "{after}");
@@ -177,7 +177,7 @@ async fn a_machine_that_is_not_as_accepted_is_shown_beside_manual_changes() {
         "Drifted <span class=\"kinds-count\">1</span>",
         "Manual changes <span class=\"kinds-count\">1</span>",
         "/app/resources/node/edge-01",
-        "not as accepted",
+        "differs from the accepted state",
         "Restore it to the accepted state",
     ] {
         assert!(page.contains(told), "{told}: {page}");

@@ -48,7 +48,7 @@ fn is_in(browser: &Browser<'_>) -> bool {
     browser.cookies.contains_key("windlass_session")
 }
 
-const PROVES_NOTHING: &str = "what the provider sent proves nothing about you";
+const PROVES_NOTHING: &str = "ID token is invalid";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_proves_nothing_lets_nobody_in() {
@@ -101,7 +101,7 @@ async fn an_answer_counts_once_and_only_in_the_browser_that_asked() {
     let location = begin(&mut browser).await;
     assert_eq!(word(&location, "response_type"), "code");
     let state = word(&location, "state");
-    let foreign = "that answer belongs to another sign-in";
+    let foreign = "the response belongs to another sign-in";
     let not_under_way = "no sign-in is under way in this browser";
     let kept = browser.cookies.clone();
     let code = forger.code_for(&location);
@@ -111,7 +111,7 @@ async fn an_answer_counts_once_and_only_in_the_browser_that_asked() {
         (format!("code={code}&state={state}&state={state}"), foreign),
         (format!("code={code}&state={state}&iss=https%3A%2F%2Fevil.example.com"), foreign),
         (format!("state={state}"), foreign),
-        (format!("error=access_denied&error_description=<script>&state={state}"), "did not let you sign in"),
+        (format!("error=access_denied&error_description=<script>&state={state}"), "refused the sign-in"),
     ] {
         browser.cookies.clone_from(&kept);
         let reply = come_back(&mut browser, &query).await;
@@ -135,7 +135,7 @@ async fn an_answer_counts_once_and_only_in_the_browser_that_asked() {
     let mut thief = Browser::new(&installation);
     thief.cookies.clone_from(&kept);
     let again = come_back(&mut thief, &good).await;
-    assert!(again.text.contains("no longer takes this sign-in") && !is_in(&thief), "{again:?}");
+    assert!(again.text.contains("no longer accepts this sign-in") && !is_in(&thief), "{again:?}");
     assert!(!again.text.contains("alert(1)"), "{again:?}");
 }
 
@@ -171,9 +171,9 @@ async fn a_new_key_is_found_and_unknown_ones_are_not_looked_for_again_and_again(
 async fn a_provider_that_calls_itself_otherwise_is_not_believed() {
     let evil = "https://evil.example.com";
     for (document, told) in [
-        (json!({"issuer": evil}), "does not say what it should"),
-        (json!({"token_endpoint": "http://evil.example.com/token"}), "does not say what it should"),
-        (json!({"jwks_uri": null}), "does not say what it should"),
+        (json!({"issuer": evil}), "sent an invalid response"),
+        (json!({"token_endpoint": "http://evil.example.com/token"}), "sent an invalid response"),
+        (json!({"jwks_uri": null}), "sent an invalid response"),
         (json!({"authorization_response_iss_parameter_supported": true}), "belongs to another sign-in"),
     ] {
         let forger = Forger::start();
@@ -199,19 +199,19 @@ async fn hostile_claims_are_refused_with_a_reason() {
     let forger = Forger::start();
     let installation = installation(&forger.issuer).await;
     let many: Vec<String> = (0..3000).map(|n| format!("group-{n}")).collect();
-    let groups = "tells your groups in a way that cannot be used";
+    let groups = "sends your groups in an unusable form";
     for (claims, told) in [
-        (json!({"sub": ""}), "does not tell who you are"),
-        (json!({"sub": null}), "proves nothing"),
-        (json!({"sub": "a\u{0}"}), "does not tell who you are"),
-        (json!({"email": null}), "does not tell your e-mail address"),
-        (json!({"email": ""}), "does not tell your e-mail address"),
-        (json!({"email": "nobody"}), "tells no usable e-mail address"),
+        (json!({"sub": ""}), "does not send your identity"),
+        (json!({"sub": null}), "ID token is invalid"),
+        (json!({"sub": "a\u{0}"}), "does not send your identity"),
+        (json!({"email": null}), "does not send your e-mail address"),
+        (json!({"email": ""}), "does not send your e-mail address"),
+        (json!({"email": "nobody"}), "sends no usable e-mail address"),
         (json!({"groups": {"ops": true}}), groups),
         (json!({"groups": [["ops"]]}), groups),
         (json!({"groups": many}), groups),
-        (json!({"groups": ["OPS", "ops "]}), "your groups give no role here"),
-        (json!({"groups": "<b>planted-group</b>"}), "your groups give no role here"),
+        (json!({"groups": ["OPS", "ops "]}), "none of your groups grants a role here"),
+        (json!({"groups": "<b>planted-group</b>"}), "none of your groups grants a role here"),
     ] {
         forger.forgery().claims = claims.clone();
         let mut browser = Browser::new(&installation);
@@ -247,7 +247,7 @@ async fn a_provider_that_is_down_is_told_and_passwords_still_work() {
     let mut browser = Browser::new(&installation);
     let reply = browser.get("/app/sign-in/oidc").await;
     assert_eq!(reply.status, 503, "{reply:?}");
-    assert!(reply.text.contains("the provider of single sign-on does not answer"), "{reply:?}");
+    assert!(reply.text.contains("the single sign-on provider does not respond"), "{reply:?}");
     assert!(
         reply.text.contains("name=\"password\"") && reply.text.contains("Sign in with Acme"),
         "{reply:?}"
@@ -320,13 +320,13 @@ async fn what_cannot_work_is_told_at_the_start() {
     for (change, told) in [
         (
             (|it| it.issuer = "http://id.example.com".to_owned()) as fn(&mut OidcSettings),
-            "where others can listen",
+            "which others can read and change",
         ),
-        (|it| it.issuer = "id.example.com".to_owned(), "not the address of a provider"),
+        (|it| it.issuer = "id.example.com".to_owned(), "not a valid provider address"),
         (|it| it.client_id = String::new(), "no client id"),
-        (|it| it.client_secret_file = Some("/nonexistent/secret".into()), "cannot read the client secret"),
+        (|it| it.client_secret_file = Some("/nonexistent/secret".into()), "client secret from"),
         (|it| it.grants = vec!["ops=admin@nowhere".parse().unwrap()], "`nowhere`, which does not exist"),
-        (|it| it.ca_pem = Some("no certificate".to_owned()), "no certificate in what"),
+        (|it| it.ca_pem = Some("no certificate".to_owned()), "CA file contains no certificate"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let mut config = config(directory.path());
@@ -382,10 +382,7 @@ async fn no_secret_of_a_sign_in_is_logged_and_the_groups_are_told_to_whoever_map
     assert!(asked.iter().all(|asked| asked.contains("client_secret=planted-client-secret")), "{asked:?}");
     let verifier = word(&format!("?{}", asked[0]), "code_verifier");
     let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(
-        logged.contains("no group of theirs gives a role here") && logged.contains("strangers"),
-        "{logged}"
-    );
+    assert!(logged.contains("groups grants a role") && logged.contains("strangers"), "{logged}");
     for secret in
         [session.as_str(), &verifier, "planted-client-secret", "planted-code", "planted-access-token"]
     {

@@ -77,7 +77,7 @@ async fn the_approvals_page_says_how_many_destroys_a_plan_has_and_takes_them_wit
     assert!(page.contains(&format!("formaction=\"{action}\"")), "{page}");
     let digest = run["sets"][0]["digest"].as_str().unwrap();
     let bare = browser.submit_and_follow(&page, &action, &[("set", digest)]).await;
-    assert!(bare.contains("6 changes of this set destroy something"), "{bare}");
+    assert!(bare.contains("6 changes of this set are destroys"), "{bare}");
     let meant = format!("{digest} destroys");
     let form = [("set", meant.as_str()), ("back", "/app/approvals")];
     let after = browser.submit_and_follow(&page, &action, &form).await;

@@ -40,10 +40,10 @@ async fn a_repository_is_tested_from_the_form_and_then_registered() {
     let none = installation.get(&admin, "/api/v1/system/gitops_repositories").await;
     assert_eq!(none["gitops_repositories"], json!([]), "testing registers nothing");
     let after = browser.submit_and_follow(&page, "/app/repositories/new", &good).await;
-    assert!(after.contains("fleet is registered") && after.contains("Enable scheduled sync"), "{after}");
+    assert!(after.contains("Registered fleet") && after.contains("Enable scheduled sync"), "{after}");
     let taken = browser.submit(&page, "/app/repositories/new", &good).await;
     assert_eq!(taken.status, 422, "{taken:?}");
-    assert!(taken.text.contains("there is a repository named fleet"), "{taken:?}");
+    assert!(taken.text.contains("a repository named fleet exists"), "{taken:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,13 +53,13 @@ async fn what_is_wrong_with_a_field_is_said_at_the_field() {
     let mut browser = Browser::of(&installation, &admin);
     let page = browser.page("/app/repositories/new").await;
     for (name, value, told) in [
-        ("repo_url", "javascript:alert(1)", "it has no scheme and no user"),
+        ("repo_url", "javascript:alert(1)", "the URL has no scheme and no user"),
         ("repo_url", "https://user:secret@git.example.com/x.git", "field-error"),
         ("branch", "a..b", "field-error"),
         ("path_prefix", "../up", "field-error"),
         ("reconcile_interval_seconds", "1", "10 to 86400"),
         ("reconcile_interval_seconds", "soon", "whole number"),
-        ("ca_pem", "not a certificate", "it is not a certificate"),
+        ("ca_pem", "not a certificate", "not a PEM certificate"),
         ("allowed_signers", "nobody", "field-error"),
     ] {
         let mut fields = vec![("repo_url", "https://git.example.com/fleet.git")];
@@ -116,14 +116,14 @@ async fn a_repository_is_changed_only_as_it_was_looked_at_and_keeps_what_is_left
     let fields =
         form(&[("repo_url", &url), ("name", "renamed"), ("auto_apply", "yes"), ("version", &version)]);
     let after = browser.submit_and_follow(&page, &edit, &fields).await;
-    assert!(after.contains("renamed was changed"), "{after}");
+    assert!(after.contains("Saved renamed"), "{after}");
     let now = shown(&installation, &admin, &id).await;
     assert_eq!(
         (&now["name"], &now["auto_apply"], &now["has_ca"]),
         (&json!("renamed"), &json!(true), &json!(true))
     );
     let stale = browser.submit(&page, &edit, &fields).await;
-    assert!(stale.status == 422 && stale.text.contains("it was changed meanwhile"), "{stale:?}");
+    assert!(stale.status == 422 && stale.text.contains("someone else changed it meanwhile"), "{stale:?}");
     let page = browser.page(&edit).await;
     let version = field(&page, "version");
     let fields = form(&[("repo_url", &url), ("name", "renamed"), ("drops_ca", "yes"), ("version", &version)]);
@@ -146,7 +146,7 @@ async fn what_the_forge_is_told_is_chosen_in_the_form_and_taken_back_there() {
         ("forge_api_url", "https://evil.example", "neither the repository’s host nor"),
         ("forge_api_url", "http://git.example.com:1", "neither"),
         ("forge_project", "../up", "not the name of a repository"),
-        ("forge_credential_path", "", "there is no token without it"),
+        ("forge_credential_path", "", "required for the token"),
     ] {
         let mut fields = form(&[at, ("forge_kind", "gitea"), ("forge_credential_path", "gitops/forge")]);
         fields.retain(|(field, _)| *field != name);
@@ -192,7 +192,7 @@ async fn its_page_tests_syncs_and_removes_it() {
     let mut browser = Browser::of(&installation, &admin);
     let here = format!("/app/repositories/{id}");
     let page = browser.page(&here).await;
-    assert!(page.contains("stay as they are") && page.contains("/app/runs/"), "{page}");
+    assert!(page.contains("stay unchanged") && page.contains("/app/runs/"), "{page}");
     let tested = browser.submit(&page, &format!("{here}/test"), &[]).await;
     assert!(tested.status == 200 && tested.text.contains("All checks passed"), "{tested:?}");
     let synced = browser.submit_and_follow(&page, &format!("{here}/sync"), &[("back", &here)]).await;

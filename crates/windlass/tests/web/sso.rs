@@ -156,7 +156,7 @@ async fn each_sign_in_makes_roles_what_the_groups_give_now_and_keeps_what_was_gi
     let mut last = Browser::new(&installation);
     let refused = sign_in(&mut last, "1", BEGIN).await;
     assert_eq!(refused.status, 403);
-    assert!(refused.text.contains("your groups give no role here"), "{refused:?}");
+    assert!(refused.text.contains("none of your groups grants a role here"), "{refused:?}");
     assert!(!last.cookies.contains_key("windlass_session"));
     let mut reading = installation.store.read().await.unwrap();
     let log = reading.audit(&lab, None, i64::MAX, 20).await.unwrap();
@@ -178,7 +178,7 @@ async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never
         let mut browser = Browser::new(&installation);
         let refused = sign_in(&mut browser, "1", BEGIN).await;
         assert_eq!(refused.status, 403, "{verified}");
-        assert!(refused.text.contains("does not say that it is yours"), "{verified}: {refused:?}");
+        assert!(refused.text.contains("has not verified that it is yours"), "{verified}: {refused:?}");
     }
     provider.put("1", &ada(&["root"]));
     let mut browser = Browser::new(&installation);
@@ -205,7 +205,7 @@ async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never
 
     provider.put("2", &ada(&["root"]));
     let taken = sign_in(&mut Browser::new(&installation), "2", BEGIN).await;
-    assert!(taken.text.contains("someone else who signs in this way has your e-mail address"), "{taken:?}");
+    assert!(taken.text.contains("another single sign-on user here has your e-mail address"), "{taken:?}");
     provider.put("3", &json!({"email": "ADMIN@localhost", "email_verified": true, "groups": ["root"]}));
     let root = sign_in(&mut Browser::new(&installation), "3", BEGIN).await;
     assert_eq!(root.status, 403);
@@ -255,12 +255,12 @@ async fn who_is_disabled_or_in_no_group_stays_out() {
     provider.put("1", &ada(&["planted-group-name"]));
     let refused = sign_in(&mut Browser::new(&installation), "1", BEGIN).await;
     assert_eq!(refused.status, 403);
-    assert!(refused.text.contains("your groups give no role here"), "{refused:?}");
+    assert!(refused.text.contains("none of your groups grants a role here"), "{refused:?}");
     assert!(!refused.text.contains("planted-group-name"), "{refused:?}");
     assert!(installation.store.read().await.unwrap().user("ada@example.com").await.unwrap().is_none());
     provider.put("2", &json!({"email_verified": true, "groups": ["root"]}));
     let nobody = sign_in(&mut Browser::new(&installation), "2", BEGIN).await;
-    assert!(nobody.text.contains("does not tell your e-mail address"), "{nobody:?}");
+    assert!(nobody.text.contains("does not send your e-mail address"), "{nobody:?}");
 
     provider.put("1", &ada(&["ops"]));
     let mut browser = Browser::new(&installation);
@@ -272,5 +272,5 @@ async fn who_is_disabled_or_in_no_group_stays_out() {
     assert_eq!(browser.get("/app").await.status, 303, "the session ended");
     let refused = sign_in(&mut browser, "1", BEGIN).await;
     assert_eq!(refused.status, 403);
-    assert!(refused.text.contains("you may not sign in"), "{refused:?}");
+    assert!(refused.text.contains("your sign-in is disabled"), "{refused:?}");
 }

@@ -64,7 +64,7 @@ async fn wrong_arguments_are_refused_with_what_would_be_right() {
             "reference-unresolved",
             "first",
         ),
-        ("system_update_instance", json!({"region": "a"}), "missing-argument", "which machine"),
+        ("system_update_instance", json!({"region": "a"}), "missing-argument", "the machine's id"),
         ("system_gitops_register_repository", json!({"repo_url": "ext::sh -c id"}), "", ""),
         (
             "system_gitops_register_repository",
@@ -79,5 +79,5 @@ async fn wrong_arguments_are_refused_with_what_would_be_right() {
         assert!(told.contains(help), "{tool} {arguments}: {refused}");
     }
     let unknown = tools.ask("system_gitops_sync_repo", json!({})).await.unwrap_err().to_string();
-    assert!(unknown.contains("there is no tool `system_gitops_sync_repo`"), "{unknown}");
+    assert!(unknown.contains("unknown tool `system_gitops_sync_repo`"), "{unknown}");
 }
