@@ -93,18 +93,18 @@ async fn a_token_makes_neither_tokens_nor_people_whatever_it_may() {
     let token = installation.api_token(&admin, &ALL, Life::Good).await;
     let new = json!({"email": "new@example.com", "role": "admin"});
     for (method, path, body, said) in [
-        ("POST", TOKENS, json!({"name": "lasting"}), "a token cannot make tokens: sign in as a person"),
+        ("POST", TOKENS, json!({"name": "lasting"}), "a token cannot create tokens: sign in as a person"),
         (
             "POST",
             "/api/v1/auth/users",
             new.clone(),
-            "a token cannot decide who is in an account: sign in as a person",
+            "a token cannot change an account's members: sign in as a person",
         ),
         (
             "PATCH",
             user(&admin.id).as_str(),
             json!({"reset_password": true}),
-            "a token cannot decide who is in an account: sign in as a person",
+            "a token cannot change an account's members: sign in as a person",
         ),
         (
             "POST",
