@@ -53,7 +53,7 @@ pub enum RecoveryError {
         email: String,
     },
     /// There is no such account.
-    #[error("there is no account {account}")]
+    #[error("account {account} does not exist")]
     Account {
         /// Which.
         account: String,

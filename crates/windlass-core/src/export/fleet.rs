@@ -96,7 +96,7 @@ impl ExportedFleet {
     pub(super) fn head(&self, account: &str, include: &[&str]) -> String {
         let mut text = String::new();
         if !self.paths.is_empty() {
-            text.push_str("# What stands at these paths of the repository is not part of this export:\n");
+            text.push_str("# This export does not contain the files at these paths of the repository:\n");
             self.paths.iter().take(PATHS_TOLD).for_each(|path| text.push_str(&format!("#   {path}\n")));
         }
         if self.paths.len() > PATHS_TOLD {

@@ -140,7 +140,7 @@ impl HttpTransport {
                 ));
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => RemoteProblem::RepositoryMissing,
-            status => RemoteProblem::Protocol { reason: format!("the server answers {status}") },
+            status => RemoteProblem::Protocol { reason: format!("the server returned {status}") },
         };
         Err(self.fail(problem))
     }
