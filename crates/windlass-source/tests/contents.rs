@@ -233,7 +233,7 @@ fn a_difference_names_what_changed_below_a_directory_and_nothing_else() {
     assert!(difference.files.iter().all(|file| file.change == FileChange::Added));
     assert!(difference.more_files > 200);
     let [difference] = content_differences(&NoObjects, [change()]).try_into().unwrap();
-    assert!(difference.note.unwrap().contains("not at hand") && difference.files.is_empty());
+    assert!(difference.note.unwrap().contains("not available") && difference.files.is_empty());
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn checkpoints_that_others_signed_or_moved_are_found_without_the_servers_memory(
     fs::remove_file(&memory).unwrap();
     let server = installation.serve(&[]);
     let found = verdict(&server.api, None);
-    assert!(!found.intact && found.reason.as_deref().unwrap().contains("written anew"), "{found:?}");
+    assert!(!found.intact && found.reason.as_deref().unwrap().contains("rewritten"), "{found:?}");
     server.stop();
     // A signature that is made up, for the history that is there.
     forge(&installation, &backup, &account, 5);

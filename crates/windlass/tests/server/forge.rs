@@ -126,7 +126,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         let error = server.api.wait_for("what is wrong with the forge", |api| {
             api.repository(&id).unwrap().forge.unwrap().last_error
         });
-        assert!(error.contains("answers 500"), "{error}");
+        assert!(error.contains("returned status 500"), "{error}");
         server.stop();
 
         place.forge.recover();

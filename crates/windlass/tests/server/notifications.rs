@@ -459,7 +459,7 @@ fn the_command_line_tests_lists_and_sends_again() {
         (output.status.code(), said)
     };
     let (code, said) = run(&["notify", "test", "hook"]);
-    assert_eq!((code, said.trim()), (Some(0), "✓ hook took the message: status 200"));
+    assert_eq!((code, said.trim()), (Some(0), "✓ hook accepted the message: status 200"));
     place.receiver.answer("403 No");
     let (code, said) = run(&["notify", "test", "hook"]);
     assert_eq!(code, Some(1), "{said}");
