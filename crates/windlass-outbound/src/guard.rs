@@ -1,4 +1,4 @@
-//! Names → addresses that may be connected to.
+//! Resolves host names to addresses that the server may connect to.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -7,27 +7,27 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use windlass_core::address_guard::{AddressClass, AddressRules};
 
-/// Why a host is not connected to.
+/// Why the server does not connect to a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// Its name has no address.
+    /// The name has no address.
     #[error("could not resolve the host name `{host}`")]
     NotFound {
         /// Which host.
         host: String,
     },
-    /// One of its addresses may not be connected to.
+    /// The rules refuse one of the host's addresses.
     #[error("`{host}` resolves to {class}, which this server does not connect to")]
     Refused {
         /// Which host.
         host: String,
-        /// What kind of address it has.
+        /// The class of the refused address.
         class: AddressClass,
     },
 }
 
 impl ResolveError {
-    /// A stable word for scripts.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             ResolveError::NotFound { .. } => "dns",
@@ -35,7 +35,7 @@ impl ResolveError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             ResolveError::NotFound { .. } => "check the host name and this server's DNS",
@@ -46,7 +46,7 @@ impl ResolveError {
     }
 }
 
-/// How names become addresses: the system's resolver, or in tests a function.
+/// Resolves a name: the system's resolver, or a function in tests.
 pub type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
 /// Resolves names and refuses those with an address that the rules refuse.
@@ -68,12 +68,12 @@ impl AddressGuard {
         AddressGuard::with_lookup(rules, Arc::new(system_lookup))
     }
 
-    /// A guard that resolves names in another way.
+    /// A guard with a resolver of the caller's choice.
     pub fn with_lookup(rules: AddressRules, lookup: Lookup) -> AddressGuard {
         AddressGuard { rules: Arc::new(rules), lookup }
     }
 
-    /// The rules.
+    /// The rules that addresses are checked against.
     pub fn rules(&self) -> &AddressRules {
         &self.rules
     }
@@ -83,27 +83,28 @@ impl AddressGuard {
         AddressGuard::with_lookup(rules, Arc::clone(&self.lookup))
     }
 
-    /// Every address of a host, none of which is refused. Blocks while the name is resolved.
+    /// Every address of a host; fails if the rules refuse one of them. Blocks while the name is resolved.
     pub fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
         let found = self.addresses(host, Some(port))?;
         Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
     }
 
-    /// The same on a thread that may block.
+    /// [`AddressGuard::resolve`] on a thread that may block.
     pub async fn resolve_async(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
         let (guard, name) = (self.clone(), host.to_owned());
         let resolved = run_lookup(move || guard.resolve(&name, port)).await;
         resolved.unwrap_or_else(|| Err(ResolveError::NotFound { host: host.to_owned() }))
     }
 
-    /// Checks an address that was written down as one, which nobody resolves.
+    /// Checks an IP address that was written in a URL, so that no name is resolved.
     pub(crate) fn check(&self, host: &str, port: Option<u16>, address: IpAddr) -> Result<(), ResolveError> {
         self.rules
             .check(host, port, address)
             .map_err(|class| ResolveError::Refused { host: host.to_owned(), class })
     }
 
-    /// One refused address refuses the host: a name that has both kinds is made to get around the check.
+    /// One refused address refuses the whole host: a name with both public and refused addresses is an attempt to
+    /// bypass the check.
     pub(crate) fn addresses(&self, host: &str, port: Option<u16>) -> Result<Vec<IpAddr>, ResolveError> {
         let not_found = || ResolveError::NotFound { host: host.to_owned() };
         let found = (self.lookup)(host).map_err(|_| not_found())?;
@@ -115,14 +116,14 @@ impl AddressGuard {
     }
 }
 
-/// Names that are looked up at once. A resolver can be slow, because whoever has a name says so: it must not take all the
-/// threads that passwords and git need, too.
+/// How many names are resolved at the same time. The owner of a name can make its resolution slow; slow lookups must
+/// not take all the threads that password hashing and git also need.
 const LOOKUPS: usize = 64;
 
 static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(LOOKUPS);
 
-/// Looks something up on a thread that may block. It keeps its room until it ends, also if nobody waits for it any more.
-/// Nothing if the thread died.
+/// Runs a lookup on a thread that may block. The lookup holds its permit until it ends, even if the caller stopped
+/// waiting. Returns `None` if the thread panicked.
 pub(crate) async fn run_lookup<T: Send + 'static>(lookup: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let room = LOOKUP_PERMITS.acquire().await.ok()?;
     let task = tokio::task::spawn_blocking(move || {
@@ -163,7 +164,7 @@ mod tests {
             let running = Arc::clone(&running);
             move |_: &str| {
                 running.fetch_add(1, Ordering::SeqCst);
-                // Until the other end is dropped.
+                // Blocks until the sender is dropped.
                 let _ = finished.lock().unwrap().recv();
                 running.fetch_sub(1, Ordering::SeqCst);
                 Ok(vec![IpAddr::from([192, 0, 2, 1])])

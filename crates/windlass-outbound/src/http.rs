@@ -1,4 +1,5 @@
-//! The HTTP client of everything that the server asks: one policy, and no address that the guard refuses.
+//! The HTTP client of every request that the server sends: one policy, and no connection to an address that the guard
+//! refuses.
 
 use std::error::Error;
 use std::io;
@@ -12,56 +13,56 @@ use url::{Host, Url};
 
 use crate::guard::{AddressGuard, ResolveError, run_lookup};
 
-/// Which authorities may vouch for a server.
+/// Which certificate authorities the client trusts.
 #[derive(Clone, Copy, Debug)]
 pub enum TlsTrust<'t> {
-    /// The system's.
+    /// The system's authorities.
     System,
-    /// The system's, and these in PEM.
+    /// The system's authorities and these, in PEM.
     SystemAnd(&'t str),
-    /// Only these, in PEM.
+    /// Only these authorities, in PEM.
     Only(&'t str),
 }
 
-/// Whether a proxy that the environment names is used.
+/// Whether the client uses a proxy that the environment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proxies {
-    /// Yes. The proxy resolves names then, and has to refuse addresses itself.
+    /// Use it. The proxy then resolves names, and must refuse addresses itself.
     Environment,
-    /// No.
+    /// Ignore it.
     Never,
 }
 
-/// How a client behaves.
+/// The settings of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpOptions<'o> {
-    /// How long a server may take to accept a connection.
+    /// Time limit for connecting.
     pub connect_timeout: Duration,
-    /// How long a whole request may take; none where the caller watches the time.
+    /// Time limit for a whole request; `None` if the caller limits the time.
     pub timeout: Option<Duration>,
-    /// Who may vouch for servers.
+    /// The certificate authorities to trust.
     pub trust: TlsTrust<'o>,
-    /// Whether to go through a proxy.
+    /// Whether to use a proxy from the environment.
     pub proxies: Proxies,
-    /// The port of every request, if it is known; then exceptions for one port are exact also for names.
+    /// The port of every request, if it is known; exceptions for one port then also apply to names.
     pub port: Option<u16>,
 }
 
-/// Why there is no client.
+/// Why a client could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpClientError {
-    /// The additional authority cannot be read.
+    /// The additional authority is not a readable certificate.
     #[error("the certificate authority is not a PEM certificate")]
     Authority,
-    /// The TLS library refuses.
+    /// The TLS library returned an error.
     #[error("cannot set up TLS: {reason}")]
     Tls {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// An HTTP client that connects only where the guard lets it, and follows no redirect.
+/// An HTTP client that connects only to addresses the guard allows, and follows no redirects.
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client,
@@ -69,7 +70,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// A client under the guard's rules.
+    /// A client that applies the guard's rules.
     pub fn new(guard: &AddressGuard, options: HttpOptions<'_>) -> Result<Http, HttpClientError> {
         let mut builder = Client::builder()
             .redirect(redirect::Policy::none())
@@ -97,7 +98,7 @@ impl Http {
         Ok(Http { client, guard: guard.clone() })
     }
 
-    /// A request. Names are checked when they are resolved; what is written as an address is never resolved, and so is
+    /// Starts a request. Names are checked when they are resolved; an IP address in the URL is never resolved, so it is
     /// checked here.
     pub fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, ResolveError> {
         let port = url.port_or_known_default();
@@ -110,7 +111,7 @@ impl Http {
         Ok(self.client.request(method, url))
     }
 
-    /// The client itself, for a library that makes its own requests to the one address that the operator named.
+    /// The underlying client, for a library that makes its own requests to the one address that the operator named.
     pub fn into_client(self) -> Client {
         self.client
     }
@@ -128,11 +129,11 @@ fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder
     })
 }
 
-/// Resolves names for the client in the moment of connecting.
+/// Resolves names for the client at the moment of connecting.
 struct GuardedNames {
     guard: AddressGuard,
     port: Option<u16>,
-    /// Hosts of proxies, which the operator named.
+    /// Hosts of proxies. The operator named them, so they may be on this machine.
     proxies: Vec<String>,
 }
 
@@ -169,7 +170,7 @@ fn proxy_hosts(proxies: Proxies) -> Vec<String> {
     names.iter().filter_map(|name| std::env::var(name).ok()).filter_map(host_of).collect()
 }
 
-/// Why a request was not sent, if the guard refused its host or its name has no address.
+/// Why the request was not sent, if the guard refused its host or the name has no address.
 pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -181,15 +182,15 @@ pub fn refusal_of(error: &reqwest::Error) -> Option<ResolveError> {
     None
 }
 
-/// Why the certificate that a server showed is not accepted; nothing if another thing went wrong. Told by its type and
-/// never by words: an address, which whoever registers it chooses, can hold any word.
+/// Why the client rejected the server's certificate; `None` for every other error. Detected by the error's type and
+/// never by its text: the text contains the URL, and whoever registers a URL chooses its words.
 pub fn refused_certificate(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(tls @ TlsError::InvalidCertificate(_)) = error.downcast_ref() {
             return Some(tls.to_string());
         }
-        // What an error of the system holds is not its cause, but what it is; it may hold another one.
+        // The error inside an `io::Error` is not its `source()`, so it is looked at separately.
         if let Some(held) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             cause = Some(held);
             continue;
@@ -199,7 +200,7 @@ pub fn refused_certificate(error: &reqwest::Error) -> Option<String> {
     None
 }
 
-/// What is behind a failure, without the address that was asked.
+/// The causes of an error, without the URL.
 pub fn causes_of(error: &reqwest::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut cause = error.source();
@@ -247,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Someone who would answer if they were connected to; `was_connected` tells whether they were.
+    /// A listener that would accept connections; `was_connected` reports whether it got one.
     fn listener() -> (TcpListener, u16) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -316,7 +317,7 @@ mod tests {
         let (listener, port) = listener();
         let rules = AddressRules::default().for_operator_host("127.0.0.1", Some(port));
         let http = Http::new(&AddressGuard::new(rules), options()).unwrap();
-        // Ten bytes that claim to be compressed: whoever unpacked them would complain.
+        // Ten bytes that claim to be compressed: decompressing them would fail.
         let answer = async {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             let (mut open, _) = listener.accept().await.unwrap();

@@ -1,9 +1,9 @@
-//! Connections that the server makes.
+//! Connections that the server opens.
 //!
-//! Every host that is connected to is resolved here, and each of its addresses is checked against the operator's rules
-//! (`windlass_core::address_guard`) before anything connects. What was checked is what is connected to: no name is
-//! resolved a second time, so a name that leads elsewhere a moment later gains nothing. Every HTTP client of the server
-//! is made here, with the same policy: no redirects, no referer, bounded time to connect.
+//! Every host name is resolved here, and each of its addresses is checked against the operator's rules
+//! (`windlass_core::address_guard`) before a connection is opened. The client connects to the addresses that were
+//! checked: no name is resolved a second time, so changing a DNS record after the check has no effect. Every HTTP
+//! client of the server is built here, with the same policy: no redirects, no referer, a time limit for connecting.
 
 mod guard;
 mod http;
