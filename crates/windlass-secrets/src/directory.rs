@@ -28,7 +28,7 @@ impl CredentialDirectory {
         CredentialDirectory { root: root.into() }
     }
 
-    /// What is kept at a path, for an account.
+    /// The fields of the credential at a path, for an account.
     pub fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         let root = self.root_of(account).filter(|_| path.split('/').all(is_part));
         let root = root.ok_or_else(|| SecretError::BadPath { path: path.to_owned() })?;
@@ -58,7 +58,7 @@ impl CredentialDirectory {
         self.root.to_str().is_some_and(|root| root.contains(ACCOUNT))
     }
 
-    /// Where an account's credentials are; none if its name cannot be that of a directory.
+    /// The directory of an account's credentials; `None` if the account's name cannot be the name of a directory.
     fn root_of(&self, account: &str) -> Option<PathBuf> {
         let Some(root) = self.root.to_str().filter(|root| root.contains(ACCOUNT)) else {
             return Some(self.root.clone());
@@ -67,7 +67,7 @@ impl CredentialDirectory {
     }
 }
 
-/// Whether a text can be one part of a path, and stays below the one before it.
+/// Whether a text is a safe path component: it names something directly below its parent.
 fn is_part(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0'])
 }
@@ -87,7 +87,7 @@ fn read_files(directory: &Path) -> std::io::Result<CredentialFields> {
     Ok(fields)
 }
 
-/// Reads a file that only its owner and group can read: a key that everyone can read is no secret.
+/// Reads a file that only its owner and group can read. A file that everyone can read is rejected.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Redacted<String>> {
     let metadata = fs::metadata(path)?;
     if metadata.permissions().mode() & 0o007 != 0 {

@@ -1,46 +1,46 @@
-//! Why a credential could not be had.
+//! Errors of reading a credential.
 
 use crate::vault_error::VaultError;
 
-/// Why a credential could not be had. Never holds any of it.
+/// Why a credential could not be read. Contains no part of the credential.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SecretError {
-    /// No place for credentials was configured.
+    /// No credential store is configured.
     #[error("the credential {path} is needed, but this server has no credential store")]
     NotConfigured {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// The path is not one.
+    /// The path is not valid.
     #[error("`{path}` is not the path of a credential")]
     BadPath {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// There is nothing at the path.
+    /// The path does not exist.
     #[error("the credential {path} does not exist")]
     Missing {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// What is there cannot be read.
+    /// The credential exists and cannot be read.
     #[error("cannot read the credential {path}: {reason}")]
     Unreadable {
-        /// Which.
+        /// The path.
         path: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Credentials are not kept in Vault, so it has no list of them.
+    /// The credential store is not Vault, and only Vault can list credentials.
     #[error("this server does not use Vault for credentials")]
     NotVault,
-    /// Vault did not give it.
+    /// Vault returned an error.
     #[error(transparent)]
     Vault(#[from] VaultError),
 }
 
 impl SecretError {
-    /// A stable word for scripts.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             SecretError::NotConfigured { .. } => "credentials-not-configured",
@@ -52,7 +52,7 @@ impl SecretError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             SecretError::NotConfigured { .. } => {

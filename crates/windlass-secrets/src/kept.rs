@@ -1,11 +1,11 @@
-//! What is kept at a path, and for whom.
+//! The fields of a credential, and the placeholder for an account in paths.
 
 use std::collections::BTreeMap;
 
 use windlass_core::redacted::Redacted;
 
-/// Stands for the account's name where credentials are looked for.
+/// The placeholder for the account's name in the location of credentials.
 pub const ACCOUNT: &str = "{account}";
 
-/// What is kept at a path: fields and their secrets.
+/// The fields of a credential, each with its secret value.
 pub type CredentialFields = BTreeMap<String, Redacted<String>>;

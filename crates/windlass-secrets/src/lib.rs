@@ -1,7 +1,7 @@
-//! Where credentials come from.
+//! Where credentials are read from.
 //!
-//! A repository names its credential by a path; what is kept there comes out as a [`CredentialFields`], or as the precise
-//! reason why not. There is no fallback: a credential that cannot be had is an error, never an anonymous try.
+//! A repository names its credential by a path. Reading it returns the [`CredentialFields`] or a precise error. There
+//! is no fallback: if a credential cannot be read, Windlass never tries an anonymous request instead.
 
 mod directory;
 mod error;
@@ -15,10 +15,10 @@ pub use kept::{ACCOUNT, CredentialFields};
 pub use vault::{CredentialListing, Vault, VaultLogin, VaultSettings};
 pub use vault_error::{SettingsError, VaultError};
 
-/// Where credentials are kept.
+/// Where credentials are stored.
 #[derive(Clone, Debug)]
 pub enum CredentialStore {
-    /// Nowhere: only what needs none can be reached.
+    /// No store: only remotes that need no credential can be used.
     Nowhere,
     /// In files below a directory, as Kubernetes and systemd mount secrets.
     Directory(CredentialDirectory),
@@ -27,7 +27,7 @@ pub enum CredentialStore {
 }
 
 impl CredentialStore {
-    /// What is kept at a path, for an account.
+    /// The fields of the credential at a path, for an account.
     pub async fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         match self {
             CredentialStore::Nowhere => Err(SecretError::NotConfigured { path: path.to_owned() }),
@@ -44,7 +44,7 @@ impl CredentialStore {
         }
     }
 
-    /// Whether each account has credentials of its own, so that a path means another one in each.
+    /// Whether each account has its own credentials, so that one path names a different credential in each account.
     pub fn is_split_by_account(&self) -> bool {
         match self {
             CredentialStore::Nowhere => true,
@@ -53,7 +53,7 @@ impl CredentialStore {
         }
     }
 
-    /// Keeps alive what must not run out. To be called every minute or so.
+    /// Renews the token of the store before it expires. The server calls this about once a minute.
     pub async fn keep_alive(&self) -> Result<(), SecretError> {
         match self {
             CredentialStore::Nowhere | CredentialStore::Directory(_) => Ok(()),
@@ -61,7 +61,7 @@ impl CredentialStore {
         }
     }
 
-    /// Why no credential at all could be had when it was last tried.
+    /// The problem that affected every credential at the last attempt, if there was one.
     pub fn last_problem(&self) -> Option<SecretError> {
         match self {
             CredentialStore::Nowhere | CredentialStore::Directory(_) => None,

@@ -1,156 +1,156 @@
-//! What can go wrong with Vault, each by its own name. Nothing here repeats what Vault said: an answer may hold anything.
+//! The errors of Vault, one variant each. No text of Vault's response is repeated: it could contain a secret.
 
-/// Why Vault did not give what was asked for. Never holds any of it.
+/// Why a request to Vault failed. Contains no secret.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VaultError {
-    /// Nobody answers.
+    /// Vault does not answer.
     #[error("cannot reach Vault at {address}: {reason}")]
     Unreachable {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Its certificate is not trusted, or it speaks no TLS.
+    /// Vault's certificate is not trusted, or the server does not use TLS.
     #[error("the certificate of Vault at {address} is not trusted: {reason}")]
     Tls {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// It did not answer in time.
+    /// Vault did not answer in time.
     #[error("Vault at {address} did not respond in time")]
     Timeout {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// It is sealed.
+    /// Vault is sealed.
     #[error("Vault at {address} is sealed")]
     Sealed {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// It was never set up.
+    /// Vault is not initialised.
     #[error("Vault at {address} is not initialised")]
     Uninitialised {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// It is not the active one of its cluster and does not pass requests on.
+    /// This Vault is not the active node of its cluster, and does not forward requests.
     #[error("Vault at {address} is a standby and does not forward requests")]
     Standby {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// It has too much to do.
+    /// Vault is overloaded.
     #[error("Vault at {address} limits requests")]
     Busy {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// The file with what to log in with cannot be used.
+    /// The file with the token or the secret id cannot be used.
     #[error("cannot use the Vault login file {file}: {reason}")]
     LoginFile {
-        /// Which.
+        /// The file.
         file: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The role or its secret id is not accepted.
+    /// Vault rejects the role id or the secret id.
     #[error(
         "Vault does not accept the AppRole login at auth/{mount}: the role id or the secret id is wrong or expired"
     )]
     LoginRefused {
-        /// Where the method is mounted.
+        /// The mount path of the auth method.
         mount: String,
     },
-    /// The token is not accepted at all.
+    /// Vault rejects the token.
     #[error("Vault does not accept this server's token: it is wrong, has expired or was revoked")]
     TokenRefused,
-    /// The token runs out and its life cannot be prolonged.
+    /// The token expires and cannot be renewed.
     #[error("this server's Vault token expires in {seconds} s and cannot be renewed")]
     TokenEnds {
-        /// How long it still lives.
+        /// Its remaining lifetime.
         seconds: u64,
     },
-    /// The token is good, but not for this.
+    /// The token is valid, and has no permission for this path.
     #[error("this server's Vault token may not read {path}")]
     Denied {
-        /// What.
+        /// The path that was requested.
         path: String,
     },
-    /// No secrets engine is there.
+    /// No secrets engine is mounted there.
     #[error("Vault has no secrets engine at {path}")]
     NoMount {
-        /// Where.
+        /// The path.
         path: String,
     },
-    /// The namespace is not there, or not for this token.
+    /// The namespace does not exist, or the token has no access to it.
     #[error("Vault has no namespace {namespace} for this server's token")]
     Namespace {
-        /// Which.
+        /// The namespace.
         namespace: String,
     },
-    /// The secrets engine keeps no versions.
+    /// The secrets engine is KV version 1.
     #[error("the secrets engine at {mount} is KV version 1")]
     KvV1 {
-        /// Which.
+        /// The mount.
         mount: String,
     },
-    /// The secrets engine is another one.
+    /// The secrets engine is not KV.
     #[error("the secrets engine at {mount} is not KV")]
     NotKv {
-        /// Which.
+        /// The mount.
         mount: String,
     },
-    /// There is nothing at the path.
+    /// The path does not exist.
     #[error("the credential {path} does not exist in Vault")]
     Missing {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Its newest version was deleted or destroyed.
+    /// The newest version was deleted or destroyed.
     #[error("the newest version of {path} in Vault was deleted")]
     Deleted {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// What is there is not a map of texts.
+    /// The secret is not a map of texts.
     #[error("the credential {path} in Vault is not a map of text values")]
     Shape {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// This server keeps to a part of Vault, and the path is not in it.
+    /// The path is outside of the configured prefix.
     #[error("the credential {path} is outside {prefix}, this server's --vault-prefix")]
     Outside {
-        /// Which.
+        /// The path.
         path: String,
-        /// Where it would have to be.
+        /// The configured prefix.
         prefix: String,
     },
-    /// It was not said where credentials are, so there is nothing to list.
+    /// No prefix is configured, so there is nothing to list.
     #[error("this server has no --vault-prefix")]
     NoPrefix,
-    /// Larger than any credential.
+    /// The response is larger than any credential.
     #[error("Vault's response for {path} is too large")]
     TooLarge {
-        /// What was asked.
+        /// The path that was requested.
         path: String,
     },
-    /// Something else.
+    /// Vault answered with an unexpected status.
     #[error("Vault returned status {status} for {path}")]
     Answer {
         /// The HTTP status.
         status: u16,
-        /// What was asked.
+        /// The path that was requested.
         path: String,
     },
 }
 
 impl VaultError {
-    /// A stable word for scripts.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             VaultError::Unreachable { .. } => "vault-unreachable",
@@ -179,7 +179,7 @@ impl VaultError {
         }
     }
 
-    /// Whether it concerns Vault as a whole and not one credential.
+    /// Whether the error affects every credential and not only one.
     pub(crate) fn is_general(&self) -> bool {
         match self {
             VaultError::Unreachable { .. }
@@ -208,7 +208,7 @@ impl VaultError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             VaultError::Unreachable { .. } => "check --vault-addr, the network and that Vault runs",
@@ -249,25 +249,25 @@ impl VaultError {
     }
 }
 
-/// Why Vault cannot be used as it was configured.
+/// Why the settings for Vault are not valid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
-    /// The address is not one.
+    /// The address is not a URL.
     #[error("the address of Vault must be https://host[:port], without user, password, query or fragment")]
     Address,
-    /// A token would cross the network for all to see.
+    /// The address is plain http to another machine: the token would be sent unencrypted.
     #[error("Vault's address is http://, which is allowed only on this machine")]
     Plain,
-    /// The authority's certificate is not one.
+    /// The authority is not a certificate in PEM.
     #[error("the CA certificate for Vault is not in PEM format")]
     Authority,
-    /// The namespace is not one.
+    /// The namespace is not valid.
     #[error("not a Vault namespace")]
     Namespace,
-    /// The prefix is not the path of something.
+    /// The prefix is not a valid path.
     #[error("not a Vault path")]
     Prefix,
-    /// No client could be made.
+    /// The HTTP client could not be built.
     #[error("cannot set up TLS on this machine")]
     Client,
 }

@@ -1,4 +1,4 @@
-//! Credentials from a real server that speaks Vault's API.
+//! Credentials from a real server with Vault's API.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;
@@ -42,7 +42,7 @@ async fn read(vault: &Vault, path: &str) -> Result<CredentialFields, SecretError
     vault.read("acme", path).await
 }
 
-/// The code of the error that reading gives; it never holds what is planted.
+/// The code of the error that reading a path returns; checks that the message contains no planted secret.
 async fn code(vault: &Vault, path: &str) -> &'static str {
     let error = read(vault, path).await.unwrap_err();
     let told = format!("{error} {error:?} {} {vault:?}", error.help());
@@ -289,7 +289,8 @@ async fn one_who_never_answers_is_not_waited_for() {
     assert_eq!(code(&Vault::new(settings).unwrap(), PATH).await, "vault-timeout");
 }
 
-/// Answers every request alike, but those about its health with 429 and a state; as a Vault cannot be made to do.
+/// A fake Vault that answers every request alike, and its health endpoint with 429 and a state: responses that a real
+/// Vault cannot be made to give.
 async fn pretend(answer: String, health: &'static str) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -303,7 +304,7 @@ async fn pretend(answer: String, health: &'static str) -> String {
             let length = body.len();
             let text =
                 format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
-            // Someone who has seen enough does not read to the end.
+            // A client that has read enough closes the connection early.
             let _ = stream.write_all(text.as_bytes()).await;
         }
     });

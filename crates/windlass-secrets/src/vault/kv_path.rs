@@ -1,4 +1,4 @@
-//! Where something is in Vault: a mount, and what is below it.
+//! Paths in Vault: the mount of a secrets engine and the path below it.
 
 use windlass_core::redacted::Redacted;
 
@@ -9,7 +9,7 @@ use crate::vault_error::VaultError;
 /// Longer than any path in Vault.
 const MAX_CHARS: usize = 512;
 
-/// A path that cannot lead anywhere else than it says.
+/// A validated path: no component can leave the path, such as `..` would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VaultPath(String);
 
@@ -27,7 +27,8 @@ impl VaultPath {
         &self.0
     }
 
-    /// What of this path is below a mount, without the `data/` that the API puts in between. `None` if it is elsewhere.
+    /// The part of this path below a mount, without the `data/` of the HTTP API. `None` if the path is not below the
+    /// mount.
     fn below(&self, mount: &str) -> Option<String> {
         let rest = self.0.strip_prefix(mount)?;
         let rest = match rest.strip_prefix('/') {
@@ -43,17 +44,17 @@ impl VaultPath {
     }
 }
 
-/// A place in a KV version 2 secrets engine.
+/// A path in a KV version 2 secrets engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KvPath {
     /// The path of the secrets engine, without a slash at its end.
     mount: String,
-    /// What is below it; empty for all.
+    /// The path below the mount; empty for the mount itself.
     rest: String,
 }
 
 impl KvPath {
-    /// Finds out which secrets engine a path is in. Vault tells everyone who may see something there.
+    /// Finds the secrets engine of a path. Vault answers every token that has any access below the mount.
     pub(super) async fn find(
         wire: &VaultClient,
         token: &Redacted<String>,
@@ -81,19 +82,19 @@ impl KvPath {
         }
     }
 
-    /// Whether it is below a path.
+    /// Whether this path is below a prefix.
     pub(super) fn is_below(&self, prefix: &VaultPath) -> bool {
         prefix.below(&self.mount).is_some_and(|prefix| {
             prefix.is_empty() || self.rest.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 
-    /// Where the API keeps what is here; also how the place is written for people.
+    /// The API path of the secret; messages show the same path.
     pub(super) fn data(&self) -> String {
         self.inside("data")
     }
 
-    /// Where the API keeps what is known about it.
+    /// The API path of the secret's metadata.
     pub(super) fn metadata(&self) -> String {
         self.inside("metadata")
     }
@@ -105,7 +106,7 @@ impl KvPath {
         }
     }
 
-    /// Something in this place.
+    /// The path of an entry in this directory.
     pub(super) fn child(&self, name: &str) -> KvPath {
         let rest = if self.rest.is_empty() { name.to_owned() } else { format!("{}/{name}", self.rest) };
         KvPath { mount: self.mount.clone(), rest }

@@ -1,4 +1,4 @@
-//! The names of the credentials in Vault. Names only: nothing is read.
+//! Lists the names of credentials in Vault. No secret is read.
 
 use windlass_core::redacted::Redacted;
 
@@ -9,23 +9,23 @@ use super::kv_path::{KvPath, VaultPath};
 use crate::error::SecretError;
 use crate::vault_error::VaultError;
 
-/// More than a person looks through.
+/// More names than a person reads.
 const MAX_NAMES: usize = 1_000;
 
-/// Each directory is a request.
+/// Each directory costs one request.
 const MAX_DIRECTORIES: usize = 100;
 
-/// Credentials by their paths.
+/// The credentials that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CredentialListing {
     /// Their paths, as a repository names them.
     pub paths: Vec<String>,
-    /// Whether these are all, or there are more than are listed.
+    /// `false` if there are more credentials than were listed.
     pub is_complete: bool,
 }
 
 impl Vault {
-    /// The credentials of an account below the configured prefix.
+    /// Lists the credentials of an account below the configured prefix.
     pub async fn list(&self, account: &str) -> Result<CredentialListing, SecretError> {
         let prefix = self.prefix_of(account)?.ok_or(VaultError::NoPrefix)?;
         let (wire, session) = (&self.inner.wire, &self.inner.session);
@@ -69,7 +69,7 @@ impl Vault {
         Ok(listing)
     }
 
-    /// What is directly in a place; directories end in a slash.
+    /// The entries of a directory; subdirectories end in a slash.
     async fn names(&self, token: &Redacted<String>, directory: &KvPath) -> Result<Vec<String>, VaultError> {
         let wire = &self.inner.wire;
         let path = directory.metadata();

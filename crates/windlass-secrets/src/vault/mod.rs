@@ -1,7 +1,8 @@
 //! Credentials in Vault or OpenBao: a KV version 2 secrets engine over HTTP.
 //!
-//! Nothing that is read is kept: each run asks anew, so that a rotated credential counts from the next run on. What
-//! cannot be had is an error with its own code, never an anonymous try.
+//! Nothing is cached: each run reads the credential again, so a rotated credential is used from the next run on. A
+//! credential that cannot be read is an error with a code of its own; Windlass never tries an anonymous request
+//! instead.
 
 mod kv_path;
 mod list;
@@ -26,7 +27,7 @@ use crate::error::SecretError;
 use crate::kept::{ACCOUNT, CredentialFields};
 use crate::vault_error::{SettingsError, VaultError};
 
-/// A Vault.
+/// A client of one Vault server.
 #[derive(Clone, Debug)]
 pub struct Vault {
     inner: Arc<Inner>,
@@ -37,7 +38,7 @@ struct Inner {
     wire: VaultClient,
     session: VaultSession,
     prefix: Option<String>,
-    /// Why nothing at all could be had when it was last tried.
+    /// The error of the last request, if it affects every credential.
     trouble: Mutex<Option<VaultError>>,
 }
 
@@ -52,7 +53,7 @@ struct SecretVersion {
 }
 
 impl Vault {
-    /// Prepares to ask. Nothing is asked yet: a server starts even while Vault is down.
+    /// Creates a client without sending a request: a server starts even while Vault is down.
     pub fn new(settings: VaultSettings) -> Result<Vault, SettingsError> {
         let wire = VaultClient::new(&settings)?;
         if let Some(prefix) = &settings.prefix {
@@ -68,13 +69,13 @@ impl Vault {
         self.inner.prefix.as_ref().is_some_and(|prefix| prefix.contains(ACCOUNT))
     }
 
-    /// Where it is, for people.
+    /// The address, for messages.
     pub fn address(&self) -> String {
         self.inner.wire.address()
     }
 
-    /// What is kept at a path, written as the API does (`secret/data/git/key`) or as people do (`secret/git/key`), for an
-    /// account.
+    /// The fields of the credential at a path, for an account. The path is written as in the API
+    /// (`secret/data/git/key`) or as in the Vault CLI (`secret/git/key`).
     pub async fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
         let path = VaultPath::parse(path)?;
         let prefix = self.prefix_of(account)?;
@@ -109,7 +110,7 @@ impl Vault {
         let answer = wire.get(&place.data(), &[], token).await?;
         match answer.status {
             200 => fields(&answer, path),
-            // The answer about a deleted version has no secret, but tells of the version.
+            // The response for a deleted version has no secret, but has the version's metadata.
             404 if answer.read::<SecretResponse>().is_some() => {
                 Err(VaultError::Deleted { path: path.as_str().to_owned() })
             }
@@ -117,20 +118,20 @@ impl Vault {
         }
     }
 
-    /// Makes sure that Vault answers and that this server's token will still be good for a while: renews it, or logs in
-    /// again. To be called every minute or so.
+    /// Checks that Vault answers and that this server's token is valid for a while longer: renews the token, or logs in
+    /// again. The server calls this about once a minute.
     pub async fn keep_alive(&self) -> Result<(), VaultError> {
         let kept = self.inner.session.keep_alive(&self.inner.wire).await;
         self.note(kept.as_ref().err());
         kept
     }
 
-    /// Why nothing at all could be had when it was last tried.
+    /// The error of the last request, if it affects every credential.
     pub fn trouble(&self) -> Option<VaultError> {
         self.inner.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remembers whether Vault as a whole could be used.
+    /// Remembers the error of a request if it affects every credential, and clears it otherwise.
     fn noted<T>(&self, result: Result<T, VaultError>) -> Result<T, VaultError> {
         self.note(result.as_ref().err().filter(|error| error.is_general()));
         result
@@ -146,7 +147,7 @@ impl Vault {
     }
 }
 
-/// The texts of a credential, without the line end that files and pipes put behind them.
+/// The texts of a credential, without the line ends that files and pipes append.
 fn fields(answer: &VaultResponse, path: &VaultPath) -> Result<CredentialFields, VaultError> {
     let shape = || VaultError::Shape { path: path.as_str().to_owned() };
     let kept: SecretResponse = answer.read().ok_or_else(shape)?;

@@ -1,6 +1,6 @@
-//! Being logged in: getting a token, keeping it alive, and getting another when it is gone.
+//! The Vault login: gets a token, renews it, and gets a new one when it has expired.
 //!
-//! There is no clock here. Vault says how long a token still lives, and refuses one that is dead.
+//! No clock is used here. Vault reports the remaining lifetime of a token, and rejects an expired one.
 
 use std::path::Path;
 
@@ -17,20 +17,20 @@ use crate::vault_error::VaultError;
 const LOOK_UP: &str = "auth/token/lookup-self";
 const RENEW: &str = "auth/token/renew-self";
 
-/// Who this server is to Vault.
+/// This server's login at Vault.
 #[derive(Debug)]
 pub(super) struct VaultSession {
     login: VaultLogin,
-    /// The token of the last AppRole login. Held while logging in, so that many runs log in once.
+    /// The token of the last AppRole login. The lock is held during a login, so that concurrent runs log in only once.
     current: Mutex<Option<Redacted<String>>>,
 }
 
-/// How long a token lives.
+/// The lifetime of a token.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct TokenTtl {
-    /// Seconds left; 0 for one that never ends.
+    /// Remaining seconds; 0 for a token that never expires.
     ttl: u64,
-    /// Seconds it was given; 0 for one that never ends.
+    /// Seconds when it was issued; 0 for a token that never expires.
     #[serde(default)]
     creation_ttl: u64,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct TokenTtl {
 }
 
 impl TokenTtl {
-    /// Whether less than a third is left.
+    /// Whether less than a third of the lifetime remains.
     fn is_ending(self) -> bool {
         self.creation_ttl > 0 && self.ttl < self.creation_ttl / 3
     }
@@ -64,7 +64,7 @@ impl VaultSession {
         VaultSession { login, current: Mutex::new(None) }
     }
 
-    /// A token to ask with.
+    /// The token for the next request.
     pub(super) async fn token(&self, wire: &VaultClient) -> Result<Redacted<String>, VaultError> {
         match &self.login {
             VaultLogin::Token(token) => Ok(token.clone()),
@@ -79,8 +79,8 @@ impl VaultSession {
         }
     }
 
-    /// After a refusal: another token if this one is dead and there is another. `None` if it lives, so that the refusal
-    /// is about what was asked.
+    /// A replacement for a token that Vault rejected, if the token has expired and another is available. `None` if the
+    /// token is still valid: Vault then refused the request and not the token.
     pub(super) async fn replacement_token(
         &self,
         wire: &VaultClient,
@@ -93,7 +93,7 @@ impl VaultSession {
         }
     }
 
-    /// A token in the place of one that is dead or about to die.
+    /// Replaces a token that has expired or is about to.
     async fn replace(
         &self,
         wire: &VaultClient,
@@ -108,7 +108,7 @@ impl VaultSession {
             VaultLogin::AppRole { .. } => {
                 let mut current = self.current.lock().await;
                 match current.as_ref() {
-                    // Someone else was faster.
+                    // Another task already logged in.
                     Some(token) if token != old => Ok(token.clone()),
                     _ => {
                         *current = None;
@@ -119,7 +119,7 @@ impl VaultSession {
         }
     }
 
-    /// Makes sure that the token will still be good for a while.
+    /// Makes sure that the token is valid for a while longer.
     pub(super) async fn keep_alive(&self, wire: &VaultClient) -> Result<(), VaultError> {
         let mut token = self.token(wire).await?;
         let life = match self.look_up(wire, &token).await {
@@ -150,12 +150,12 @@ impl VaultSession {
         if !life.renewable {
             return Ok(life);
         }
-        // Without a number, Vault gives what it gave last, which may be less.
+        // Without an increment, Vault grants the last period again, which may be shorter.
         let body = json!({"increment": format!("{}s", life.creation_ttl)});
         let answer = wire.post(RENEW, &body, Some(token)).await?;
         match answer.status {
             200 => self.look_up(wire, token).await,
-            // A token that may not renew itself is one that cannot be renewed.
+            // Vault answers so for a token without permission to renew itself, and for one that is not renewable.
             400 | 403 => Ok(life),
             _ => Err(wire.response_error(&answer, RENEW).await),
         }
@@ -199,7 +199,7 @@ impl VaultSession {
     }
 }
 
-/// A secret in a file that not everyone can read, without the spaces and line ends around it.
+/// Reads a secret from a file that not everyone can read, without surrounding white space.
 fn read_secret(file: &Path) -> Result<Redacted<String>, VaultError> {
     let unusable = |reason: String| VaultError::LoginFile { file: file.display().to_string(), reason };
     let text = read_file(file).map_err(|error| unusable(error.to_string()))?;

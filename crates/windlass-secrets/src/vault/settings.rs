@@ -1,32 +1,32 @@
-//! How Vault is reached, and as whom.
+//! Settings of the connection to Vault and of the login.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use windlass_core::redacted::Redacted;
 
-/// A Vault that takes longer fails the run; the next one tries again.
+/// If Vault takes longer, the run fails; the next run tries again.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Everything that can be configured.
+/// Settings of a Vault client.
 #[derive(Clone, Debug)]
 pub struct VaultSettings {
-    /// Where it is: `https://vault.example.com:8200`. Plain http only on this machine.
+    /// The URL: `https://vault.example.com:8200`. Plain http is accepted only for this machine.
     pub address: String,
     /// How to log in.
     pub login: VaultLogin,
-    /// The namespace to work in.
+    /// The Vault namespace.
     pub namespace: Option<String>,
-    /// The only authorities to trust, in PEM, instead of the system's.
+    /// The only certificate authorities to trust, in PEM, instead of the system's.
     pub ca_pem: Option<String>,
-    /// Where credentials are. Nothing outside is read. `{account}` stands for the account's name.
+    /// The path of all credentials; nothing outside it is read. `{account}` stands for the account's name.
     pub prefix: Option<String>,
-    /// How long an answer may take.
+    /// Time limit for a request.
     pub timeout: Duration,
 }
 
 impl VaultSettings {
-    /// The Vault at an address, and everything else as it is by default.
+    /// Default settings for an address and a login.
     pub fn new(address: impl Into<String>, login: VaultLogin) -> VaultSettings {
         VaultSettings {
             address: address.into(),
@@ -44,13 +44,13 @@ impl VaultSettings {
 pub enum VaultLogin {
     /// With a token.
     Token(Redacted<String>),
-    /// With the token in a file, read anew each time: someone else, such as an agent, may replace it.
+    /// With the token in a file. The file is read for every request, because an agent may replace it.
     TokenFile(PathBuf),
-    /// As a machine, with a role's id and a secret in a file, read anew at each login.
+    /// With AppRole: a role id, and a secret id in a file that is read at each login.
     AppRole {
-        /// Where the method is mounted, usually `approle`.
+        /// The mount path of the auth method, usually `approle`.
         mount: String,
-        /// Which role.
+        /// The id of the role.
         role_id: String,
         /// The file with the secret id.
         secret_id_file: PathBuf,

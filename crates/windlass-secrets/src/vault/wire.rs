@@ -1,7 +1,7 @@
-//! Requests to Vault, and what failed ones mean.
+//! Requests to Vault, and the errors that failed requests become.
 //!
-//! Redirects are not followed: a token is told to the configured address alone. Answers are capped, and overwritten in
-//! memory when they go.
+//! Redirects are not followed: the token is sent only to the configured address. Responses have a size limit, and their
+//! memory is overwritten when they are dropped.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use zeroize::Zeroizing;
 use super::settings::VaultSettings;
 use crate::vault_error::{SettingsError, VaultError};
 
-/// Larger than any credential, and than thousands of names.
+/// Larger than any credential, and than a list of thousands of names.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// A Vault that takes longer to accept a connection is not there.
+/// If Vault takes longer to accept a connection, it counts as unreachable.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// The way to one Vault.
+/// An HTTP client for one Vault server.
 #[derive(Debug)]
 pub(super) struct VaultClient {
     http: Http,
@@ -31,7 +31,7 @@ pub(super) struct VaultClient {
     namespace: Option<String>,
 }
 
-/// What Vault answered.
+/// A response of Vault.
 pub(super) struct VaultResponse {
     pub(super) status: u16,
     body: Zeroizing<Vec<u8>>,
@@ -42,12 +42,12 @@ impl VaultResponse {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The same in a shape of one's own.
+    /// The response parsed as a type.
     pub(super) fn read<T: serde::de::DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// Whether one of its error messages has this in it.
+    /// Whether one of the error messages contains this text.
     pub(super) fn says(&self, words: &str) -> bool {
         let json = self.json();
         let errors = json.as_ref().and_then(|json| json.get("errors")).and_then(Value::as_array);
@@ -69,7 +69,7 @@ impl VaultClient {
             proxies: if way == VaultLocation::ThisMachine { Proxies::Never } else { Proxies::Environment },
             port: base.port_or_known_default(),
         };
-        // The operator named this host, so it may be on this machine; nothing else may.
+        // The operator named this host, so it may be on this machine. No other host may.
         let rules = AddressRules::default();
         let guard = AddressGuard::new(
             rules.for_operator_host(base.host_str().unwrap_or_default(), base.port_or_known_default()),
@@ -81,7 +81,7 @@ impl VaultClient {
         Ok(VaultClient { http, base, namespace })
     }
 
-    /// The address, for people.
+    /// The address, for messages.
     pub(super) fn address(&self) -> String {
         self.base.as_str().trim_end_matches('/').to_owned()
     }
@@ -96,7 +96,7 @@ impl VaultClient {
         self.send(self.with_token(request, token)?, path).await
     }
 
-    /// Sends something; without a token where it is how to get one.
+    /// Sends a request with a body; without a token for a login.
     pub(super) async fn post(
         &self,
         path: &str,
@@ -147,7 +147,7 @@ impl VaultClient {
     async fn send(&self, request: reqwest::RequestBuilder, path: &str) -> Result<VaultResponse, VaultError> {
         let mut response = request.send().await.map_err(|error| self.unreached(&error))?;
         let status = response.status().as_u16();
-        // As large as it may get from the beginning: growing would leave copies behind.
+        // Allocated at its full size at once: growing would leave copies of secrets in memory.
         let length =
             response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(8 * 1024);
         let mut body = Zeroizing::new(Vec::with_capacity(length.min(MAX_BYTES)));
@@ -160,7 +160,7 @@ impl VaultClient {
         Ok(VaultResponse { status, body })
     }
 
-    /// What a request that got no answer means.
+    /// The error for a request that got no response.
     fn unreached(&self, error: &reqwest::Error) -> VaultError {
         let address = self.address();
         let mut cause: &dyn std::error::Error = error;
@@ -180,7 +180,7 @@ impl VaultClient {
         }
     }
 
-    /// What an answer that is no success means.
+    /// The error for a response that is not a success.
     pub(super) async fn response_error(&self, answer: &VaultResponse, path: &str) -> VaultError {
         let path = path.to_owned();
         match answer.status {
@@ -195,7 +195,7 @@ impl VaultClient {
         }
     }
 
-    /// Asks Vault how it is. It tells everyone, outside of namespaces.
+    /// Asks Vault's health endpoint, which needs no token and is outside of all namespaces.
     async fn health_error(&self, status: u16, path: String) -> VaultError {
         let address = self.address();
         let request = match self.bare_request(Method::GET, "sys/health") {
@@ -217,7 +217,7 @@ impl VaultClient {
     }
 }
 
-/// How far away Vault is.
+/// Whether Vault is on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VaultLocation {
     ThisMachine,
