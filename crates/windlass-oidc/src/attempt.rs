@@ -1,4 +1,4 @@
-//! A sign-in that is under way, kept by the browser that began it: signed, so that it is ours, and for ten minutes.
+//! A sign-in in progress. The browser keeps it in a cookie that this server signed and that is valid for ten minutes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,13 +8,13 @@ use subtle::ConstantTimeEq as _;
 use windlass_core::digest::Digest;
 use windlass_core::time::Timestamp;
 
-/// How long people have at the provider, in seconds.
+/// How many seconds a person has to sign in at the provider.
 pub const ATTEMPT_SECONDS: u64 = 600;
 
-/// What its signature is for. A session's is for something else, so that neither can be used as the other.
+/// The audience of the signature. Session cookies have another one, so that neither can be used as the other.
 const AUDIENCE: &str = "windlass-sign-in";
 
-/// A sign-in that is under way.
+/// A sign-in in progress.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SignInAttempt {
     aud: String,
@@ -23,9 +23,9 @@ pub struct SignInAttempt {
     pub(crate) state: String,
     pub(crate) nonce: String,
     pub(crate) verifier: String,
-    /// Where to go afterwards.
+    /// The page to open after signing in.
     pub next: String,
-    /// Which account, if one was named.
+    /// The account, if one was named.
     pub account: Option<String>,
 }
 
@@ -34,7 +34,7 @@ fn random_word() -> String {
 }
 
 impl SignInAttempt {
-    /// A new one at this issuer.
+    /// Starts a sign-in at this issuer.
     pub(crate) fn new(issuer: &str, next: &str, account: Option<&str>, now: Timestamp) -> SignInAttempt {
         SignInAttempt {
             aud: AUDIENCE.to_owned(),
@@ -48,23 +48,23 @@ impl SignInAttempt {
         }
     }
 
-    /// What the provider is told of the verifier: enough to recognise it, not enough to know it.
+    /// The PKCE challenge: the hash of the verifier, which does not reveal it.
     pub(crate) fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Digest::of(self.verifier.as_bytes()).as_bytes())
     }
 
-    /// Whether an answer belongs to it.
+    /// Whether a callback's `state` belongs to this attempt.
     pub(crate) fn is_answered_by(&self, state: &str) -> bool {
         bool::from(self.state.as_bytes().ct_eq(state.as_bytes()))
     }
 
-    /// The same as a cookie's value.
+    /// The attempt as the signed value of a cookie.
     pub(crate) fn sealed(&self, key: &[u8]) -> String {
         let key = EncodingKey::from_secret(key);
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), self, &key).unwrap_or_default()
     }
 
-    /// The one in a cookie, if we put it there for this issuer and not too long ago.
+    /// The attempt in a cookie, if this server signed it for this issuer and it has not expired.
     pub(crate) fn open(value: &str, key: &[u8], issuer: &str) -> Option<SignInAttempt> {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_audience(&[AUDIENCE]);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The library that opens attempts looks at the system's clock itself.
+    /// The library that opens attempts reads the system's clock itself.
     fn now() -> Timestamp {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or_default())

@@ -1,4 +1,5 @@
-//! Who an ID token says someone is. Everything in it is hostile: it is whatever a directory somewhere was filled with.
+//! Reads the claims of an ID token. They are untrusted input: their content comes from a directory that Windlass does
+//! not control.
 
 use std::collections::BTreeSet;
 
@@ -6,36 +7,36 @@ use serde_json::{Map, Value};
 
 use crate::error::OidcError;
 
-/// More groups than this are refused: nobody maps so many, and each is compared.
+/// More groups are rejected: no configuration maps that many, and each is compared.
 const MAX_GROUPS: usize = 2000;
 
-/// A group's name in bytes. Directories write whole paths.
+/// The longest group name in bytes. Some directories write whole paths.
 const MAX_GROUP: usize = 1024;
 
-/// A subject in characters, as the standard has it.
+/// The longest subject in characters, as the standard says.
 const MAX_SUBJECT: usize = 255;
 
-/// Someone whom the provider knows.
+/// A person as the provider identifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderIdentity {
-    /// Who they are at this issuer, for ever.
+    /// The permanent id of the person at this issuer.
     pub subject: String,
     /// Their e-mail address, as the provider spells it.
     pub email: String,
-    /// Whether the provider says that the address is theirs.
+    /// Whether the provider verified the address.
     pub email_is: EmailVerification,
-    /// What they are called.
+    /// The display name.
     pub name: String,
-    /// Their groups, exactly as spelled.
+    /// The groups, exactly as spelled.
     pub groups: BTreeSet<String>,
 }
 
-/// Whether an address is someone's.
+/// Whether an e-mail address was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmailVerification {
-    /// The provider says that it is theirs.
+    /// The provider says that the address belongs to the person.
     Verified,
-    /// Nobody checked that it is theirs.
+    /// Nobody verified it.
     Claimed,
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<Pr
     Ok(ProviderIdentity {
         subject: subject.to_owned(),
         email: email.to_owned(),
-        // Literally true: a text that says so was typed by someone.
+        // Only the JSON value `true` counts: a text "true" may have been typed by the user.
         email_is: match claims.get("email_verified") {
             Some(Value::Bool(true)) => EmailVerification::Verified,
             _ => EmailVerification::Claimed,
@@ -68,7 +69,7 @@ fn read_groups(claims: &Map<String, Value>, name: &str) -> Result<BTreeSet<Strin
     let refused = |reason| OidcError::Groups { reason };
     let listed: Vec<&Value> = match claims.get(name) {
         None | Some(Value::Null) => {
-            // Entra ID leaves them out when there are too many, and says where to ask.
+            // Entra ID omits the groups if there are too many, and names an endpoint to ask instead.
             let elsewhere = claims.get("_claim_names").and_then(Value::as_object);
             return match elsewhere.is_some_and(|names| names.contains_key(name)) {
                 true => Err(refused("there are too many, and the provider left them out")),
@@ -76,7 +77,7 @@ fn read_groups(claims: &Map<String, Value>, name: &str) -> Result<BTreeSet<Strin
             };
         }
         Some(Value::Array(listed)) => listed.iter().collect(),
-        // One group, as some providers write it.
+        // Some providers write a single group as a text.
         Some(one @ Value::String(_)) => vec![one],
         Some(_) => return Err(refused("they are not a list")),
     };

@@ -1,31 +1,30 @@
-//! Why someone could not sign in through the provider: for the log with every detail, for the page without any text of
-//! the provider's.
+//! Errors of signing in through the provider. The log gets every detail; the page shows no text of the provider.
 
-/// What an ID token is refused for.
+/// Why an ID token was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
-    /// It is no token, or signed in a way that proves nothing, or not at all.
+    /// It is not a token, it is unsigned, or its algorithm is not allowed.
     #[error("its signature algorithm is not allowed")]
     Algorithm,
-    /// None of the provider's keys made it.
+    /// It names a key that the provider does not list.
     #[error("none of the provider's keys signed it")]
     Key,
-    /// A key should have made it and has not.
+    /// The signature is not valid.
     #[error("its signature is invalid")]
     Signature,
-    /// Another provider made it.
+    /// Its issuer is another one.
     #[error("another issuer issued it")]
     Issuer,
-    /// It is for someone else.
+    /// Its audience is another client.
     #[error("it is for another client")]
     Audience,
-    /// It is from another sign-in.
+    /// Its nonce belongs to another sign-in.
     #[error("it belongs to another sign-in")]
     Nonce,
-    /// It is no longer, or not yet, good.
+    /// It has expired, or is not valid yet.
     #[error("it is expired or not valid yet")]
     Time,
-    /// Something that every ID token says is missing.
+    /// A required claim is missing.
     #[error("it is incomplete")]
     Incomplete,
 }
@@ -36,71 +35,71 @@ pub enum OidcError {
     /// The provider does not answer.
     #[error("cannot reach the provider's {what}: {reason}")]
     Unreachable {
-        /// What was asked of the provider.
+        /// The request.
         what: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The provider answers with something else.
+    /// The provider answered with an unexpected status.
     #[error("the provider's {what} returned status {status}")]
     Status {
-        /// What was asked of the provider.
+        /// The request.
         what: &'static str,
-        /// What it answered.
+        /// The status.
         status: u16,
     },
-    /// The provider's answer is not what it should be.
+    /// The provider's response is not what the standard says.
     #[error("cannot read the provider's {what}")]
     Unreadable {
-        /// What was asked of the provider.
+        /// The request.
         what: &'static str,
     },
-    /// The provider says it is another one.
+    /// The discovery document names another issuer.
     #[error("the provider's issuer is {said:?}, which differs from --oidc-issuer")]
     OtherIssuer {
-        /// The issuer it named.
+        /// The issuer it names.
         said: String,
     },
-    /// An address of the provider would be asked where others can listen.
+    /// A URL in the discovery document is not https.
     #[error("the provider's {what} is not at an https:// address")]
     InsecureAddress {
-        /// What was asked of the provider.
+        /// The request.
         what: &'static str,
     },
-    /// The client's secret cannot be read.
+    /// The client secret cannot be read.
     #[error("{0}")]
     Secret(String),
-    /// The provider does not know this server.
+    /// The provider rejects this server's client id or secret.
     #[error("the provider refuses this server's client id or secret ({code})")]
     Client {
-        /// Its own word for it.
+        /// The error code of the provider.
         code: String,
     },
-    /// No sign-in is under way in this browser, or it took too long.
+    /// This browser has no sign-in in progress, or the sign-in has expired.
     #[error("no sign-in is under way in this browser")]
     NotUnderWay,
-    /// The answer belongs to another sign-in.
+    /// The callback belongs to another sign-in.
     #[error("the response belongs to another sign-in")]
     State,
-    /// The answer comes from another provider.
+    /// The callback comes from another provider.
     #[error("the response comes from another provider")]
     AnswerIssuer,
-    /// The person, or the provider, said no.
+    /// The person or the provider denied the sign-in.
     #[error("the provider refused the sign-in ({code})")]
     Denied {
-        /// Its own word for it.
+        /// The error code of the provider.
         code: String,
     },
-    /// The code is not good, or no longer.
+    /// The authorization code is wrong or expired.
     #[error("the provider rejects the code ({code})")]
     Code {
-        /// Its own word for it.
+        /// The error code of the provider.
         code: String,
     },
-    /// The ID token proves nothing.
+    /// The ID token was rejected.
     #[error("the ID token is invalid: {0}")]
     Token(#[from] TokenFault),
-    /// The ID token does not say who someone is.
+    /// The ID token lacks a claim that identifies the person.
     #[error("the ID token has no usable `{claim}`")]
     Nobody {
         /// Which claim is missing.
@@ -109,29 +108,29 @@ pub enum OidcError {
     /// The groups are not a list of names, or too many.
     #[error("the groups in the ID token cannot be used: {reason}")]
     Groups {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// Whose fault it is, as far as the person in front of the browser is concerned.
+/// Who can fix the error, seen from the person who signs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Theirs, or whatever they sent: asking again in the same way does not help.
+    /// The person, or the request they sent: the same request fails again.
     Person,
-    /// The provider's, or the server's settings for it.
+    /// The provider, or the server's settings for it.
     Provider,
 }
 
-/// What a page says.
+/// An error as a page shows it.
 pub struct UserFacingError {
-    /// Whose fault it is.
+    /// Who can fix it.
     pub fault: Fault,
-    /// The word for it that programs look at.
+    /// The code for programs.
     pub code: &'static str,
     /// What happened.
     pub message: &'static str,
-    /// What to do about it.
+    /// How to fix it.
     pub help: &'static str,
 }
 
@@ -140,7 +139,7 @@ const ADMIN: &str = "contact an administrator: see the server's log";
 const AGAIN: &str = "start again from this page";
 
 impl OidcError {
-    /// The same for the person in front of the browser.
+    /// The error as a page shows it.
     pub fn user_facing(&self) -> UserFacingError {
         let (fault, code, message, help) = match self {
             OidcError::Unreachable { .. } | OidcError::Status { .. } => (
@@ -199,7 +198,7 @@ impl OidcError {
     }
 }
 
-/// An error code of the provider's for the log: a short word, whatever was sent.
+/// An error code of the provider for the log: sanitised, and cut to a short word.
 pub(crate) fn code_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     text.chars().filter(|c| is_plain(*c)).take(60).collect()

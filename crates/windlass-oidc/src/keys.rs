@@ -1,5 +1,5 @@
-//! The provider's keys. A token that names a key nobody knows makes them be fetched once more, but not for everyone who
-//! sends one.
+//! The provider's signing keys. A token that names an unknown key causes one more fetch, limited in rate so that such
+//! tokens cannot cause many requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use url::Url;
 use crate::error::OidcError;
 use crate::wire::ProviderClient;
 
-/// A provider takes keys back by no longer listing them.
+/// A provider revokes a key by no longer listing it, so the list is fetched again after this time.
 const KEYS_TTL: Duration = Duration::from_secs(3600);
 
-/// Keys that nobody knows are looked for no more often than this.
+/// Unknown keys cause a new fetch no more often than this.
 const MIN_REFETCH_INTERVAL: Duration = Duration::from_secs(30);
 
-/// More than any provider has; each is tried against a token that names none.
+/// More than any provider has. A token that names no key is checked against each.
 const MAX_KEYS: usize = 64;
 
 /// The keys that sign ID tokens.
@@ -26,7 +26,7 @@ const MAX_KEYS: usize = 64;
 pub(crate) struct JsonWebKeys(Vec<Jwk>);
 
 impl JsonWebKeys {
-    /// Reads a key set. What is not a key for signing, or of a kind we do not know, is left out.
+    /// Reads a key set. Keys that are not for signing, or of an unknown type, are skipped.
     pub(crate) fn read(set: &Value) -> Option<JsonWebKeys> {
         let listed = set.get("keys")?.as_array()?.iter().take(MAX_KEYS);
         let keys = listed.filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
@@ -37,12 +37,12 @@ impl JsonWebKeys {
         Some(JsonWebKeys(keys.filter(signs).collect()))
     }
 
-    /// The keys that can have made a signature of this kind; of this name, if the token names one.
+    /// The keys that can have made a signature with this algorithm; only the named key, if the token names one.
     pub(crate) fn fitting(&self, name: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
         let is_named = |key: &&Jwk| name.is_none_or(|name| key.common.key_id.as_deref() == Some(name));
         let is_for =
             |key: &&Jwk| key.common.key_algorithm.is_none_or(|named| named == KeyAlgorithm::from(algorithm));
-        // A secret in a list that everyone can read proves nothing.
+        // A symmetric key in a public list is not secret, so a signature with it proves nothing.
         let is_public = |key: &&Jwk| !matches!(key.algorithm, AlgorithmParameters::OctetKey(_));
         let keys = self.0.iter().filter(is_named).filter(is_for).filter(is_public);
         keys.filter_map(|key| DecodingKey::from_jwk(key).ok())
@@ -51,7 +51,7 @@ impl JsonWebKeys {
     }
 }
 
-/// The keys as they were last fetched.
+/// The keys of the last fetch.
 #[derive(Debug, Default)]
 pub(crate) struct KeyCache {
     known: Option<(Instant, Arc<JsonWebKeys>)>,
@@ -59,7 +59,7 @@ pub(crate) struct KeyCache {
 }
 
 impl KeyCache {
-    /// The keys, fetched if they are not known or were fetched long ago.
+    /// The keys, fetched if none are cached or the cache has expired.
     pub(crate) async fn keys(
         &mut self,
         wire: &ProviderClient,
@@ -71,7 +71,7 @@ impl KeyCache {
         }
     }
 
-    /// The keys, fetched anew unless that was just tried.
+    /// The keys, fetched again unless a fetch was just attempted.
     pub(crate) async fn fresh_keys(
         &mut self,
         wire: &ProviderClient,

@@ -1,7 +1,7 @@
 //! Single sign-on with OpenID Connect: the authorization code flow with PKCE.
 //!
-//! What happens here ends with a [`ProviderIdentity`]: someone of whom the provider has proved who they are. Who that is to
-//! us, and what they may do, is decided in `auth::sso`. Nothing that a provider says is shown to anyone as it says it.
+//! The result is a [`ProviderIdentity`]: a person whose identity the provider has proved. `auth::sso` decides which
+//! user that is and what they may do. No text of a provider is shown to users unchanged.
 
 pub mod attempt;
 pub mod claims;
@@ -34,30 +34,30 @@ use windlass_core::access::Role;
 use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
 
-/// Where browsers come back to.
+/// The callback path.
 pub(crate) const CALLBACK: &str = "/app/sign-in/oidc/callback";
 
-/// What a provider says about itself is asked for no more often than this.
+/// The discovery document is fetched no more often than this.
 const DISCOVERY_TTL: Duration = Duration::from_secs(3600);
 
-/// After a failure it is left alone for so long.
+/// How long to wait after a failed discovery.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
-/// A code is a word; longer ones are an attack.
+/// A longer authorization code is rejected.
 const MAX_CODE: usize = 4096;
 
-/// What a group gives: a role in an account, by its id.
+/// The role that members of a group get in an account.
 #[derive(Clone, Debug)]
 pub struct GroupGrant {
     /// The group at the provider.
     pub group: String,
-    /// What it gives.
+    /// The role it grants.
     pub role: Role,
-    /// In which account.
+    /// The account.
     pub account_id: AccountId,
 }
 
-/// What came with a browser that comes back from the provider.
+/// The query of the callback request.
 #[derive(Debug, Default)]
 pub struct CallbackQuery {
     state: Option<String>,
@@ -67,7 +67,7 @@ pub struct CallbackQuery {
 }
 
 impl CallbackQuery {
-    /// Reads what stands behind `?`. None if something stands there twice.
+    /// Reads a query string. `None` if a parameter occurs twice.
     pub fn read(query: &str) -> Option<CallbackQuery> {
         let mut answer = CallbackQuery::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -88,10 +88,10 @@ impl CallbackQuery {
 
 type DiscoveredProvider = Result<Arc<Provider>, OidcError>;
 
-/// The provider as it was last found.
+/// The result of the last discovery, with its time.
 type CachedProvider = Option<(Instant, DiscoveredProvider)>;
 
-/// A provider of identities.
+/// A single sign-on provider.
 #[derive(Debug)]
 pub struct Oidc {
     settings: OidcSettings,
@@ -104,7 +104,7 @@ pub struct Oidc {
 }
 
 impl Oidc {
-    /// Prepares to ask. `origin` is where browsers reach this server.
+    /// Creates a provider without sending a request. `origin` is the URL at which browsers reach this server.
     pub fn new(
         settings: OidcSettings,
         grants: Vec<GroupGrant>,
@@ -117,17 +117,17 @@ impl Oidc {
         Ok(Oidc { settings, grants, redirect_uri, way, wire, known, keys })
     }
 
-    /// How the provider is asked.
+    /// The settings.
     pub fn settings(&self) -> &OidcSettings {
         &self.settings
     }
 
-    /// What its groups give.
+    /// The roles that groups grant.
     pub fn grants(&self) -> &[GroupGrant] {
         &self.grants
     }
 
-    /// Begins a sign-in: where the browser goes, and what it is to keep meanwhile.
+    /// Begins a sign-in: returns the URL to send the browser to, and the cookie value it must keep.
     pub async fn begin(
         &self,
         key: &[u8],
@@ -150,7 +150,7 @@ impl Oidc {
         Ok((url, attempt.sealed(key)))
     }
 
-    /// The sign-in that a cookie tells of, signed with one of the keys.
+    /// The sign-in in a cookie that was signed with one of these keys.
     pub fn under_way<'k>(
         &self,
         cookie: Option<&str>,
@@ -160,7 +160,7 @@ impl Oidc {
         cookie.and_then(open).ok_or(OidcError::NotUnderWay)
     }
 
-    /// Ends a sign-in: who is it?
+    /// Completes a sign-in and returns who signed in.
     pub async fn finish(
         &self,
         attempt: &SignInAttempt,
@@ -186,7 +186,7 @@ impl Oidc {
         claims::read(&claims, &self.settings.groups_claim)
     }
 
-    /// The provider, found if it is not known or was found long ago. One at a time asks it.
+    /// The provider, discovered if it is not cached or the cache has expired. Only one task at a time asks it.
     async fn provider(&self) -> DiscoveredProvider {
         let mut known = self.known.lock().await;
         if let Some((at, found)) = &*known {
@@ -206,7 +206,7 @@ impl Oidc {
         provider::read(document, &self.settings.issuer, self.way).map(Arc::new)
     }
 
-    /// The ID token for a code.
+    /// Exchanges an authorization code for the ID token.
     async fn exchange(&self, provider: &Provider, code: &str, verifier: &str) -> Result<String, OidcError> {
         let what = "token endpoint";
         let secret = self.settings.client_secret().map_err(|error| OidcError::Secret(error.to_string()))?;
@@ -223,7 +223,7 @@ impl Oidc {
             (Some(secret), ClientAuthMethod::Form) => {
                 fields.extend([("client_id", id), ("client_secret", secret.expose().as_str())]);
             }
-            // The standard has both escaped before they are joined.
+            // The standard requires both to be form-encoded before they are joined.
             (Some(secret), ClientAuthMethod::Header) => login = Some((escaped(id), escaped(secret.expose()))),
         }
         let login = login.as_ref().map(|(name, password)| (name.as_str(), password.as_str()));
@@ -242,7 +242,7 @@ impl Oidc {
         }
     }
 
-    /// What an ID token says. If its key is not known, the keys are looked at once more.
+    /// Verifies an ID token. If its key is unknown, the keys are fetched once more.
     async fn verify(
         &self,
         provider: &Provider,

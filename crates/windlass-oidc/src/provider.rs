@@ -1,4 +1,4 @@
-//! What a provider says about itself in its discovery document.
+//! Reads the discovery document of a provider.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::settings::{ProviderLocation, provider_location};
 /// The discovery document's name, in messages.
 const DISCOVERY: &str = "discovery document";
 
-/// A provider.
+/// The endpoints and abilities of a provider.
 #[derive(Debug)]
 pub(crate) struct Provider {
     pub(crate) authorization: Url,
@@ -20,14 +20,14 @@ pub(crate) struct Provider {
     pub(crate) names_itself: IssuerInResponse,
 }
 
-/// Where the client's secret goes.
+/// How the client authenticates at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientAuthMethod {
     Header,
     Form,
 }
 
-/// Whether the provider says who it is when a browser comes back from it (RFC 9207).
+/// Whether the provider names itself in the callback (RFC 9207).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IssuerInResponse {
     Always,
@@ -46,13 +46,13 @@ struct DiscoveryDocument {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// Where the document of an issuer is.
+/// The URL of an issuer's discovery document.
 pub(crate) fn document_of(issuer: &str) -> Result<Url, OidcError> {
     let text = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
     Url::parse(&text).map_err(|_| OidcError::Unreadable { what: DISCOVERY })
 }
 
-/// Reads the document of this issuer, and of no other.
+/// Reads a discovery document, which must name this issuer.
 pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Result<Provider, OidcError> {
     let unreadable = |_| OidcError::Unreadable { what: DISCOVERY };
     let document: DiscoveryDocument = serde_json::from_value(document).map_err(unreadable)?;
@@ -64,7 +64,7 @@ pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Resu
         match (provider_location(&url), way) {
             (Some(ProviderLocation::Network), _)
             | (Some(ProviderLocation::ThisMachine), ProviderLocation::ThisMachine) => Ok(url),
-            // A provider elsewhere has no business here, and none where others listen.
+            // A provider elsewhere may name neither this machine nor a plain http URL.
             _ => Err(OidcError::InsecureAddress { what }),
         }
     };

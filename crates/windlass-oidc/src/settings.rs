@@ -1,5 +1,5 @@
-//! What single sign-on is configured with. All of it is checked when the server starts; nothing is asked of the provider
-//! then, so that a server starts while the provider is down.
+//! The settings of single sign-on. They are checked when the server starts, without a request to the provider, so that
+//! a server starts while the provider is down.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,29 +8,29 @@ use url::{Host, Url};
 use windlass_core::access::Role;
 use windlass_core::redacted::Redacted;
 
-/// What is asked for besides what was configured: who someone is.
+/// The scopes that are always requested.
 const SCOPES: [&str; 3] = ["openid", "profile", "email"];
 
-/// A provider of identities, and what its groups give.
+/// A provider, and the roles that its groups grant.
 #[derive(Clone, Debug)]
 pub struct OidcSettings {
-    /// The provider, spelled as it spells itself: `https://id.example.com/realms/acme`.
+    /// The issuer, spelled exactly as in its discovery document: `https://id.example.com/realms/acme`.
     pub issuer: String,
-    /// What it knows this server by.
+    /// The client id of this server.
     pub client_id: String,
-    /// The file with the secret that goes with it, read anew each time. None for a public client.
+    /// The file with the client secret, read again each time. `None` for a public client.
     pub client_secret_file: Option<PathBuf>,
-    /// What people call it.
+    /// The display name on the sign-in page.
     pub name: String,
-    /// The claim that lists someone's groups.
+    /// The claim that lists the groups of a person.
     pub groups_claim: String,
-    /// Scopes to ask for besides `openid`, `profile` and `email`.
+    /// Scopes to request besides `openid`, `profile` and `email`.
     pub scopes: Vec<String>,
-    /// What groups give.
+    /// The roles that groups grant.
     pub grants: Vec<GroupGrantSetting>,
     /// Who may still use a password.
     pub passwords: PasswordPolicy,
-    /// The only authorities to trust, as PEM, instead of the system's.
+    /// The only certificate authorities to trust, in PEM, instead of the system's.
     pub ca_pem: Option<String>,
 }
 
@@ -40,18 +40,18 @@ pub enum PasswordPolicy {
     /// Everyone who has one.
     #[default]
     Everyone,
-    /// Administrators of the installation, for when the provider is down.
+    /// Administrators of the installation, as a fallback while the provider is down.
     RootOnly,
 }
 
-/// What members of a group may do in an account.
+/// The role that members of a group get in an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupGrantSetting {
     /// The group, exactly as the provider spells it.
     pub group: String,
     /// The role it gives.
     pub role: Role,
-    /// In which account; the first one if none is named.
+    /// The account; the first one if none is named.
     pub account: Option<String>,
 }
 
@@ -77,36 +77,36 @@ impl FromStr for GroupGrantSetting {
     }
 }
 
-/// Why single sign-on cannot be used as configured.
+/// Why the settings of single sign-on are not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcSettingsError {
-    /// The issuer is not an address.
+    /// The issuer is not a URL.
     #[error("the single sign-on issuer is not a valid provider address")]
     Issuer,
-    /// The issuer would be asked where everyone can listen.
+    /// The issuer is plain http on another machine.
     #[error("the single sign-on issuer uses http://, which others can read and change")]
     Plain,
     /// There is no client id.
     #[error("single sign-on has no client id")]
     ClientId,
-    /// The client's secret cannot be had.
+    /// The client secret cannot be read.
     #[error("cannot read the single sign-on client secret from {path}: {reason}")]
     Secret {
-        /// From where.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A scope, or the name of a claim, is not one.
+    /// A scope, or the name of a claim, is not valid.
     #[error("`{0}` is not a valid scope or claim name")]
     Word(String),
     /// The certificates cannot be read.
     #[error("the single sign-on CA file contains no certificate")]
     Authority,
-    /// No HTTP client could be made.
+    /// The HTTP client could not be built.
     #[error("cannot set up connections to the identity provider")]
     Client,
-    /// A group gives a role in an account that is not there.
+    /// A grant names an account that does not exist.
     #[error("the group `{group}` grants a role in the account `{account}`, which does not exist")]
     Account {
         /// The group.
@@ -114,19 +114,19 @@ pub enum OidcSettingsError {
         /// The account.
         account: String,
     },
-    /// It is not known where browsers come back to.
+    /// The public URL of this server is not configured.
     #[error("single sign-on needs this server's public URL")]
     PublicUrl,
 }
 
-/// How far away a provider is.
+/// Whether a provider is on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderLocation {
     ThisMachine,
     Network,
 }
 
-/// How to get to an address: over https, or over http on this machine. None for every other.
+/// Whether a URL is https, or http on this machine; `None` for every other URL.
 pub(crate) fn provider_location(url: &Url) -> Option<ProviderLocation> {
     let is_here = match url.host()? {
         Host::Ipv4(ip) => ip.is_loopback(),
@@ -141,7 +141,7 @@ pub(crate) fn provider_location(url: &Url) -> Option<ProviderLocation> {
 }
 
 impl OidcSettings {
-    /// A provider and what it knows this server by; everything else as it is by default.
+    /// Default settings for an issuer and a client id.
     pub fn new(issuer: impl Into<String>, client_id: impl Into<String>) -> OidcSettings {
         OidcSettings {
             issuer: issuer.into(),
@@ -156,7 +156,7 @@ impl OidcSettings {
         }
     }
 
-    /// Everything that can be checked without asking anyone.
+    /// Checks everything that needs no request.
     pub(crate) fn check(&self) -> Result<ProviderLocation, OidcSettingsError> {
         let url = Url::parse(&self.issuer).map_err(|_| OidcSettingsError::Issuer)?;
         let is_bare = url.username().is_empty() && url.password().is_none();
@@ -181,12 +181,12 @@ impl OidcSettings {
         Ok(way)
     }
 
-    /// The client's secret as it is now.
+    /// The client secret, read from its file.
     pub(crate) fn client_secret(&self) -> Result<Option<Redacted<String>>, OidcSettingsError> {
         self.client_secret_file.as_deref().map(read_secret).transpose()
     }
 
-    /// What to ask for.
+    /// The `scope` parameter of the authorization request.
     pub(crate) fn scope(&self) -> String {
         let mut scopes: Vec<&str> = SCOPES.to_vec();
         for scope in &self.scopes {

@@ -1,5 +1,5 @@
-//! Checking ID tokens: who signed them, who made them, for whom, for which sign-in, and when. Pure, but that the
-//! library below asks the system what time it is.
+//! Checks ID tokens: signature, issuer, audience, nonce and time. Pure, except that the JWT library reads the system's
+//! clock.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Validation};
@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq as _;
 use crate::error::TokenFault;
 use crate::keys::JsonWebKeys;
 
-/// Signatures that only the provider can make. Never `none`, and never one that is made with a secret we both know.
+/// Asymmetric algorithms only. Never `none`, and never one with a shared secret.
 const ALLOWED_ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
     Algorithm::RS384,
@@ -22,10 +22,10 @@ const ALLOWED_ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDSA,
 ];
 
-/// How far the provider's clock may be from ours, in seconds.
+/// How many seconds the provider's clock may differ from ours.
 const SKEW: u64 = 60;
 
-/// What a token must say.
+/// The claims that a token must have.
 #[derive(Clone, Copy)]
 pub(crate) struct ExpectedClaims<'e> {
     pub(crate) issuer: &'e str,
@@ -33,14 +33,14 @@ pub(crate) struct ExpectedClaims<'e> {
     pub(crate) nonce: &'e str,
 }
 
-/// What a token says, if it is what was expected.
+/// The claims of a token, if the token is valid and has the expected claims.
 pub(crate) fn verify(
     token: &str,
     keys: &JsonWebKeys,
     expected: ExpectedClaims<'_>,
 ) -> Result<Map<String, Value>, TokenFault> {
     let header = jsonwebtoken::decode_header(token).map_err(|_| TokenFault::Algorithm)?;
-    // What the sender calls critical and we do not know must not be passed over.
+    // A critical header that we do not know must not be ignored (RFC 7515).
     if !ALLOWED_ALGORITHMS.contains(&header.alg) || header.crit.is_some() {
         return Err(TokenFault::Algorithm);
     }
@@ -73,13 +73,13 @@ fn fault_of(kind: &ErrorKind) -> TokenFault {
     }
 }
 
-/// What the signature's library does not look at.
+/// Checks that the JWT library does not make.
 fn check_claims(claims: &Map<String, Value>, expected: ExpectedClaims<'_>) -> Result<(), TokenFault> {
     let nonce = claims.get("nonce").and_then(Value::as_str).ok_or(TokenFault::Nonce)?;
     if expected.nonce.is_empty() || !bool::from(nonce.as_bytes().ct_eq(expected.nonce.as_bytes())) {
         return Err(TokenFault::Nonce);
     }
-    // With several audiences, the one it was made for is named.
+    // A token with several audiences names the party it was issued to in `azp`.
     let others = match claims.get("aud") {
         Some(Value::Array(all)) => all.iter().filter(|one| one.as_str() != Some(expected.client_id)).count(),
         _ => 0,

@@ -1,5 +1,5 @@
-//! Requests to the provider. Redirects are not followed, answers are bounded, and what goes wrong never repeats what was
-//! sent: there are codes and secrets in it.
+//! Requests to the provider. Redirects are not followed, responses have a size limit, and errors never repeat what was
+//! sent: requests contain codes and secrets.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use windlass_outbound::{
 use crate::error::OidcError;
 use crate::settings::{OidcSettings, OidcSettingsError, ProviderLocation};
 
-/// Larger than any discovery document, key set or answer with tokens.
+/// Larger than any discovery document, key set or token response.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// A person waits.
+/// Short, because a person waits for the page.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The way to one provider.
+/// An HTTP client for one provider.
 #[derive(Debug)]
 pub(crate) struct ProviderClient {
     http: Http,
 }
 
-/// What the provider answered.
+/// A response of the provider.
 pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     pub(crate) json: Option<Value>,
@@ -51,7 +51,7 @@ impl ProviderClient {
         Ok(ProviderClient { http })
     }
 
-    /// A document of the provider's.
+    /// Fetches a JSON document.
     pub(crate) async fn get(&self, what: &'static str, url: &Url) -> Result<Value, OidcError> {
         let request = self.request(what, Method::GET, url)?;
         let answer = self.send(what, request).await?;
@@ -62,7 +62,7 @@ impl ProviderClient {
         }
     }
 
-    /// Sends a form; with a name and a password if there are any.
+    /// Posts a form, with HTTP basic authentication if a login is given.
     pub(crate) async fn post(
         &self,
         what: &'static str,
@@ -109,15 +109,15 @@ impl ProviderClient {
     }
 }
 
-/// The operator named the issuer, so it may be on this machine. Its discovery document names other addresses, and those
-/// may not.
+/// The operator named the issuer, so it may be on this machine. Its discovery document names other hosts, and those may
+/// not.
 fn guard_of(settings: &OidcSettings) -> AddressGuard {
     let issuer = Url::parse(&settings.issuer).ok();
     let host = issuer.as_ref().and_then(Url::host_str).unwrap_or_default();
     AddressGuard::new(AddressRules::default().for_operator_host(host, None))
 }
 
-/// The innermost cause, without the address that was asked.
+/// The innermost cause, without the URL.
 fn reason(error: &reqwest::Error) -> String {
     if let Some(refusal) = refusal_of(error) {
         return refusal.to_string();
