@@ -1,8 +1,9 @@
-//! Notifications: which events an alert tells, how each provider words them, when they are sent, and sending them.
+//! Notifications: which events match an alert, how a message is rendered for each provider, when it is sent, and
+//! sending it.
 //!
-//! Everything but `send` is pure: it gets values and returns values. Names and messages come from git and from people and
-//! are hostile: no text of theirs is markup, a mention, a header or a link anywhere, and everything has a bounded length.
-//! Nothing here reads events, keeps deliveries or decides when to look: that is the server's loop.
+//! Everything but `send` is pure. Names and messages come from git and from people and are untrusted: no provider may
+//! interpret them as markup, a mention, a header or a link, and everything has a length limit. This crate does not read
+//! events, store deliveries or schedule work; the server's loop does.
 
 mod matching;
 mod message;

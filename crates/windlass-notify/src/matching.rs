@@ -1,14 +1,14 @@
-//! Which events an alert tells.
+//! Which events match an alert.
 
 use windlass_core::resource::{AlertResource, AlertSpec};
 use windlass_core::value::Wildcard;
 
 use crate::message::AlertEvent;
 
-/// Longer messages are compared by their beginning: comparing has a bounded cost, whatever a message holds.
+/// Only the beginning of a longer message is compared, so that the cost is bounded.
 const COMPARED: usize = 4096;
 
-/// Whether the alert tells this.
+/// Whether an event matches an alert.
 pub fn alert_matches(alert: &AlertSpec, happening: &AlertEvent) -> bool {
     let message = beginning(&happening.message);
     alert.enabled
@@ -20,7 +20,7 @@ pub fn alert_matches(alert: &AlertSpec, happening: &AlertEvent) -> bool {
         && !alert.exclude.iter().any(|pattern| pattern.matches(message))
 }
 
-/// Whether one of the patterns fits; where there is none, everything does, also nothing.
+/// Whether one of the patterns matches; without patterns everything matches, also an absent text.
 fn fits_any<'p>(mut patterns: impl ExactSizeIterator<Item = &'p Wildcard>, text: Option<&str>) -> bool {
     patterns.len() == 0 || text.is_some_and(|text| patterns.any(|pattern| pattern.matches(text)))
 }

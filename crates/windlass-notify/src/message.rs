@@ -1,4 +1,4 @@
-//! What happened, as alerts look at it, and what is told of it.
+//! Events as alerts see them, and the messages that are sent about them.
 
 use serde::{Deserialize, Serialize};
 use windlass_core::id::RunId;
@@ -7,14 +7,14 @@ use windlass_core::time::Timestamp;
 
 use crate::sanitize::{SHORT, line};
 
-/// Something that happened.
+/// An event that alerts are matched against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlertEvent {
     /// Its number in the account.
     pub seq: i64,
-    /// What kind, for example `gitops.sync_failed`.
+    /// The kind of event, for example `gitops.sync_failed`.
     pub kind: String,
-    /// How much it matters.
+    /// How severe it is.
     pub severity: AlertSeverity,
     /// The kind and name of the resource it is about.
     pub resource: Option<(String, String)>,
@@ -22,38 +22,38 @@ pub struct AlertEvent {
     pub repository: Option<String>,
     /// The sync run it belongs to.
     pub run_id: Option<RunId>,
-    /// Who or what made it happen.
+    /// The person or component that caused it.
     pub source: String,
-    /// One line for people.
+    /// One line of text.
     pub message: String,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
-/// Whether something began or ended, for receivers that keep what is going on.
+/// Whether a condition began or ended, for receivers that track open alerts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageState {
-    /// It happened.
+    /// The condition began.
     Firing,
-    /// What was told before is over.
+    /// The condition ended.
     Resolved,
 }
 
-/// What is told. It is kept with its delivery, so that a later attempt tells the same.
+/// A message to a notification provider. It is stored with its delivery, so that every attempt sends the same text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotificationMessage {
     /// The account.
     pub account: String,
-    /// The alert that tells it; none for a test.
+    /// The alert that matched; `None` for a test.
     pub alert: Option<String>,
-    /// The event's number; none for a test or a digest.
+    /// The event's number; `None` for a test or a digest.
     pub seq: Option<i64>,
     /// The kind of event.
     pub kind: String,
-    /// How much it matters: `low`, `medium`, `high` or `critical`.
+    /// How severe it is: `low`, `medium`, `high` or `critical`.
     pub severity: String,
-    /// Whether it began or ended.
+    /// Whether the condition began or ended.
     pub state: MessageState,
     /// The kind and name of the resource it is about.
     pub resource: Option<(String, String)>,
@@ -61,22 +61,22 @@ pub struct NotificationMessage {
     pub repository: Option<String>,
     /// The sync run it belongs to.
     pub run_id: Option<RunId>,
-    /// Who or what made it happen.
+    /// The person or component that caused it.
     pub source: String,
-    /// One line for people.
+    /// One line of text.
     pub text: String,
     /// When it happened.
     pub at: Timestamp,
-    /// The page to look at.
+    /// The page with details.
     pub link: Option<String>,
 }
 
-/// Events that end what another told: the first ends the second.
+/// Events that end a condition: the first kind ends the condition that the second kind began.
 const RESOLVING_EVENTS: &[(&str, &str, AlertSeverity)] =
     &[("gitops.drift_resolved", "gitops.drift_detected", AlertSeverity::High)];
 
 impl AlertEvent {
-    /// What this one ends, as it was told when it began; none if it ends nothing.
+    /// The event whose condition this event ends; `None` if it ends none.
     pub fn resolves(&self) -> Option<AlertEvent> {
         let (_, began, severity) = RESOLVING_EVENTS.iter().find(|(ends, ..)| *ends == self.kind)?;
         Some(AlertEvent { kind: (*began).to_owned(), severity: *severity, ..self.clone() })
@@ -84,7 +84,7 @@ impl AlertEvent {
 }
 
 impl NotificationMessage {
-    /// What an alert tells of something that happened.
+    /// The message of an alert about an event.
     pub fn of(
         account: &str,
         alert: &str,
@@ -109,7 +109,7 @@ impl NotificationMessage {
         }
     }
 
-    /// What tells that more happened than could be told one by one.
+    /// The message that replaces events beyond the rate limit: it says how many there were.
     pub fn digest(account: &str, count: usize, link: Option<String>, now: Timestamp) -> NotificationMessage {
         let text = match count {
             1 => "1 more event was not sent individually, to limit messages".to_owned(),
@@ -118,7 +118,7 @@ impl NotificationMessage {
         NotificationMessage { link, ..NotificationMessage::bare(account, "notification.digest", text, now) }
     }
 
-    /// What shows that a provider can be reached.
+    /// The message that tests whether a provider can be reached.
     pub fn test(account: &str, by: &str, now: Timestamp) -> NotificationMessage {
         let text = "this is a test message".to_owned();
         NotificationMessage {
@@ -145,7 +145,7 @@ impl NotificationMessage {
         }
     }
 
-    /// What happened in a few words: `sync failed`.
+    /// The kind of event in words: `sync failed`.
     pub(crate) fn title(&self) -> String {
         let kind = line(&self.kind, SHORT);
         let last = kind.rsplit('.').next().unwrap_or(&kind).replace('_', " ");
@@ -155,7 +155,7 @@ impl NotificationMessage {
         }
     }
 
-    /// What it is about, as pairs of words: for every provider that shows a table.
+    /// The facts as pairs of label and value, for providers that show a table.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
         if let Some((kind, name)) = &self.resource {

@@ -1,19 +1,20 @@
-//! Text on its way to people elsewhere: without what hides or reorders text, without secrets, and not too long.
+//! Sanitises text that leaves the server: removes characters that hide or reorder text, masks secrets, limits the
+//! length.
 
 use windlass_core::secret::without_secrets;
 
-/// Names and kinds are short; longer ones are not from us.
+/// Names and kinds are shorter; a longer one does not come from Windlass.
 pub(crate) const SHORT: usize = 200;
 
-/// A message fits a phone's screen or two.
+/// A message of this length fits one or two screens of a phone.
 pub(crate) const LONG: usize = 1800;
 
-/// The text on one line, at most so many characters.
+/// The text on one line, with at most `most` characters.
 pub(crate) fn line(text: &str, most: usize) -> String {
     cut(&visible(&without_secrets(text), Breaks::Joined), most)
 }
 
-/// The text with its line breaks, at most so many characters.
+/// The text with its line breaks, with at most `most` characters.
 pub(crate) fn lines(text: &str, most: usize) -> String {
     cut(&visible(&without_secrets(text), Breaks::Kept), most)
 }
@@ -36,13 +37,13 @@ fn visible(text: &str, breaks: Breaks) -> String {
         .collect()
 }
 
-/// Marks that reorder text or that nobody sees.
+/// Whether a character reorders text or is invisible.
 fn hides(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The beginning of a text, with a mark where something is missing.
+/// The beginning of a text, with an ellipsis if it was cut.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -53,12 +54,12 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// An `@` that calls nobody: chats look for what follows it without anything between.
+/// Inserts an invisible character after `@`, so that chats do not treat the word as a mention.
 pub(crate) fn defuse_mentions(text: &str) -> String {
     text.replace('@', "@\u{200b}")
 }
 
-/// Each of these characters with a backslash before it.
+/// Puts a backslash before each of these characters.
 pub(crate) fn backslashed(text: &str, special: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -70,7 +71,7 @@ pub(crate) fn backslashed(text: &str, special: &str) -> String {
     out
 }
 
-/// Text in HTML, also inside quotes.
+/// Escapes text for HTML, also inside attribute values.
 pub(crate) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

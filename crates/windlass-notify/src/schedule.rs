@@ -1,4 +1,4 @@
-//! When to send: again after a failure, not again what was just told, and not more than a place can take.
+//! When to send: retries after a failure, duplicates within a window, and a rate limit for each provider.
 
 use std::time::Duration;
 
@@ -8,29 +8,30 @@ use windlass_core::time::Timestamp;
 
 use crate::message::AlertEvent;
 
-/// How long after the first failure it is tried again; twice as long after each further one.
+/// The pause after the first failure; it doubles after each further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// A place that is down for hours is asked every hour.
+/// A provider that is down for hours is retried every hour.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// After so long a message is no news any more.
+/// An older message is no longer useful, so it is dropped.
 pub const GIVE_UP_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// The same thing that happens again within this is counted, and not told again.
+/// A repeated event within this time is counted and not sent again.
 pub const DEDUPLICATION_WINDOW: Duration = Duration::from_secs(300);
 
-/// How many messages a provider is sent within [`RATE_WINDOW`]: what the strictest chat takes from one webhook, less some.
+/// How many messages a provider is sent within [`RATE_WINDOW`]: the limit of the strictest chat for one webhook, with a
+/// margin.
 pub const MAX_MESSAGES_PER_WINDOW: usize = 20;
 
 /// See [`MAX_MESSAGES_PER_WINDOW`].
 pub const RATE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Kinds of events of which each run's counts for itself, however soon after another.
+/// Kinds of events that are never duplicates of those of another run.
 const ONE_PER_RUN: &[&str] = &["gitops.approval_requested"];
 
-/// When a message is tried again that failed `attempts` times, or none if it is given up. `jitter` is between 0 and 1
-/// and spreads what failed together; `asked` is how long the receiver asked to wait.
+/// When to retry a message that failed `attempts` times; `None` if it is dropped. `jitter` is between 0 and 1 and
+/// spreads retries of messages that failed together; `asked` is the receiver's Retry-After.
 pub fn next_attempt(
     attempts: u32,
     since: Timestamp,
@@ -47,7 +48,7 @@ pub fn next_attempt(
     (next.elapsed_since(since) < GIVE_UP_AFTER).then_some(next)
 }
 
-/// What makes two messages of an alert the same: the kind of event and what it is about.
+/// The deduplication key of a message: the alert, the provider, the kind of event and its subject.
 pub fn group_key(alert: &str, provider: &str, happening: &AlertEvent) -> String {
     let (kind, name) =
         happening.resource.as_ref().map_or(("", ""), |(kind, name)| (kind.as_str(), name.as_str()));
@@ -58,28 +59,28 @@ pub fn group_key(alert: &str, provider: &str, happening: &AlertEvent) -> String 
     Digest::of(serde_json::json!(parts).to_string().as_bytes()).to_string()
 }
 
-/// What becomes of a new message.
+/// What the rate limit does with a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateDecision {
-    /// It is sent.
+    /// Send it.
     Send,
-    /// It is counted, and a digest tells how many there were.
+    /// Count it; a digest reports the number.
     Suppress,
 }
 
-/// How much a provider was sent lately.
+/// How many messages a provider was sent within the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProviderRate {
     sent: usize,
 }
 
 impl ProviderRate {
-    /// A provider that was sent so many within [`RATE_WINDOW`].
+    /// A provider that was sent this many messages within [`RATE_WINDOW`].
     pub fn after(sent: usize) -> ProviderRate {
         ProviderRate { sent }
     }
 
-    /// What becomes of one more. One place is kept for the digest.
+    /// Decides about one more message. One place is reserved for the digest.
     pub fn admit(&mut self) -> RateDecision {
         if self.sent + 1 >= MAX_MESSAGES_PER_WINDOW {
             return RateDecision::Suppress;
@@ -88,7 +89,7 @@ impl ProviderRate {
         RateDecision::Send
     }
 
-    /// Whether there is room for a digest, and then some: a digest that is followed by another at once tells nothing.
+    /// Whether a digest can be sent with room to spare: otherwise another digest would follow at once.
     pub fn has_room(self) -> bool {
         self.sent < MAX_MESSAGES_PER_WINDOW / 2
     }

@@ -1,4 +1,4 @@
-//! Whatever names and messages hold, no provider takes them for markup, mentions, links or headers.
+//! No provider interprets names and messages as markup, mentions, links or headers, whatever they contain.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use windlass_core::resource::{Kind, NotificationProviderSpec, Spec};
 use windlass_core::time::Timestamp;
 use windlass_notify::{Mail, MessageState, NotificationMessage, Payload, render};
 
-/// What attacks are made of.
+/// Fragments of attacks.
 const PIECES: &[&str] = &[
     "@everyone",
     "@here",
@@ -89,7 +89,7 @@ fn mail(message: &NotificationMessage) -> Mail {
     }
 }
 
-/// Calls `visit` with every text below, and the key it stands under.
+/// Calls `visit` with every text in the value, and the key of each.
 fn texts(value: &Value, key: &str, visit: &mut dyn FnMut(&str, &str)) {
     match value {
         Value::String(text) => visit(key, text),

@@ -1,4 +1,4 @@
-//! Alertmanager: one alert with the labels that tell it from others. What is over is the same labels with an end.
+//! Alertmanager: one alert with identifying labels. A resolved alert has the same labels and an end time.
 
 use serde_json::{Map, Value, json};
 

@@ -1,11 +1,11 @@
-//! Discord: one embed, its text with a backslash before everything that could be markup, and nobody may be called.
+//! Discord: one embed. Every character that could be markup has a backslash before it, and mentions are disabled.
 
 use serde_json::{Value, json};
 
 use crate::message::{MessageState, NotificationMessage};
 use crate::sanitize::{LONG, SHORT, backslashed, defuse_mentions, line, lines};
 
-/// Everything Discord's markdown could take for markup.
+/// Every character that Discord's markdown could interpret.
 const MARKUP: &str = "\\*_~`|>#[]()<:-";
 
 pub(super) fn body(message: &NotificationMessage) -> Value {

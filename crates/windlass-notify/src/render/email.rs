@@ -1,16 +1,16 @@
-//! Mail: a subject on one line, the text, and the same as HTML with everything foreign escaped.
+//! Mail: a subject on one line, the text, and the same as HTML with all untrusted text escaped.
 
 use crate::message::NotificationMessage;
 use crate::sanitize::{LONG, SHORT, html, line, lines};
 
-/// What is mailed; who it is from and goes to is the provider's.
+/// The content of a mail; sender and recipients come from the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mail {
     /// The subject: one line.
     pub subject: String,
-    /// For those who read text.
+    /// The plain-text part.
     pub text: String,
-    /// For those who read HTML.
+    /// The HTML part.
     pub html: String,
 }
 

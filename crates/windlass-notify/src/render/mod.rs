@@ -1,4 +1,5 @@
-//! A message in each provider's words. One file per provider; each says how it keeps foreign text from being markup.
+//! Renders a message for each provider. One file per provider; each describes how it keeps untrusted text from being
+//! interpreted as markup.
 
 mod alertmanager;
 mod discord;
@@ -16,16 +17,16 @@ pub use signed::signature;
 
 use crate::message::NotificationMessage;
 
-/// What is sent.
+/// A rendered message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
-    /// The body of a request.
+    /// The body of an HTTP request.
     Json(Value),
     /// A mail.
     Mail(Mail),
 }
 
-/// The message as this provider takes it. `delivery` stays the same over all attempts.
+/// Renders a message for a provider. `delivery` is the id of the delivery, the same for all attempts.
 pub fn render(provider: &NotificationProviderSpec, message: &NotificationMessage, delivery: &str) -> Payload {
     match provider.provider_type {
         ProviderType::Slack => Payload::Json(slack::body(message, &provider.channel)),

@@ -1,4 +1,4 @@
-//! The signature of a webhook: who knows the secret can tell that a body is from us, and from when.
+//! The signature of a webhook. A receiver that has the secret can verify that Windlass sent the body, and when.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;

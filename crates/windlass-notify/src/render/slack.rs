@@ -1,12 +1,12 @@
-//! Slack: blocks of plain text, in which nothing is markup. Only the summary that phones show is parsed; there `&`, `<`
-//! and `>` are written as Slack asks, and no `@` calls anyone, also in chats that only speak like Slack.
+//! Slack: blocks of plain text, in which nothing is markup. Slack parses only the summary line; there `&`, `<` and `>`
+//! are escaped as Slack requires, and `@` is defused, also for chats with a Slack-compatible API.
 
 use serde_json::{Value, json};
 
 use crate::message::NotificationMessage;
 use crate::sanitize::{LONG, SHORT, cut, defuse_mentions, line, lines};
 
-/// What Slack takes as a header, less some.
+/// Slack's limit for a header, with a margin.
 const HEADER: usize = 140;
 
 pub(super) fn body(message: &NotificationMessage, channel: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Microsoft Teams: an adaptive card for a workflow that posts what it is sent. Its text is in runs, the one element in
+//! Microsoft Teams: an adaptive card for a workflow that posts its input. The text is in text runs, the one element in
 //! which nothing is markup.
 
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! Any receiver: everything there is to tell, as JSON. Nothing is escaped but by JSON itself: what it shows where is the
-//! receiver's to decide.
+//! Generic webhook: all fields as JSON. Only JSON's own escaping is used; the receiver decides how to show the texts.
 
 use serde_json::{Value, json};
 

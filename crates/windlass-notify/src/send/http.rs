@@ -1,4 +1,4 @@
-//! Sending over https: one request, no redirects, no proxy, bounded in time and in what is read of the answer.
+//! Sends over https: one request, no redirects, no proxy, with limits for time and for the size of the response.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use super::parcel::{OutgoingMessage, PlaintextPolicy};
 use super::target::{HttpTarget, SendError};
 use crate::render::{Payload, signature};
 
-/// A receiver that does not accept a connection within this is down.
+/// A receiver that takes longer to accept a connection counts as down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// All of it.
+/// Time limit for the whole request.
 const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// As much of an answer as says why.
+/// How much of a response is read to find the reason of an error.
 const MAX_ANSWER: usize = 4096;
 
-/// The client for requests. Receivers are resolved and checked before each, and again in the moment of connecting.
+/// The HTTP client. The address of a receiver is resolved and checked before each request, and again when connecting.
 #[derive(Clone, Debug)]
 pub(super) struct HttpSender {
     http: Http,
@@ -89,13 +89,13 @@ impl HttpSender {
     }
 }
 
-/// Why nobody answers is for the server's log: else whoever may name a receiver could look for open ports in the server's
-/// network. A certificate that is not accepted is told, because somebody has to see to it.
+/// The reason of a failed connection goes only to the server's log: otherwise whoever may name a receiver could scan
+/// the server's network for open ports. A rejected certificate is reported, because someone has to fix it.
 fn unreached(host: &str, error: &reqwest::Error) -> SendOutcome {
     if let Some(cause) = refused_certificate(error) {
         return SendOutcome::Retry { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
-    // Without the address: that may be a secret.
+    // The URL is left out: it may be a secret.
     tracing::info!(host, cause = causes_of(error), "could not reach a notification receiver");
     SendOutcome::Retry { reason: format!("could not reach {host}"), after: None }
 }
@@ -117,7 +117,7 @@ async fn beginning(response: &mut reqwest::Response) -> String {
     String::from_utf8_lossy(&read).into_owned()
 }
 
-/// What an answer means.
+/// Classifies a response.
 fn classify(status: StatusCode, headers: &HeaderMap, answer: &str, now: Timestamp) -> SendOutcome {
     let said = |words: &str| match answer.trim() {
         "" => format!("{words} (status {})", status.as_u16()),
@@ -140,7 +140,7 @@ fn classify(status: StatusCode, headers: &HeaderMap, answer: &str, now: Timestam
     }
 }
 
-/// Seconds, or a date.
+/// Reads `Retry-After`: seconds, or a date.
 fn retry_after(value: &HeaderValue, now: Timestamp) -> Option<Duration> {
     let text = value.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<f64>() {

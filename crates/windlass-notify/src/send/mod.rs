@@ -1,4 +1,4 @@
-//! Sending: the one part of this crate that touches the world. It decides nothing but what an answer means.
+//! Sends messages. The only part of this crate with side effects; its only decision is how to classify a response.
 
 mod http;
 mod outcome;
@@ -24,8 +24,8 @@ pub struct NotificationSender {
 }
 
 impl NotificationSender {
-    /// A sender; `plain` says whether receivers on this machine may be spoken to, and there without TLS. The guard
-    /// refuses every other address that may not be connected to.
+    /// Creates a sender. `plain` says whether it connects to receivers on this machine, and without TLS there. The
+    /// guard refuses every other address that the server may not connect to.
     pub fn new(plain: PlaintextPolicy, guard: &AddressGuard) -> Result<NotificationSender, SendError> {
         let guard = match plain {
             PlaintextPolicy::Refused => guard.clone(),
@@ -34,7 +34,7 @@ impl NotificationSender {
         Ok(NotificationSender { http: http::HttpSender::new(plain, &guard)?, guard, plain })
     }
 
-    /// Sends one message, once.
+    /// Sends one message, with a single attempt.
     pub async fn send(
         &self,
         provider: &NotificationProviderSpec,

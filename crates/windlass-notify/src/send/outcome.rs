@@ -1,4 +1,4 @@
-//! What became of an attempt.
+//! The result of an attempt to send a message.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use windlass_core::secret::HIDDEN;
 
 use crate::sanitize::line;
 
-/// As much of an answer as a person wants to read.
+/// How many characters of a response are kept.
 const TOLD: usize = 300;
 
-/// What became of an attempt. Reasons hold no secrets.
+/// The result of an attempt. Reasons contain no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The receiver has it.
+    /// The receiver accepted the message.
     Done {
-        /// What it answered, in a few words.
+        /// The response, shortened.
         answer: String,
     },
-    /// Not now.
+    /// A transient failure.
     Retry {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How long the receiver asked to wait.
+        /// The receiver's Retry-After.
         after: Option<Duration>,
     },
-    /// Never like this: someone must change something first.
+    /// A permanent failure: someone must change the configuration first.
     Permanent {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl SendOutcome {
-    /// The same in one bounded line in which none of these secrets stands.
+    /// The same outcome as one line of limited length, with these secrets masked.
     pub(super) fn without(self, secrets: &[&str]) -> SendOutcome {
         let told = |text: String| {
             let hidden = secrets

@@ -1,27 +1,27 @@
-//! What is sent, and whether it may be sent in the clear.
+//! A message that is ready to be sent, and whether it may be sent without TLS.
 
 use windlass_core::time::Timestamp;
 
 use crate::render::Payload;
 
-/// Whether receivers may be spoken to without TLS.
+/// Whether messages may be sent without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaintextPolicy {
-    /// No.
+    /// Never.
     Refused,
-    /// Yes, but only on this machine.
+    /// Only to receivers on this machine.
     OnThisMachine,
 }
 
-/// What is sent, and the id that stays the same over all attempts.
+/// A rendered message with its delivery id.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingMessage<'p> {
-    /// The message as its receiver reads it.
+    /// The rendered message.
     pub payload: &'p Payload,
-    /// The id.
+    /// The id of the delivery, the same for all attempts.
     pub delivery: &'p str,
     /// The kind of event, for the receiver's routing.
     pub kind: &'p str,
-    /// When it is sent.
+    /// The time of sending.
     pub now: Timestamp,
 }

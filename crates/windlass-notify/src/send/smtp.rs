@@ -1,5 +1,5 @@
-//! Sending over SMTP: TLS from the first byte (`smtps`) or before anything is said (`smtp`), never without, but on this
-//! machine where that was allowed.
+//! Sends over SMTP: TLS from the first byte (`smtps`), or STARTTLS before any other command (`smtp`). Without TLS only
+//! on this machine, if the operator allowed it.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use super::parcel::{OutgoingMessage, PlaintextPolicy};
 use super::target::{MailTarget, SendError};
 use crate::render::Mail;
 
-/// One step of the conversation.
+/// Time limit for one command.
 const STEP_WITHIN: Duration = Duration::from_secs(10);
 
-/// All of it.
+/// Time limit for the whole delivery.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn send(
@@ -41,7 +41,7 @@ pub(super) async fn send(
         (false, true) => Tls::None,
         (false, false) => Tls::Required(parameters()?),
     };
-    // The address that was checked, and not the name: it could lead elsewhere by now.
+    // Connects to the address that was checked and not to the name, which may resolve to another address by now.
     let mut transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(address.ip().to_string())
         .port(port)
         .tls(tls)
@@ -55,7 +55,7 @@ pub(super) async fn send(
         Ok(Err(error)) if error.is_permanent() => {
             SendOutcome::Permanent { reason: format!("it refuses the mail: {error}") }
         }
-        // Why is for the server's log: else whoever may name a mail server could look for open ports.
+        // The reason goes only to the server's log: otherwise whoever may name a mail server could scan for open ports.
         Ok(Err(error)) if error.is_transient() || why(&error).contains("certificate") => SendOutcome::Retry {
             reason: format!("cannot send mail through {host}: {}", why(&error)),
             after: None,
@@ -88,7 +88,7 @@ fn write(post: &MailTarget, mail: &Mail, parcel: OutgoingMessage<'_>) -> Result<
     let mut builder = Message::builder()
         .from(from)
         .subject(mail.subject.clone())
-        // The same for every attempt: mail servers and readers tell doubles by it.
+        // The same for every attempt: mail servers and clients recognise duplicates by it.
         .message_id(Some(format!("<{}@{domain}>", parcel.delivery)));
     for address in &post.to {
         builder = builder.to(mailbox(address)?);

@@ -1,4 +1,4 @@
-//! Where a message goes: what the provider says, with what its credential holds.
+//! The target of a message, from the provider's spec and its credential.
 
 use std::collections::BTreeMap;
 
@@ -10,52 +10,52 @@ use windlass_outbound::ResolveError;
 
 use super::outcome::SendOutcome;
 
-/// What is kept in a credential.
+/// The fields of a credential.
 pub type CredentialFields = BTreeMap<String, Redacted<String>>;
 
-/// Why nothing can be sent to a provider. Never holds a secret.
+/// Why nothing can be sent to a provider. Contains no secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SendError {
-    /// The address is in the credential, and is not.
+    /// The address should be in the credential, and is missing there.
     #[error("the credential has no field `url` with the address")]
     NoAddress,
-    /// The address is none.
+    /// The address is not a valid URL.
     #[error("the address in the credential is not an https URL")]
     BadAddress,
-    /// The credential could be anyone's.
+    /// The credential names no host, so it could be sent anywhere.
     #[error("the credential does not name its hosts: add a field `hosts` or `url`")]
     Unbound,
-    /// The credential is for somewhere else.
+    /// The credential is for another host.
     #[error("the credential is for another address than the provider's")]
     OtherHost,
-    /// It would be sent in the clear.
+    /// The address is not https.
     #[error(
         "the address is not https; only a server started with --allow-insecure-notifications sends without TLS, and \
             only to its own machine"
     )]
     Plain,
-    /// The host has no address now, or one that this server does not connect to.
+    /// The host has no address, or one that this server does not connect to.
     #[error(transparent)]
     Address(#[from] ResolveError),
-    /// A mail address or a header is refused by the mail library.
+    /// The mail library rejects an address or a header.
     #[error("cannot compose the mail: {reason}")]
     Mail {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// No TLS can be made on this machine.
+    /// The TLS library returned an error.
     #[error("cannot prepare TLS: {reason}")]
     Tls {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A provider got what is another's.
+    /// The rendered message is for another type of provider.
     #[error("the message was rendered for another type of provider")]
     Mismatch,
 }
 
 impl SendError {
-    /// What it means for a message: names can be found again, the rest needs someone.
+    /// The outcome for a message: a failed name lookup is transient, everything else is permanent.
     pub(super) fn outcome(&self) -> SendOutcome {
         let reason = self.to_string();
         match self {
@@ -65,16 +65,16 @@ impl SendError {
     }
 }
 
-/// Where a message goes.
+/// The target of a message.
 #[derive(Debug)]
 pub enum SendTarget {
-    /// To a web address.
+    /// A web address.
     Http(HttpTarget),
-    /// To a mail server.
+    /// A mail server.
     Mail(MailTarget),
 }
 
-/// A web address and how to show who one is there.
+/// A web address, and how to authenticate there.
 #[derive(Debug)]
 pub struct HttpTarget {
     pub(super) url: Url,
@@ -85,7 +85,7 @@ pub struct HttpTarget {
     pub(super) login: Option<(Redacted<String>, Redacted<String>)>,
 }
 
-/// A mail server, and who mails are from and for.
+/// A mail server, with sender and recipients.
 #[derive(Debug)]
 pub struct MailTarget {
     pub(super) url: Url,
@@ -95,7 +95,7 @@ pub struct MailTarget {
 }
 
 impl SendTarget {
-    /// What a provider and its credential say.
+    /// The target that a provider and its credential describe.
     pub fn of(
         provider: &NotificationProviderSpec,
         fields: &CredentialFields,
@@ -133,7 +133,7 @@ impl SendTarget {
         }))
     }
 
-    /// What no reason may repeat.
+    /// The texts that no reason may repeat.
     pub(super) fn secrets(&self) -> Vec<&str> {
         let mut secrets = Vec::new();
         match self {
@@ -155,8 +155,8 @@ impl SendTarget {
     }
 }
 
-/// What is told to the receiver is told only to the one the credential names: else whoever may name a credential's path
-/// could have it sent to themselves. A key to sign with is told to nobody.
+/// A secret that is sent to the receiver is sent only to the host that the credential names: otherwise whoever may name
+/// a credential's path could have it sent to themselves. A signing key is never sent.
 fn check_binding(provider_type: ProviderType, url: &Url, fields: &CredentialFields) -> Result<(), SendError> {
     let told: &[&str] = match provider_type {
         ProviderType::Slack | ProviderType::Discord | ProviderType::Teams => &[],
@@ -184,7 +184,7 @@ fn destination(url: &Url) -> CredentialDestination {
     )
 }
 
-/// Where Alertmanager takes alerts: below whatever it is served at.
+/// The URL at which Alertmanager accepts alerts, below its own path.
 fn alerts_of(mut url: Url) -> Url {
     let is_whole = url.path().ends_with("/api/v2/alerts");
     if !is_whole && let Ok(mut segments) = url.path_segments_mut() {
