@@ -1,6 +1,6 @@
-//! Forges (GitHub, Gitea and Forgejo, GitLab, Bitbucket): what their webhooks say, and what we ask of them.
+//! Forges (GitHub, Gitea and Forgejo, GitLab, Bitbucket): their webhooks and their APIs.
 //!
-//! `hook` is pure: bytes and headers in, what they mean out. `api` speaks to forges and decides nothing.
+//! `hook` is pure: it verifies and parses deliveries. `api` sends requests to forges and makes no decisions.
 
 pub mod api;
 pub mod hook;

@@ -1,4 +1,4 @@
-//! What is asked of forges over HTTP, what is made of their answers, and where the token goes.
+//! Which requests are sent to forges, how their responses are interpreted, and where the token is sent.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use windlass_testkit::servers::{FakeForge, ForgeFlavour, TlsFront};
 const COMMIT: &str = "8c0ffee08c0ffee08c0ffee08c0ffee08c0ffee0";
 const FLAVOURS: [ForgeFlavour; 3] = [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab];
 
-/// Pretended forges are on this machine.
+/// Fake forges are on this machine.
 fn guard() -> AddressGuard {
     AddressGuard::new(AddressRules::default().with_loopback())
 }
@@ -51,7 +51,7 @@ async fn a_commit_status_reaches_each_forge_in_its_own_words() {
         let pretend = FakeForge::start(flavour);
         let forge = forge(&pretend);
         set(&forge).await.unwrap();
-        // GitLab refuses to make pending what is pending; that is no failure.
+        // GitLab rejects a change from pending to pending; that is not a failure.
         set(&forge).await.unwrap();
         forge.set_status(&project(), COMMIT, &status(StatusState::Failure)).await.unwrap();
         let (path, failed, name, authorization) = match flavour {
@@ -78,7 +78,7 @@ async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses(
     for flavour in FLAVOURS {
         let pretend = FakeForge::start(flavour);
         let (forge, marker) = (forge(&pretend), marker(&RepositoryId::new("repository-1")));
-        // Others write markers too, and there is more to read than a page.
+        // Other users write markers too, and there is more than one page.
         pretend.write_comment(7, 66, &marked(&marker, "planted"));
         for number in 0..120 {
             pretend.write_comment(7, 66, &format!("comment {number}"));

@@ -1,8 +1,8 @@
-//! Where a forge's API is, and whether a token may be sent there.
+//! The address of a forge's API, and whether a token may be sent there.
 //!
-//! A token goes to the host that the repository itself is on, which already gets the repository's git credential, or to
-//! a host that the operator of the server named. Whoever may change a repository can therefore send a token nowhere
-//! where they could not send a git credential anyway.
+//! A token may be sent to the host of the repository itself, which already gets the repository's git credential, or to
+//! a host that the operator named. So whoever may change a repository can send its token only where they could also
+//! send its git credential.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{ForgeKind, RepositoryLocation};
 
-/// Whether `http://` is accepted. It is for tests and demonstrations.
+/// Whether `http://` is accepted. For tests and demonstrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainHttp {
     /// Only https.
@@ -22,25 +22,25 @@ pub enum PlainHttp {
 /// Why an address cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is not one.
+    /// It is not a URL.
     #[error("not an API address")]
     Malformed,
-    /// A token would cross the network for all to see.
+    /// It is plain http: the token would be sent unencrypted.
     #[error("a token cannot be sent over plain http")]
     Plain,
-    /// It holds a name or a password.
+    /// It contains a user name or a password.
     #[error("the address contains credentials")]
     Credentials,
-    /// It is elsewhere than the repository.
+    /// It is neither on the repository's host nor on one that the operator named.
     #[error("{host} is neither the repository's host nor allowed by this server")]
     Elsewhere {
-        /// Where.
+        /// The host.
         host: String,
     },
 }
 
 impl AddressError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             AddressError::Malformed => {
@@ -66,17 +66,17 @@ pub struct ApiAddress {
     url: Url,
 }
 
-/// Where a token may be sent.
+/// The hosts that a token may be sent to.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRule<'r> {
-    /// Where the repository is; none if it is on no host.
+    /// The location of the repository; `None` if it is on no host.
     pub place: Option<&'r RepositoryLocation>,
     /// `host` or `host:port` of APIs that the operator named.
     pub allowed: &'r [String],
 }
 
 impl ApiAddress {
-    /// Reads an address. One without a path gets the path that forges of this kind have theirs at.
+    /// Reads an address. An address without a path gets the default path for this kind of forge.
     pub fn read(text: &str, kind: ForgeKind, plain: PlainHttp) -> Result<ApiAddress, AddressError> {
         let mut url = Url::parse(text.trim()).map_err(|_| AddressError::Malformed)?;
         if url.host_str().is_none_or(str::is_empty) || url.query().is_some() || url.fragment().is_some() {
@@ -97,7 +97,7 @@ impl ApiAddress {
         Ok(ApiAddress { kind, url })
     }
 
-    /// Where the API of the forge that a repository is on usually is.
+    /// The default API address of the forge that hosts a repository.
     pub fn usual(
         kind: ForgeKind,
         place: &RepositoryLocation,
@@ -110,7 +110,7 @@ impl ApiAddress {
         ApiAddress::read(&format!("{}://{}{port}", place.web_scheme, place.host), kind, plain)
     }
 
-    /// Fails unless a token may be sent there.
+    /// Fails unless a token may be sent to this address.
     pub fn check(&self, rule: HostRule<'_>) -> Result<(), AddressError> {
         let host = self.url.host_str().unwrap_or_default();
         let is_own = rule.place.is_some_and(|place| {
@@ -124,7 +124,7 @@ impl ApiAddress {
         }
     }
 
-    /// Whether it is on the port of the repository, or on the usual one.
+    /// Whether the port is that of the repository, or the default port.
     fn has_port(&self, web_port: Option<u16>) -> bool {
         self.url.port().is_none() || self.url.port() == web_port
     }
@@ -134,7 +134,7 @@ impl ApiAddress {
         named.host() == self.url.host() && named.port_or_known_default() == self.url.port_or_known_default()
     }
 
-    /// Whether nobody on the way sees what is sent: it is encrypted, or does not leave this machine.
+    /// Whether the connection is confidential: it is encrypted, or stays on this machine.
     pub fn is_confidential(&self) -> bool {
         self.url.scheme() == "https" || self.is_here()
     }
@@ -149,17 +149,17 @@ impl ApiAddress {
         }
     }
 
-    /// Which API is spoken there.
+    /// The kind of forge.
     pub fn kind(&self) -> ForgeKind {
         self.kind
     }
 
-    /// The host, an IPv6 address in brackets, and the port that is connected to.
+    /// The host, an IPv6 address in brackets, and the port.
     pub fn destination(&self) -> (&str, u16) {
         (self.url.host_str().unwrap_or_default(), self.url.port_or_known_default().unwrap_or(443))
     }
 
-    /// Host and port, for people.
+    /// Host and port, for messages.
     pub fn host(&self) -> String {
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
         format!("{}{port}", self.url.host_str().unwrap_or_default())
@@ -170,10 +170,10 @@ impl ApiAddress {
     }
 }
 
-/// Where forges have their API when they are at the root of a host.
+/// The path of the API if the forge is at the root of a host.
 fn usual_path(kind: ForgeKind, host: &str) -> &'static str {
     match kind {
-        // GitHub's own, and those it hosts for companies, have a host for the API alone.
+        // GitHub, and the instances it hosts for companies, have a separate host for the API.
         ForgeKind::GitHub if host.starts_with("api.") => "/",
         ForgeKind::GitHub => "/api/v3",
         ForgeKind::Gitea => "/api/v1",

@@ -1,6 +1,6 @@
-//! A comment on a pull request that is ours, written once and changed in place afterwards.
+//! The one comment that Windlass writes on a pull request and then updates in place.
 //!
-//! Ours is what begins with our marker and was written by the token's own user: anyone can write a marker.
+//! A comment counts as ours if it begins with our marker and the token's user wrote it: anyone can write a marker.
 
 use serde_json::{Value, json};
 use windlass_core::id::RepositoryId;
@@ -9,56 +9,56 @@ use super::error::ForgeError;
 use super::request::{Request, RequestMethod, below, whoami};
 use super::{Forge, ForgeKind, Project};
 
-/// Comments of one page.
+/// Comments per page.
 const PAGE: usize = 50;
 
-/// Pages looked through: ours is among the first of any conversation that people can follow.
+/// How many pages are searched: our comment is written early in the conversation.
 const MAX_PAGES: usize = 40;
 
-/// The shortest limit among the forges, less what the marker and a remark about the cut take.
+/// The lowest limit among the forges, less the length of the marker and of the note about the cut.
 const MAX_CHARS: usize = 60_000;
 
-/// What stands at the beginning of our comments for a repository, and is not shown.
+/// The marker at the beginning of our comments for a repository; forges do not display it.
 pub fn marker(repository_id: &RepositoryId) -> String {
     format!("<!-- windlass:{repository_id} -->")
 }
 
-/// The text of a comment: its marker and what it says, cut where forges would refuse it.
+/// The text of a comment: the marker and the markdown, cut to the limit of forges.
 pub fn marked(marker: &str, markdown: &str) -> String {
     if markdown.chars().count() <= MAX_CHARS {
         return format!("{marker}\n{markdown}");
     }
     let kept: String = markdown.chars().take(MAX_CHARS).collect();
-    // Whole lines, so that no markup is cut in the middle; a fence that was open is closed.
+    // Cut at a line end, so that no markup is cut in the middle; an open code fence is closed.
     let kept = kept.rsplit_once('\n').map_or(kept.as_str(), |(lines, _)| lines);
     let is_open = kept.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
     let fence = if is_open { "\n```" } else { "" };
     format!("{marker}\n{kept}{fence}\n\n*Truncated: the rest does not fit in a comment.*")
 }
 
-/// What is to stand on a pull request.
+/// The desired comment of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullRequestComment<'c> {
     /// The pull request's number.
     pub number: u64,
-    /// What ours begin with.
+    /// The marker of our comments.
     pub marker: &'c str,
     /// The whole text, beginning with the marker.
     pub text: &'c str,
 }
 
-/// What was done so that a comment stands there.
+/// What was done to get the desired comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentChange {
-    /// It was written.
+    /// It was created.
     Written,
-    /// It was changed in place.
+    /// It was updated in place.
     Changed,
-    /// It stood there already.
+    /// It was already there.
     Unchanged,
 }
 
-/// Where the comments of a pull request are.
+/// The API path of a pull request's comments.
 fn comments(kind: ForgeKind, number: &str) -> [&str; 3] {
     match kind {
         ForgeKind::GitHub | ForgeKind::Gitea => ["issues", number, "comments"],
@@ -74,7 +74,7 @@ fn list(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request
     let (whole, number_text) = (project.to_string(), number.to_string());
     let path = below(kind, project, &whole, &comments(kind, &number_text));
     let mut request = Request::get(&path, doing(kind, project, number));
-    // Gitea gives all at once.
+    // Gitea returns all comments at once.
     if kind != ForgeKind::Gitea {
         request.query.extend([("per_page", PAGE.to_string()), ("page", page.to_string())]);
     }
@@ -101,7 +101,7 @@ fn change(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>, i
     Request::new(method, &path, doing(kind, project, comment.number)).body(json!({"body": comment.text}))
 }
 
-/// Who wrote a comment.
+/// The id of a comment's author.
 fn author(kind: ForgeKind, comment: &Value) -> Option<i64> {
     let key = match kind {
         ForgeKind::GitHub | ForgeKind::Gitea => "user",
@@ -110,7 +110,7 @@ fn author(kind: ForgeKind, comment: &Value) -> Option<i64> {
     comment.get(key)?.get("id")?.as_i64()
 }
 
-/// Our comment among those of a page: its id and its text.
+/// Our comment on a page: its id and its text.
 fn find_own_comment(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> Option<(String, String)> {
     page.iter().find_map(|comment| {
         let text = comment.get("body")?.as_str()?;
@@ -120,7 +120,7 @@ fn find_own_comment(kind: ForgeKind, page: &[Value], me: i64, marker: &str) -> O
 }
 
 impl Forge {
-    /// Makes our comment on a pull request say this, whether it stood there before or not.
+    /// Creates or updates our comment on a pull request.
     pub async fn put_comment(
         &self,
         project: &Project,
@@ -134,7 +134,7 @@ impl Forge {
             }
             match self.wire.send(&change(self.kind, project, comment, &id)).await {
                 Ok(_) => return Ok(CommentChange::Changed),
-                // Someone removed it meanwhile.
+                // Someone deleted the comment in the meantime.
                 Err(ForgeError::Missing { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -163,7 +163,7 @@ impl Forge {
     }
 }
 
-/// Whether two texts are the same but for how forges keep line ends.
+/// Whether two texts are equal except for line ends, which forges change.
 fn same_text(one: &str, other: &str) -> bool {
     let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
     lines(one) == lines(other)

@@ -1,117 +1,117 @@
-//! What can go wrong with a forge, each by its own name. What the forge said is repeated only where it says what was
-//! wrong with a request, cut short and without the token.
+//! The errors of a forge, one variant each. A message repeats the forge's own text only where it explains what was
+//! wrong with a request, shortened and without the token.
 
 use std::time::Duration;
 
 use windlass_outbound::ResolveError;
 
-/// Why a forge did not do what was asked. Never holds the token.
+/// Why a request to a forge failed. Never contains the token.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ForgeError {
-    /// What should vouch for the forge is no certificate, or there is no TLS on this machine.
+    /// The additional authority is not a certificate, or TLS is not available on this machine.
     #[error("cannot prepare a connection: {reason}")]
     Client {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The token cannot be one.
+    /// The token contains characters that no token has.
     #[error("the token contains invalid characters")]
     TokenShape,
-    /// Its host has an address that this server does not connect to, or none at all.
+    /// The host has no address, or one that this server does not connect to.
     #[error(transparent)]
     AddressRefused(ResolveError),
-    /// Nobody answers, or not in time, or nobody who speaks TLS.
+    /// The forge does not answer in time.
     #[error("could not reach {address}")]
     Unreachable {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// Its certificate is not trusted, or it speaks no TLS.
+    /// The forge's certificate is not trusted, or the server does not use TLS.
     #[error("the certificate of {address} is not trusted: {reason}")]
     Tls {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// 401.
+    /// 401: the token is rejected.
     #[error("{address} does not accept the token: it is wrong, has expired or was revoked")]
     Token {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// 403.
+    /// 403: the token has no permission.
     #[error("the token may not {doing}{}", reason_suffix(.reason))]
     Forbidden {
-        /// What was tried.
+        /// The attempted operation.
         doing: String,
-        /// What the forge said, if anything.
+        /// The forge's explanation, if there is one.
         reason: String,
     },
-    /// 404.
+    /// 404: the repository or object does not exist, or is hidden from the token.
     #[error("cannot {doing}: it does not exist, or the token may not read it")]
     Missing {
-        /// What was tried.
+        /// The attempted operation.
         doing: String,
     },
-    /// 409 while making something.
+    /// 409: the object to create exists.
     #[error("cannot {doing}: it already exists")]
     Exists {
-        /// What was tried.
+        /// The attempted operation.
         doing: String,
     },
-    /// 400 and 422.
+    /// 400 or 422: the request is not valid.
     #[error("cannot {doing}: it was refused{}", reason_suffix(.reason))]
     Refused {
-        /// What was tried.
+        /// The attempted operation.
         doing: String,
-        /// What the forge said, if anything.
+        /// The forge's explanation, if there is one.
         reason: String,
     },
-    /// 429, and what forges answer instead of it.
+    /// The rate limit is reached: 429, or the status that a forge uses instead.
     #[error("{address} limits requests")]
     Busy {
-        /// Where.
+        /// The address.
         address: String,
-        /// How long it wants to be left alone.
+        /// The forge's Retry-After.
         retry_after: Option<Duration>,
     },
-    /// It sends us elsewhere, where the token is nobody's business.
+    /// The forge redirects to another server, which must not get the token.
     #[error("{address} redirects to {to}, where the token may not be sent")]
     Redirected {
-        /// Where.
+        /// The address.
         address: String,
-        /// Where to.
+        /// The target of the redirect.
         to: String,
     },
-    /// It failed itself, or answers what is not understood.
+    /// The forge answered with an unexpected status.
     #[error("{address} returned status {status} on the request to {doing}")]
     Answer {
-        /// Where.
+        /// The address.
         address: String,
         /// The HTTP status.
         status: u16,
-        /// What was tried.
+        /// The attempted operation.
         doing: String,
     },
-    /// The answer is no JSON, or not the JSON that was expected.
+    /// The response is not JSON, or not the JSON that was expected.
     #[error("cannot parse the response of {address}")]
     NotUnderstood {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// The answer is larger than any that is expected.
+    /// The response is larger than any that is expected.
     #[error("the response of {address} is too large")]
     TooLarge {
-        /// Where.
+        /// The address.
         address: String,
     },
-    /// Nobody can make a repository there with this token.
+    /// This token cannot create a repository for this owner.
     #[error(
         "the organisation {owner} does not exist, and the token may not create repositories for other users"
     )]
     NoOwner {
-        /// For whom.
+        /// The owner.
         owner: String,
     },
 }
@@ -120,17 +120,17 @@ fn reason_suffix(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-/// Whether trying again can help.
+/// Whether a retry can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retryability {
-    /// It can: the network or the forge may be well again.
+    /// It can: the network or the forge may recover.
     Transient,
-    /// Someone has to change something first.
+    /// It cannot: someone has to change something first.
     Permanent,
 }
 
 impl ForgeError {
-    /// A stable word for scripts.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             ForgeError::Client { .. } => "forge-client",
@@ -151,7 +151,7 @@ impl ForgeError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             ForgeError::Client { .. } => "check the certificate authority and the system's certificates",
@@ -181,7 +181,7 @@ impl ForgeError {
         }
     }
 
-    /// Whether trying again can help.
+    /// Whether a retry can help.
     pub fn retryability(&self) -> Retryability {
         match self {
             ForgeError::AddressRefused(ResolveError::NotFound { .. })
@@ -204,7 +204,7 @@ impl ForgeError {
         }
     }
 
-    /// How long the forge wants to be left alone.
+    /// The forge's Retry-After.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             ForgeError::Busy { retry_after, .. } => *retry_after,

@@ -1,24 +1,24 @@
-//! Where a repository is on its forge, from the address it is cloned from.
+//! The location of a repository on its forge, from its clone URL.
 
 use std::fmt;
 
 use super::ForgeKind;
 
-/// Longer names are mistakes or attacks.
+/// A longer name is a mistake or an attack.
 const MAX_CHARS: usize = 255;
 
-/// Host and path of a repository, as its address has them.
+/// Host and path of a repository, from its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryLocation {
     /// The host, in lower case, an IPv6 address in brackets.
     pub host: String,
-    /// How its web pages are reached: `http` if the repository is, else `https`.
+    /// The scheme of its web pages: `http` if the repository's URL is http, otherwise `https`.
     pub web_scheme: &'static str,
     /// The port of an http address, if it was written.
     pub web_port: Option<u16>,
-    /// Who owns it: a person or an organisation, or a group with its subgroups.
+    /// The owner: a person, an organisation, or a group with its subgroups.
     pub owner: String,
-    /// What it is called, without `.git`.
+    /// The name of the repository, without `.git`.
     pub name: String,
 }
 
@@ -81,8 +81,8 @@ impl Project {
             .then(|| Project { owner: owner.to_owned(), name: name.to_owned() })
     }
 
-    /// The project that an address leads to. Where owners have one part, what stands before is where the forge is
-    /// installed: `https://example.com/gitea/acme/fleet`.
+    /// The project at a location. On forges whose owners have one part, further parts before it are the path where the
+    /// forge is installed: `https://example.com/gitea/acme/fleet`.
     pub fn at(kind: ForgeKind, place: &RepositoryLocation) -> Project {
         let owner = match kind {
             ForgeKind::GitLab => place.owner.as_str(),
@@ -91,12 +91,12 @@ impl Project {
         Project { owner: owner.to_owned(), name: place.name.clone() }
     }
 
-    /// Who owns it.
+    /// The owner.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// What it is called.
+    /// The name of the repository.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,8 +1,7 @@
-//! What we ask of forges: repositories, commit statuses, comments on pull requests.
+//! The API of forges: repositories, commit statuses, comments on pull requests.
 //!
-//! Requests are made by pure functions, one file per operation, and sent by `wire`, which is the only place that
-//! touches the network and the only one that knows the token. Nothing here decides what to tell, repeats by itself or
-//! remembers anything.
+//! Pure functions build the requests, one file per operation. `wire` sends them; it is the only module that uses the
+//! network and that has the token. This module does not decide what to report, retries nothing and keeps no state.
 
 mod address;
 mod comment;
@@ -28,7 +27,7 @@ pub use test::{RepositoryAccess, TokenAccess};
 
 use self::wire::ForgeClient;
 
-/// A forge, and the token that lets us in.
+/// A client of one forge, with its token.
 #[derive(Debug)]
 pub struct Forge {
     kind: ForgeKind,
@@ -36,8 +35,8 @@ pub struct Forge {
 }
 
 impl Forge {
-    /// Prepares to ask. Nothing is asked yet. `extra_ca_pem` is trusted beside the system's authorities; the guard
-    /// refuses addresses that may not be connected to.
+    /// Creates a client without sending a request. `extra_ca_pem` is trusted in addition to the system's authorities;
+    /// the guard refuses addresses that the server may not connect to.
     pub fn new(
         address: &ApiAddress,
         token: Redacted<String>,
@@ -47,7 +46,7 @@ impl Forge {
         Ok(Forge { kind: address.kind(), wire: ForgeClient::new(address, token, extra_ca_pem, guard)? })
     }
 
-    /// Which forge it is.
+    /// The kind of forge.
     pub fn kind(&self) -> ForgeKind {
         self.kind
     }

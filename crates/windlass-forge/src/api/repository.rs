@@ -1,4 +1,4 @@
-//! Making a repository. Only Gitea and Forgejo are asked: that is what the runbook does.
+//! Creates a repository. Only for Gitea and Forgejo, as the runbook needs it.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::error::ForgeError;
 use super::request::{Request, RequestMethod, whoami};
 use super::{Forge, Project};
 
-/// A repository to be made.
+/// A repository to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRepository {
-    /// Whose, and what it is called.
+    /// The owner and the name.
     pub project: Project,
     /// Who may see it.
     pub visibility: Visibility,
@@ -18,30 +18,30 @@ pub struct NewRepository {
 /// Who may see a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
-    /// Those it is shared with.
+    /// The people it is shared with.
     Private,
-    /// Whoever sees the forge.
+    /// Everyone who can use the forge.
     Public,
 }
 
-/// A repository that was made.
+/// A repository that was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatedRepository {
     /// `owner/name`.
     pub full_name: String,
-    /// Where it is cloned from over https.
+    /// The https clone URL.
     pub clone_url: String,
-    /// Where it is cloned from over ssh.
+    /// The ssh clone URL.
     pub ssh_url: String,
-    /// Where people look at it.
+    /// The web page.
     pub html_url: String,
     /// Who may see it.
     pub visibility: Visibility,
-    /// Its branch.
+    /// The default branch.
     pub default_branch: String,
 }
 
-/// For whom a repository is made, which is another request each time.
+/// The kind of owner; each kind needs a different request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepositoryOwner {
     Myself,
@@ -80,8 +80,8 @@ fn read_made(body: &Value) -> Option<CreatedRepository> {
 }
 
 impl Forge {
-    /// Makes an empty repository: for the token's own user, for an organisation, or, with an administrator's token, for
-    /// someone else.
+    /// Creates an empty repository: for the token's user, for an organisation, or, with an administrator's token, for
+    /// another user.
     pub async fn create_repository(&self, new: &NewRepository) -> Result<CreatedRepository, ForgeError> {
         let owner = self.owner_of(new).await?;
         let answer = self.wire.send(&create(new, owner)).await?;

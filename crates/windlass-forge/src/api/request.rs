@@ -1,10 +1,10 @@
-//! A request before it is sent: values, so that tests can read it.
+//! A request before it is sent: plain values, so that tests can inspect it.
 
 use serde_json::Value;
 
 use super::{ForgeKind, Project};
 
-/// How something is asked.
+/// The HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestMethod {
     Get,
@@ -17,11 +17,12 @@ pub(super) enum RequestMethod {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     pub(super) method: RequestMethod,
-    /// Parts of the path below the API's base, each percent-encoded when it is sent: no `/` in one can lead elsewhere.
+    /// Components of the path below the API's base. Each is percent-encoded when the request is sent, so that a `/` in
+    /// one cannot change the path.
     pub(super) path: Vec<String>,
     pub(super) query: Vec<(&'static str, String)>,
     pub body: Option<Value>,
-    /// What it is for, to go on after "cannot": `set a commit status of acme/fleet`.
+    /// The operation, worded to follow "cannot": `set a commit status of acme/fleet`.
     pub(super) doing: String,
 }
 
@@ -35,13 +36,13 @@ impl Request {
         Request::new(RequestMethod::Get, path, doing)
     }
 
-    /// The same with a body.
+    /// Sets the body.
     pub(super) fn body(self, body: Value) -> Request {
         Request { body: Some(body), ..self }
     }
 }
 
-/// The path of a project and what is below it. GitLab has the whole name in one part.
+/// The path of a project and a path below it. GitLab writes the whole project name as one component.
 pub(super) fn below<'p>(
     kind: ForgeKind,
     project: &'p Project,
@@ -56,7 +57,7 @@ pub(super) fn below<'p>(
     path
 }
 
-/// Who the token belongs to.
+/// Requests the user that the token belongs to.
 pub(super) fn whoami() -> Request {
     Request::get(&["user"], "read its own user")
 }

@@ -1,4 +1,4 @@
-//! Commit statuses: what a forge shows beside a commit.
+//! Commit statuses, which a forge shows beside a commit.
 
 use serde_json::json;
 pub use windlass_core::forge::StatusState;
@@ -8,10 +8,10 @@ use super::request::{Request, RequestMethod, below};
 use super::wire::ForgeResponse;
 use super::{Forge, ForgeKind, Project};
 
-/// As long as GitHub takes; the others take more.
+/// GitHub's limit; the other forges allow more.
 pub const MAX_DESCRIPTION: usize = 140;
 
-/// The spelling that a forge has for a state.
+/// The forge's word for a state.
 const fn spelled(state: StatusState, kind: ForgeKind) -> &'static str {
     match (state, kind) {
         (StatusState::Failure, ForgeKind::GitLab) => "failed",
@@ -19,16 +19,16 @@ const fn spelled(state: StatusState, kind: ForgeKind) -> &'static str {
     }
 }
 
-/// What is shown beside a commit.
+/// A commit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitStatus {
-    /// How it is.
+    /// The state.
     pub state: StatusState,
-    /// Who says so: statuses of the same context replace each other.
+    /// The reporter: a new status replaces the last one with the same context.
     pub context: String,
-    /// In a few words.
+    /// A short description.
     pub description: String,
-    /// Where to read more.
+    /// The page with details.
     pub target_url: Option<String>,
 }
 
@@ -49,14 +49,14 @@ fn set_status(kind: ForgeKind, project: &Project, commit: &str, status: &CommitS
     Request::new(RequestMethod::Post, &path, format!("set a commit status of {whole}")).body(body)
 }
 
-/// GitLab refuses to make pending what is pending: what it shows then is right, but for the number of words.
+/// GitLab rejects a change from pending to pending. The status it shows is then right, except for the description.
 fn is_there_already(kind: ForgeKind, answer: &ForgeResponse) -> bool {
     let said = answer.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();
     kind == ForgeKind::GitLab && answer.status == 400 && said.starts_with("Cannot transition status")
 }
 
 impl Forge {
-    /// Shows a status beside a commit, in place of the last one of the same context.
+    /// Sets the status of a commit; it replaces the last one with the same context.
     pub async fn set_status(
         &self,
         project: &Project,

@@ -1,4 +1,4 @@
-//! Whether a token works and may write to a repository, without writing anything.
+//! Checks whether a token is valid and may write to a repository, without writing anything.
 
 use serde_json::Value;
 
@@ -6,24 +6,24 @@ use super::error::ForgeError;
 use super::request::{Request, below, whoami};
 use super::{Forge, ForgeKind, Project};
 
-/// GitLab's Developer, who may set commit statuses.
+/// GitLab's access level Developer, which may set commit statuses.
 const DEVELOPER: i64 = 30;
 
-/// As what a token gets in, and how far.
+/// The user of a token, and their access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenAccess {
-    /// Whose token it is.
+    /// The login of the user.
     pub login: String,
-    /// Whether they may write to the repository.
+    /// The user's access to the repository.
     pub access: RepositoryAccess,
 }
 
-/// What a token's user may do with a repository.
+/// A user's access to a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepositoryAccess {
-    /// Look.
+    /// May read.
     Read,
-    /// Change it, and so set statuses.
+    /// May write, and so set statuses.
     Write,
 }
 
@@ -42,7 +42,7 @@ fn access(kind: ForgeKind, repository: &Value) -> RepositoryAccess {
 }
 
 impl Forge {
-    /// Tells whose the token is and what it may do with a project.
+    /// Finds out whom the token belongs to and what it may do with a project.
     pub async fn test(&self, project: &Project) -> Result<TokenAccess, ForgeError> {
         let me = self.wire.send(&whoami()).await?.body;
         let key = if self.kind == ForgeKind::GitLab { "username" } else { "login" };

@@ -1,7 +1,7 @@
-//! Sending requests, and what failed ones mean.
+//! Sends requests, and turns failed ones into errors.
 //!
-//! The token is told to the configured address alone: redirects are followed within it and nowhere else, and every
-//! request goes through the guard. Answers are capped.
+//! The token is sent only to the configured server: redirects are followed only within it, and every request passes the
+//! guard. Responses have a size limit.
 
 use std::time::Duration;
 
@@ -19,25 +19,25 @@ use super::error::ForgeError;
 use super::request::{Request, RequestMethod};
 use super::{ApiAddress, ForgeKind};
 
-/// Larger than a page of the longest comments that are looked through.
+/// Larger than a page of the longest comments.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// A forge that takes longer to accept a connection is not there.
+/// A forge that takes longer to accept a connection counts as unreachable.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// A forge that takes longer to answer is asked again later.
+/// If a forge takes longer to answer, the caller retries later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Enough for a repository that was renamed or moved.
 const MAX_REDIRECTS: usize = 3;
 
-/// Nobody is left alone for longer, whatever they say.
+/// The upper bound for Retry-After, whatever the forge sends.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
-/// As much as is repeated of what a forge says.
+/// How much of a forge's error message is repeated.
 const MAX_SAID: usize = 200;
 
-/// The way to one forge.
+/// An HTTP client for one forge.
 #[derive(Debug)]
 pub(super) struct ForgeClient {
     http: Http,
@@ -47,7 +47,7 @@ pub(super) struct ForgeClient {
     token: Redacted<String>,
 }
 
-/// What a forge answered.
+/// A response of a forge.
 #[derive(Clone, Debug)]
 pub(super) struct ForgeResponse {
     pub(super) status: u16,
@@ -77,7 +77,7 @@ impl ForgeClient {
         Ok(wire)
     }
 
-    /// Sends a request and returns a success, or what its failure means.
+    /// Sends a request and returns a success; any other status becomes an error.
     pub(super) async fn send(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
         let answer = self.ask(request).await?;
         match answer.status {
@@ -86,7 +86,7 @@ impl ForgeClient {
         }
     }
 
-    /// Sends a request and returns whatever is answered.
+    /// Sends a request and returns the response, whatever its status.
     pub(super) async fn ask(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
         let mut url = self.url(request);
         for _ in 0..=MAX_REDIRECTS {
@@ -100,7 +100,7 @@ impl ForgeClient {
         Err(ForgeError::Answer { address: self.address.clone(), status: 308, doing })
     }
 
-    /// Where an answer sends us, if that is the same server.
+    /// The target of a redirect, if it is on the same server.
     fn next_url(&self, from: &Url, answer: &ForgeResponse) -> Result<Url, ForgeError> {
         let address = self.address.clone();
         let location = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -169,8 +169,8 @@ impl ForgeClient {
         Ok(ForgeResponse { status, body, headers })
     }
 
-    /// What a request that got no answer means. Why nobody answers is for the server's log: else whoever may name a forge
-    /// could look for open ports in the server's network.
+    /// The error for a request that got no response. The reason goes only to the server's log: otherwise whoever may
+    /// name a forge could scan the server's network for open ports.
     fn unreached(&self, error: &reqwest::Error) -> ForgeError {
         if let Some(refusal) = refusal_of(error) {
             return ForgeError::AddressRefused(refusal);
@@ -184,7 +184,7 @@ impl ForgeClient {
         ForgeError::Unreachable { address }
     }
 
-    /// What an answer that is no success means.
+    /// The error for a response that is not a success.
     pub(super) fn response_error(&self, answer: &ForgeResponse, request: &Request) -> ForgeError {
         let (address, doing) = (self.address.clone(), request.doing.clone());
         let reason = self.error_message(&answer.body);
@@ -192,7 +192,7 @@ impl ForgeClient {
         match answer.status {
             401 => ForgeError::Token { address },
             429 => ForgeError::Busy { address, retry_after },
-            // GitHub refuses so when too much was asked of it.
+            // GitHub answers so when the rate limit is reached.
             403 if is_exhausted(&answer.headers) => ForgeError::Busy { address, retry_after },
             403 => ForgeError::Forbidden { doing, reason },
             404 | 410 => ForgeError::Missing { doing },
@@ -203,12 +203,12 @@ impl ForgeClient {
         }
     }
 
-    /// An answer that lacks what every answer of its kind has.
+    /// The error for a response that lacks an expected field.
     pub(super) fn not_understood(&self) -> ForgeError {
         ForgeError::NotUnderstood { address: self.address.clone() }
     }
 
-    /// What a forge says was wrong.
+    /// The forge's explanation of an error.
     fn error_message(&self, body: &Value) -> String {
         let message = ["message", "error"].iter().find_map(|key| body.get(key));
         let text = match message {
@@ -235,7 +235,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }
 
-/// A text on one line, without what hides or reorders text, and not longer than is read.
+/// A text on one line, without characters that hide or reorder text, and cut to the limit.
 fn cut(text: &str) -> String {
     let is_odd = |c: char| {
         c.is_control()

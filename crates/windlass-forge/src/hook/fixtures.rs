@@ -1,10 +1,10 @@
-//! Deliveries as forges send them: their headers and the parts of their bodies that matter, with some that do not.
+//! Deliveries as forges send them: the headers, the relevant parts of the bodies, and some other fields.
 
 use serde_json::{Value, json};
 
 use super::WebhookSender;
 
-/// A delivery before it is signed: who sends it, its event, its body.
+/// A delivery before it is signed.
 pub(super) struct Fixture {
     pub(super) sender: WebhookSender,
     pub(super) event: &'static str,
@@ -18,7 +18,7 @@ fn fixture(sender: WebhookSender, event: &'static str, body: Value) -> Fixture {
     Fixture { sender, event, body }
 }
 
-/// A push to `main` by every sender.
+/// A push to `main`, from every sender.
 pub(super) fn pushes() -> Vec<Fixture> {
     let github = json!({"ref": "refs/heads/main", "before": OLD, "after": NEW, "created": false, "forced": false,
         "repository": {"id": 7, "full_name": "acme/fleet", "private": true, "pushed_at": 1_763_251_200},
@@ -51,7 +51,7 @@ pub(super) fn pushes() -> Vec<Fixture> {
     ]
 }
 
-/// Pull request 3 from `more-nodes` into `main` at [`NEW`], updated, by every sender that has them.
+/// An update of pull request 3 from `more-nodes` into `main` at [`NEW`], from every sender that has pull requests.
 pub(super) fn pull_requests() -> Vec<Fixture> {
     let github = |action: &str| {
         json!({"action": action, "number": 3, "pull_request": {"id": 99, "title": "More nodes",

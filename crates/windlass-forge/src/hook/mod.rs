@@ -1,8 +1,8 @@
-//! What a webhook says, believed only after its signature was checked. Pure: headers and bytes in, their meaning out.
+//! Verifies and parses webhook deliveries. Pure: headers and bytes in, content out.
 //!
-//! [`verify`] comes first and looks at nothing but headers and the raw body; only the [`VerifiedDelivery`] it gives can be
-//! read (`VerifiedDelivery`), so that nothing is parsed that nobody signed. What a delivery means is at most a
-//! hint where to look: no address, commit or branch of a payload is ever fetched because a payload says so.
+//! [`verify`] reads only the headers and the raw body. Only the [`VerifiedDelivery`] that it returns can be parsed, so
+//! no unsigned body is parsed. The content of a delivery is only a hint which repository to sync: Windlass fetches no
+//! address, commit or branch because a payload names it.
 
 mod content;
 mod pusher;

@@ -1,24 +1,24 @@
-//! Who pushed, as a believed delivery says.
+//! The person who pushed, from a verified delivery.
 
 use serde_json::Value;
 
 use super::sender::WebhookSender;
 
-/// Heads of one push that are kept: a push moves few branches.
+/// The most heads kept of one push; a push moves few branches.
 const MAX_HEADS: usize = 20;
-/// Names and addresses of people are shorter.
+/// Longer than names and addresses of people.
 const MAX_PERSON_CHARS: usize = 200;
 
-/// Someone who pushed.
+/// The person who pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pusher {
-    /// Their e-mail address; their login where the forge tells no address.
+    /// Their e-mail address, or their login where the forge sends no address.
     pub person: String,
-    /// The commits that the branches lead to now.
+    /// The new heads of the pushed branches.
     pub heads: Vec<String>,
 }
 
-/// Who pushed what; nothing if the body does not say.
+/// The pusher and the heads; `None` if the body does not name them.
 pub(super) fn read(sender: WebhookSender, body: &[u8]) -> Option<Pusher> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let (people, heads): (&[&str], Vec<&Value>) = match sender {
@@ -42,7 +42,7 @@ pub(super) fn read(sender: WebhookSender, body: &[u8]) -> Option<Pusher> {
     (!heads.is_empty()).then_some(Pusher { person, heads })
 }
 
-/// Cloud's and Data Center's.
+/// The changes in the bodies of Cloud and of Data Center.
 fn bitbucket_heads(body: &Value) -> Vec<&Value> {
     let cloud = body["push"]["changes"].as_array().into_iter().flatten();
     let center = body["changes"].as_array().into_iter().flatten();
@@ -56,7 +56,7 @@ fn plain(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(MAX_PERSON_CHARS).collect()
 }
 
-/// A whole commit id. A branch that was deleted leads to zeros, which no commit has.
+/// A full commit id. A deleted branch has an id of zeros, which is not a commit.
 fn commit(value: &Value) -> Option<String> {
     let text = value.as_str()?;
     let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! The secret of a repository's webhook: derived whenever it is needed, so that it is stored nowhere.
+//! The secret of a repository's webhook. It is derived when it is needed, and stored nowhere.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -6,16 +6,16 @@ use base64::engine::general_purpose::STANDARD;
 use windlass_core::id::RepositoryId;
 use windlass_core::redacted::Redacted;
 
-/// What the derivation begins with. Sessions and forms are signed with the same key; what they sign is JSON or base64 and
-/// never begins so.
+/// The prefix of the derivation. Sessions and forms are signed with the same key; their content is JSON or base64 and
+/// never begins with this text.
 const PURPOSE: &str = "windlass webhook secret 1";
 
-/// 256 bits that a forge and this server share.
+/// A 256-bit secret that a forge and this server share.
 #[derive(Clone, Debug)]
 pub struct WebhookSecret(Redacted<[u8; 32]>);
 
 impl WebhookSecret {
-    /// The secret of a repository. Another generation is another secret.
+    /// The secret of a repository. Each generation has a different secret.
     pub fn derive(key: &[u8], repository_id: &RepositoryId, generation: i64) -> WebhookSecret {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key);
         let message = format!("{PURPOSE}\0{repository_id}\0{generation}");
@@ -25,22 +25,22 @@ impl WebhookSecret {
         WebhookSecret(Redacted::new(bytes))
     }
 
-    /// As people paste it into a forge: 64 hex digits.
+    /// The secret as people paste it into a forge: 64 hex digits.
     pub fn text(&self) -> Redacted<String> {
         Redacted::new(hex(self.0.expose()))
     }
 
-    /// The same secret as GitLab wants a signing token: `whsec_` and base64.
+    /// The secret as a GitLab signing token: `whsec_` and base64.
     pub fn signing_token(&self) -> Redacted<String> {
         Redacted::new(format!("whsec_{}", STANDARD.encode(self.0.expose())))
     }
 
-    /// The key of those who sign with the text that was pasted.
+    /// The HMAC key for forges that sign with the pasted text.
     pub(super) fn text_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.text().expose().as_bytes())
     }
 
-    /// The key of those who sign with the signing token.
+    /// The HMAC key for forges that sign with the signing token.
     pub(super) fn raw_key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.0.expose())
     }
@@ -51,7 +51,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What hex digits stand for, if they are an HMAC's.
+/// The bytes of a hex-encoded HMAC; `None` if the text is not one.
 pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
     let digits = text.as_bytes();
     if digits.len() != 64 {

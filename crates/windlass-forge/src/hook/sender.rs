@@ -1,9 +1,9 @@
-//! Who sends a webhook, told by the headers that only this sender uses.
+//! Detects the sender of a webhook by the headers that only this sender uses.
 
 pub use windlass_core::forge::WebhookSender;
 
-/// Who sends a request with these headers. Gitea and Forgejo send GitHub's headers beside their own, and GitHub sends
-/// the one of Bitbucket, so the order matters.
+/// The sender of a request with these headers. Gitea and Forgejo also send GitHub's headers, and GitHub sends a header
+/// of Bitbucket, so the order matters.
 pub(super) fn sender_of<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<WebhookSender> {
     const MARKS: [(WebhookSender, &[&str]); 5] = [
         (WebhookSender::Generic, &["x-windlass-signature"]),

@@ -1,4 +1,4 @@
-//! Every way of signing, rightly and wrongly; every body, sound and strange.
+//! Every method of signing, with valid and invalid signatures; every body, valid and malformed.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn secret() -> WebhookSecret {
 
 type Headers = BTreeMap<&'static str, String>;
 
-/// A request that can be changed before it is looked at.
+/// A request that a test can change before it is verified.
 #[derive(Clone)]
 struct Sent {
     headers: Headers,
@@ -52,7 +52,7 @@ fn mac(key: &[u8], message: &[u8]) -> Vec<u8> {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message).as_ref().to_vec()
 }
 
-/// How a body can be signed: each sender's way, and GitLab's two.
+/// The methods of signing: one for each sender, and two for GitLab.
 const WAYS: [&str; 6] = ["github", "gitea", "forgejo", "gitlab token", "gitlab signed", "bitbucket"];
 
 /// A body signed in one of [`WAYS`], or in the generic one.
@@ -133,7 +133,7 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
             Some(SignatureRefusal::Wrong),
             "{way}: another repository"
         );
-        // A token says nothing about the body; everything else does.
+        // The plain token does not cover the body; every other method does.
         let changed = Sent { body: b"{} ".to_vec(), ..sent.clone() };
         assert_eq!(changed.verify().is_ok(), way == "gitlab token", "{way}: another body");
         for name in sent.headers.keys() {
@@ -236,7 +236,7 @@ fn who_pushed_is_told_with_the_commit_whoever_sends_it() {
     for fixture in pushes() {
         let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
         let pusher = sent.verify().expect("rightly signed").pusher();
-        // Bitbucket Cloud tells no addresses.
+        // Bitbucket Cloud sends no e-mail addresses.
         let person = if fixture.event == "repo:push" { "ana" } else { "ana@example.com" };
         let expected = Pusher { person: person.to_owned(), heads: vec![NEW.to_owned()] };
         assert_eq!(pusher, Some(expected), "{:?} {}", fixture.sender, fixture.event);
@@ -339,13 +339,13 @@ fn bodies_made_to_hurt_are_only_unreadable() {
 
 #[test]
 fn a_secret_is_what_it_was_and_cannot_be_printed() {
-    // Every forge that was set up would have to be set up anew if this changed.
+    // If this text changed, every configured webhook would have to be configured again.
     assert_eq!(secret().text().expose(), "5d31aa0d19f927d77aa986852c91096d7ca3e28a3b396fe558571d130689bf2f");
     assert_eq!(format!("{:?}", secret()), "WebhookSecret((hidden))");
     assert!(secret().signing_token().expose().starts_with("whsec_"));
 }
 
-/// JSON that is nearly what forges send.
+/// JSON that is similar to what forges send.
 fn nearly() -> impl Strategy<Value = Value> {
     let word = prop_oneof![
         Just("refs/heads/main".to_owned()),

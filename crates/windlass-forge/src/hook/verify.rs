@@ -1,4 +1,4 @@
-//! Whether a delivery was signed with the secret. Nothing of the body is parsed here.
+//! Verifies that a delivery was signed with the secret. The body is not parsed here.
 
 use std::time::Duration;
 
@@ -14,18 +14,19 @@ use super::pusher::{self, Pusher};
 use super::secret::{WebhookSecret, unhex};
 use super::sender::{WebhookSender, event_headers, sender_of};
 
-/// How far a signed time may be from ours: what clocks differ by, and no more time than that for whoever listened in.
+/// How far a signed timestamp may differ from our clock: a tolerance for clock differences that limits how long a
+/// recorded request can be replayed.
 pub const WINDOW: Duration = Duration::from_secs(5 * 60);
 
-/// An event's name is told to people; one of a forge is no longer.
+/// Longer than any event name of a forge; people see the name.
 const LONGEST_EVENT: usize = 64;
 
-/// A request as it came in.
+/// A request whose signature was not checked yet.
 #[derive(Clone, Copy)]
 pub struct UnverifiedDelivery<'h, 'b> {
     /// A header's text by its name in lower case.
     pub header: &'h dyn Fn(&str) -> Option<&'h str>,
-    /// The body, byte for byte: that is what was signed.
+    /// The body, byte for byte as it was signed.
     pub body: &'b [u8],
 }
 
@@ -34,36 +35,36 @@ pub struct UnverifiedDelivery<'h, 'b> {
 pub struct VerifiedDelivery<'b> {
     /// Who sent it.
     pub sender: WebhookSender,
-    /// What its header calls the event; empty if nothing does.
+    /// The event named by the header; empty if there is none.
     pub event: String,
-    /// What tells it from every other delivery. Made only of what was signed: a header that was not could be changed by
-    /// whoever sends it again.
+    /// Identifies the delivery. It is computed only from signed content: whoever replays a request can change unsigned
+    /// headers.
     pub identity: Digest,
     body: &'b [u8],
 }
 
 impl VerifiedDelivery<'_> {
-    /// What it says.
+    /// The content of the delivery.
     pub fn meaning(&self) -> DeliveryContent {
         read(self.sender, &self.event, self.body)
     }
 
-    /// Who pushed, if it says so.
+    /// The pusher, if the body names one.
     pub fn pusher(&self) -> Option<Pusher> {
         pusher::read(self.sender, self.body)
     }
 }
 
-/// Why a request is not believed.
+/// Why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureRefusal {
-    /// No header says who sends it.
+    /// No header identifies the sender.
     #[error("no header identifies the sender")]
     Unknown,
     /// There is no signature.
     #[error("it is not signed: set the secret on the forge")]
     Unsigned,
-    /// The signature is not one of this secret.
+    /// The signature does not match the secret.
     #[error("its signature does not match the secret")]
     Wrong,
     /// It was signed too long ago, or in the future.
@@ -71,7 +72,7 @@ pub enum SignatureRefusal {
     OutsideTimeWindow,
 }
 
-/// Tells whether a request was signed with the secret, in a time that tells nothing about it.
+/// Verifies the signature of a request in constant time.
 pub fn verify<'b>(
     incoming: UnverifiedDelivery<'_, 'b>,
     secret: &WebhookSecret,
@@ -86,7 +87,7 @@ pub fn verify<'b>(
         }
         WebhookSender::Bitbucket => by_body(incoming, header(&["x-hub-signature"]), secret)?,
         WebhookSender::GitLab => match header(&["webhook-signature"]) {
-            // Where there is a signature, it counts: a token beside it rescues nothing.
+            // If there is a signature, only the signature counts: a valid token beside a wrong signature does not help.
             Some(signature) => by_standard(incoming, signature, secret, now)?,
             None => by_token(incoming, secret)?,
         },
@@ -109,8 +110,8 @@ fn by_body(
     Ok(Digest::of(incoming.body))
 }
 
-/// GitLab's older way: the secret itself. Whoever has seen it can sign anything, so its own name for the delivery is as
-/// good as any.
+/// GitLab's older method: the header is the secret itself. Whoever has seen it can send any body, so the delivery id in
+/// the header is used as it is.
 fn by_token(
     incoming: UnverifiedDelivery<'_, '_>,
     secret: &WebhookSecret,
@@ -123,7 +124,7 @@ fn by_token(
     Ok(Digest::of_parts([name.unwrap_or_default().as_bytes(), incoming.body]))
 }
 
-/// GitLab's signing token, after the Standard Webhooks: `webhook-signature: v1,<base64> …` over id, time and body.
+/// GitLab's signing token, as in Standard Webhooks: `webhook-signature: v1,<base64> …` over id, time and body.
 fn by_standard(
     incoming: UnverifiedDelivery<'_, '_>,
     signatures: &str,
@@ -145,7 +146,7 @@ fn by_standard(
     Ok(Digest::of(&message))
 }
 
-/// Our own: `t=<unix seconds>,v1=<hex>` over time and body.
+/// Windlass's own format: `t=<unix seconds>,v1=<hex>` over time and body.
 fn by_time_and_body(
     incoming: UnverifiedDelivery<'_, '_>,
     signature: Option<&str>,

@@ -1,4 +1,4 @@
-//! Bitbucket's bodies: those of Cloud and, with other names for everything, those of Data Center.
+//! The bodies of Bitbucket Cloud, and those of Data Center, whose fields have other names.
 
 use serde::Deserialize;
 

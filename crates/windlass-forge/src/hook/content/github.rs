@@ -1,4 +1,4 @@
-//! GitHub's bodies, and those of Gitea and Forgejo, which took over their shapes.
+//! The bodies of GitHub, and of Gitea and Forgejo, which use the same format.
 
 use serde::Deserialize;
 
@@ -48,7 +48,7 @@ fn id_of(repo: Option<Repo>) -> Option<u64> {
 pub(super) fn read(event: &str, body: &[u8]) -> Option<DeliveryContent> {
     match event {
         "push" => pushed([parse::<RefBody>(body)?.r#ref]),
-        // Gitea tells of new commits and of reviews by events of their own.
+        // Gitea sends separate events for new commits and for reviews.
         "pull_request" | "pull_request_sync" => {
             let body: PullRequestBody = parse(body)?;
             let action = match body.action.as_str() {

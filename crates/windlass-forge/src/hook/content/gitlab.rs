@@ -1,4 +1,4 @@
-//! GitLab's bodies. A system hook sends those of projects, too, so the body's own word counts.
+//! The bodies of GitLab. A system hook also sends those of projects, so the kind in the body counts and not the header.
 
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ struct MergeRequest {
     iid: u64,
     #[serde(default)]
     action: String,
-    /// There if the commits changed.
+    /// Present if the commits changed.
     #[serde(default)]
     oldrev: Option<String>,
     source_branch: String,

@@ -1,55 +1,55 @@
-//! What a delivery says happened.
+//! The content of a delivery.
 
 use crate::hook::sender::WebhookSender;
 
-/// What a delivery says happened.
+/// The content of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryContent {
-    /// Something; which branch, it does not say.
+    /// A change of an unspecified branch.
     UnspecifiedChange,
-    /// These branches were moved, made or deleted. Tags are none.
+    /// These branches were moved, created or deleted. Tags are not included.
     Push {
-        /// By name, without `refs/heads/`.
+        /// Their names, without `refs/heads/`.
         branches: Vec<String>,
     },
     /// A pull request was opened, changed or closed.
     PullRequest(PullRequest),
-    /// Nothing: someone tries the webhook.
+    /// A test of the webhook.
     Ping,
-    /// Something that is of no use here.
+    /// An event that Windlass does not use.
     Other,
-    /// It cannot be read as what its header says.
+    /// The body does not match the event that its header names.
     Unreadable,
 }
 
-/// A pull request, or merge request, as its forge tells of it.
+/// A pull request or merge request, as the forge describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
     /// Its number in the repository.
     pub number: u64,
     /// What happened to it.
     pub action: PullRequestAction,
-    /// The commit it would merge, in hex digits; Bitbucket Cloud tells only the first 12.
+    /// The head commit, in hex digits; Bitbucket Cloud sends only the first 12.
     pub head_sha: String,
-    /// The branch of that commit, perhaps in another repository.
+    /// The head branch, which may be in another repository.
     pub head_branch: String,
-    /// The branch it would be merged into.
+    /// The target branch.
     pub base_branch: String,
-    /// Whose commit that is.
+    /// Whether the head commit is from a fork.
     pub origin: CommitOrigin,
 }
 
-/// Where the commit of a pull request comes from.
+/// The origin of a pull request's head commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitOrigin {
-    /// A branch of the repository itself: someone made it who may push there.
+    /// A branch of the repository itself: its author has push permission.
     Repository,
-    /// Another repository, or nobody says: anybody may have made it.
+    /// Another repository, or the forge does not say: anyone may have written it.
     Fork,
 }
 
 impl CommitOrigin {
-    /// Of the repositories of head and base, as far as the forge tells.
+    /// The origin, from the repositories of head and base as far as the forge names them.
     pub(super) fn of<T: PartialEq>(head: Option<T>, base: Option<T>) -> CommitOrigin {
         match (head, base) {
             (Some(head), Some(base)) if head == base => CommitOrigin::Repository,
@@ -59,7 +59,7 @@ impl CommitOrigin {
 }
 
 impl PullRequest {
-    /// The reference under which its forge offers its head to be fetched; none where there is none.
+    /// The reference under which the forge publishes the head commit; `None` where there is none.
     pub fn reference(&self, sender: WebhookSender) -> Option<String> {
         match sender {
             WebhookSender::GitHub | WebhookSender::Gitea => Some(format!("refs/pull/{}/head", self.number)),
@@ -72,12 +72,12 @@ impl PullRequest {
 /// What happened to a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullRequestAction {
-    /// It was opened, or opened again.
+    /// It was opened or reopened.
     Opened,
-    /// It has other commits, or another base.
+    /// Its commits or its target branch changed.
     Updated,
-    /// It was merged or given up.
+    /// It was merged or closed.
     Closed,
-    /// Something that changes no commit: a label, a review, a title.
+    /// A change that affects no commit: a label, a review, a title.
     Other,
 }

@@ -1,4 +1,4 @@
-//! What a body that was signed says. Whatever is strange in it makes it unreadable, never more.
+//! Parses a body whose signature was verified. A body of unexpected form is unreadable; it has no other effect.
 
 mod bitbucket;
 mod github;
@@ -13,7 +13,7 @@ pub use self::happened::{CommitOrigin, DeliveryContent, PullRequest, PullRequest
 use self::parts::{parse, pushed};
 use super::sender::WebhookSender;
 
-/// Reads a body.
+/// Parses a body.
 pub(super) fn read(sender: WebhookSender, event: &str, body: &[u8]) -> DeliveryContent {
     let meaning = match sender {
         WebhookSender::GitHub | WebhookSender::Gitea => github::read(event, body),
@@ -24,7 +24,7 @@ pub(super) fn read(sender: WebhookSender, event: &str, body: &[u8]) -> DeliveryC
     meaning.unwrap_or(DeliveryContent::Unreadable)
 }
 
-/// Nothing, or JSON that may say which ref was pushed.
+/// An empty body, or JSON that may name the pushed ref.
 fn read_generic(body: &[u8]) -> Option<DeliveryContent> {
     #[derive(Deserialize)]
     struct Body {

@@ -1,14 +1,14 @@
-//! Parts of bodies that all forges share.
+//! Parts of bodies that several forges share.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::happened::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction};
 
-/// The longest name of a branch; git's own limit is about this on most file systems.
+/// The longest branch name; git's own limit is similar on most file systems.
 const LONGEST_BRANCH: usize = 255;
 
-/// A body as this type, if it is one. Nesting is limited by the parser, sizes by whoever read the body.
+/// Parses a body as a type. The parser limits the nesting; the caller limited the size.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     serde_json::from_slice(body).ok()
 }
@@ -19,10 +19,10 @@ pub(super) struct RefBody {
     pub(super) r#ref: String,
 }
 
-/// What the names of branches begin with among refs.
+/// The prefix of branches among refs.
 pub(super) const HEADS: &str = "refs/heads/";
 
-/// A push of these refs, of which only branches count.
+/// A push of these refs; refs that are not branches are ignored.
 pub(super) fn pushed(refs: impl IntoIterator<Item = String>) -> Option<DeliveryContent> {
     let mut branches = Vec::new();
     for name in refs {
@@ -41,7 +41,7 @@ pub(super) fn pull_request(
     [head, base]: [impl AsRef<str>; 2],
     origin: CommitOrigin,
 ) -> Option<DeliveryContent> {
-    // Bitbucket Cloud shortens commits to 12 digits.
+    // Bitbucket Cloud shortens commit ids to 12 digits.
     let is_commit =
         (12..=64).contains(&head_sha.len()) && head_sha.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_commit {
@@ -58,7 +58,7 @@ pub(super) fn pull_request(
     }))
 }
 
-/// A branch's name, if it is one that can be compared and told.
+/// The name of a branch, if it is valid and safe to display.
 fn plain(branch: &str) -> Option<String> {
     let is_plain =
         (1..=LONGEST_BRANCH).contains(&branch.len()) && !branch.chars().any(|c| c.is_control() || c == ' ');
