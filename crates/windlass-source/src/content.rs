@@ -1,7 +1,7 @@
-//! What stands at the paths that a fleet names: git's ids of it, and what differs between two of them.
+//! The content at the paths that a fleet names: git's object ids, and the differences between two of them.
 //!
-//! Comparing goes from directory to directory and passes over whatever has the same id on both sides, so that it costs
-//! what changed and not what is there.
+//! The comparison descends directory by directory and skips every entry with the same id on both sides, so its cost
+//! grows with the size of the change and not with the size of the repository.
 
 mod budget;
 mod objects;
@@ -15,36 +15,36 @@ pub use self::objects::{DirectoryLimits, NoObjects, ObjectEntry, ObjectKind, Obj
 use self::budget::DifferenceBudget;
 use crate::walk::MAX_PATH_BYTES;
 
-/// So many entries of directories are looked at for one difference. What is beyond is neither named nor counted.
+/// How many directory entries are examined for one difference. Entries beyond the limit are neither listed nor counted.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Directories inside one another that are looked into.
+/// How deep directories may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Paths of so many bytes together wait to be looked at.
+/// The total size of the paths that wait to be examined.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// So many paths are looked into at once.
+/// How many paths are compared in one call.
 const MAX_DIFFERENCES: usize = 200;
 
-/// Files of so many bytes together are read for all of them.
+/// The total size of the files that are read in one call.
 const MAX_COMPARED: u64 = 8 * 1024 * 1024;
 
-/// Paths and lines of so many bytes are shown of all of them.
+/// The total size of the paths and lines that are shown in one call.
 const MAX_TEXT: usize = 1024 * 1024;
 
-/// What stands at a path.
+/// The content at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathContent {
     /// Nothing, or a symbolic link, a submodule or a device.
     Nothing,
-    /// Something of which no more is known.
+    /// The path exists, and its id is not known.
     Unknown,
     /// A file or directory with this id.
     Known(ContentId),
 }
 
-/// One side of what is compared.
+/// One side of a comparison.
 type ContentSide = Option<(ObjectKind, [u8; 20])>;
 
 fn side_of(content: ContentId) -> ContentSide {
@@ -55,8 +55,8 @@ fn side_of(content: ContentId) -> ContentSide {
     Some((kind, *content.as_bytes()))
 }
 
-/// What differs in these changes, each once, in order. So many are looked into that what they show can be kept and read,
-/// and as much as the budget of all of them allows; of the rest only the ids are told.
+/// The differences of these changes, each once, in order. The number of paths, and the cost of all of them together,
+/// are limited; for the rest only the ids are reported.
 pub fn content_differences<O: Objects + ?Sized>(
     objects: &O,
     changes: impl IntoIterator<Item = ContentChange>,
@@ -87,7 +87,7 @@ fn differences_within<O: Objects + ?Sized>(
     differences
 }
 
-/// What differs between two contents of a path. What cannot be had is said, never guessed.
+/// The difference between two contents of a path. Content that is not available is reported as such.
 fn content_difference<O: Objects + ?Sized>(
     budget: &DifferenceBudget,
     objects: &O,
@@ -114,10 +114,10 @@ fn content_difference<O: Objects + ?Sized>(
     walk.difference
 }
 
-/// What stands at a path on both sides.
+/// The content of a path on both sides.
 struct ContentPair {
     path: String,
-    /// How many directories below the path that is compared.
+    /// The number of directories below the path that is compared.
     depth: usize,
     before: ContentSide,
     after: ContentSide,
@@ -127,9 +127,9 @@ struct ContentWalk<'o, O: ?Sized> {
     objects: &'o O,
     budget: &'o DifferenceBudget,
     difference: ContentDifference,
-    /// How many entries may still be looked at.
+    /// How many entries may still be examined.
     left: usize,
-    /// Whether something was not looked at.
+    /// Whether something was not examined.
     is_cut: bool,
 }
 
@@ -161,7 +161,7 @@ impl<O: Objects + ?Sized> ContentWalk<'_, O> {
         }
     }
 
-    /// What stands in either of two directories, by name, as far as their paths fit into so many bytes.
+    /// The entries of two directories, by name, as long as their paths fit into `room` bytes.
     fn entries(&mut self, pair: &ContentPair, mut room: usize) -> Vec<ContentPair> {
         let depth = pair.depth + 1;
         if depth > MAX_DEPTH {
@@ -203,7 +203,7 @@ impl<O: Objects + ?Sized> ContentWalk<'_, O> {
         seen.entries
     }
 
-    /// A file's content, unless the file would only be counted.
+    /// The content of a file, unless the file would only be counted.
     fn read(&self, side: ContentSide) -> FileSide {
         match side {
             None | Some((ObjectKind::Directory, _)) => FileSide::Nothing,

@@ -15,7 +15,7 @@ use crate::disk::GitIdIndex;
 use crate::entry::{EntryKind, ReadError};
 use crate::tree::FileTree;
 
-/// A directory on disk. Links inside it are seen and refused, never followed.
+/// A directory on disk. Symbolic links inside it are rejected, never followed.
 #[derive(Clone, Debug)]
 pub struct DiskTree {
     root: PathBuf,
@@ -47,7 +47,7 @@ impl Directories for DiskTree {
         for entry in fs::read_dir(self.root.join(path)).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let name = entry.file_name();
-            // A name that is not UTF-8 cannot be written in a pattern either.
+            // A name that is not UTF-8 cannot match a pattern either.
             let Some(name) = name.to_str().filter(|name| *name != ".git") else { continue };
             if children.len() == at_most {
                 return Err(too_many_names(WalkLimits::default().entries).at(path));
@@ -100,7 +100,7 @@ impl FileTree for DiskTree {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let fail = |source: std::io::Error| ReadError { path: path.to_owned(), source: source.into() };
         let mut bytes = Vec::new();
-        // A file may grow between asking for its size and reading it; one byte over the limit is enough to tell.
+        // A file may grow between reading its size and its content; one byte over the limit is enough to detect that.
         let limit = windlass_core::yaml::MAX_FILE_BYTES as u64 + 1;
         fs::File::open(self.root.join(path))
             .map_err(fail)?
@@ -111,7 +111,7 @@ impl FileTree for DiskTree {
     }
 }
 
-/// What ids were made of: as much as [`FileTree::content`] was asked for.
+/// The objects whose ids were computed by [`FileTree::content`].
 impl Objects for DiskTree {
     fn has(&self, content: &ContentId) -> bool {
         self.ids.borrow().has(content)

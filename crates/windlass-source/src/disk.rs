@@ -1,7 +1,7 @@
-//! The ids that git gives to files and directories, made from what is on disk.
+//! Computes git object ids of files and directories on disk.
 //!
-//! Each path is read once. Files count with their bytes as they are on disk, whether git ignores or filters them or not;
-//! directories without files do not count, as in git.
+//! Each path is read once. A file is hashed with its bytes on disk, whether git ignores or filters it or not;
+//! directories without files are left out, as in git.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -16,18 +16,18 @@ use crate::content::{DirectoryLimits, ObjectEntry, ObjectKind, PathContent, Seen
 use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
 
-/// Files and directories below the paths that a fleet names.
+/// The number of files and directories below the paths that a fleet names.
 const MAX_ENTRIES: usize = 100_000;
 
-/// Directories inside one another.
+/// How deep directories may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of all those files.
+/// The total size of those files.
 const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Ids that were made, and of what.
+/// Computed ids, and the paths they belong to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GitIdIndex {
     paths: BTreeMap<PathBuf, PathContent>,
@@ -38,7 +38,7 @@ pub(crate) struct GitIdIndex {
 }
 
 impl GitIdIndex {
-    /// What stands at a path of which the kind is known.
+    /// The content at a path whose kind is known.
     pub(crate) fn content(
         &mut self,
         path: &Path,
@@ -56,7 +56,7 @@ impl GitIdIndex {
         Ok(content)
     }
 
-    /// Whether the id was made of something here.
+    /// Whether this id was computed here.
     pub(crate) fn has(&self, content: &ContentId) -> bool {
         match content.kind() {
             ContentKind::Blob => self.files.contains_key(content.as_bytes()),
@@ -64,12 +64,12 @@ impl GitIdIndex {
         }
     }
 
-    /// What is in a directory whose id was made. It is decoded already.
+    /// Reads a directory whose id was computed. It is already in memory.
     pub(crate) fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Option<SeenDirectory> {
         self.directories.get(id).map(|entries| SeenDirectory::of(entries.iter().cloned(), limits))
     }
 
-    /// A file whose id was made.
+    /// Reads a file whose id was computed.
     pub(crate) fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError> {
         let Some(path) = self.files.get(id) else { return Ok(None) };
         let fail =
@@ -112,7 +112,7 @@ impl GitIdIndex {
         Ok(id)
     }
 
-    /// The id of a directory, and how many entries it has that count.
+    /// The id of a directory, and how many of its entries count.
     fn directory_id(&mut self, path: &Path, depth: usize) -> Result<([u8; 20], usize), BoxedError> {
         if depth > MAX_DEPTH {
             return Err(format!("directories are nested deeper than {MAX_DEPTH}").into());
@@ -132,7 +132,7 @@ impl GitIdIndex {
             }
             entries.extend(self.entry(name, &entry.path(), depth)?);
         }
-        // Git orders directories as if their names ended in a slash.
+        // Git sorts directories as if their names ended in a slash.
         entries.sort_by_key(|entry| {
             let mut name = entry.name.clone();
             if entry.kind == ObjectKind::Directory {
@@ -154,7 +154,7 @@ impl GitIdIndex {
         Ok((id, count))
     }
 
-    /// One entry of a directory; none if it does not count.
+    /// One entry of a directory; `None` if git would leave it out.
     fn entry(&mut self, name: Vec<u8>, path: &Path, depth: usize) -> Result<Option<ObjectEntry>, BoxedError> {
         let metadata = fs::symlink_metadata(path)?;
         let kind = metadata.file_type();
@@ -180,7 +180,7 @@ fn file_kind(metadata: &Metadata) -> ObjectKind {
     }
 }
 
-/// Git's word for the kind of an entry.
+/// Git's mode of an entry.
 const fn mode_of(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::File => "100644",

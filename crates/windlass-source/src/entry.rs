@@ -1,9 +1,9 @@
-//! What stands at a path of a tree, and why it could not be read.
+//! The entries of a file tree, and the error of reading one.
 
-/// What stands at a path of a tree.
+/// The kind of entry at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file of so many bytes.
+    /// A regular file with its size in bytes.
     File(u64),
     /// A directory.
     Directory,
@@ -17,7 +17,7 @@ pub enum EntryKind {
 pub struct ReadError {
     /// The path, relative to the tree's root.
     pub path: String,
-    /// What went wrong.
+    /// The cause.
     #[source]
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }

@@ -1,4 +1,4 @@
-//! Files that someone sent, as a tree.
+//! Files that a client sent, as a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -12,10 +12,10 @@ use crate::entry::{EntryKind, ReadError};
 use crate::git::IdHasher;
 use crate::tree::FileTree;
 
-/// Enough of a path to recognise it.
+/// Enough of a path to recognise it in a message.
 const SHOWN_CHARS: usize = 200;
 
-/// Why files that were sent are no tree.
+/// Why the files of a request do not form a tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} is not a path inside the fleet: {reason}")]
 pub struct FilePathError {
@@ -23,19 +23,19 @@ pub struct FilePathError {
     reason: &'static str,
 }
 
-/// Files in memory, and paths of which nothing is known but that they are there. There are no links among them. Directories
-/// are not kept: they are there if something begins with them, so that a path costs no more than its length.
+/// Files in memory, and paths of which only their existence is known. There are no symbolic links. Directories are not
+/// stored: a directory exists if a path begins with it, so that the cost of a path is its length.
 #[derive(Clone, Debug, Default)]
 pub struct SentFiles {
     files: BTreeMap<String, Vec<u8>>,
-    /// Paths that are there without their content.
+    /// Paths that exist and whose content was not sent.
     other_paths: BTreeSet<String>,
-    /// Git's ids of what stands at paths, as whoever sent the files says.
+    /// Git object ids of paths, as the client reported them.
     contents: BTreeMap<String, ContentId>,
 }
 
 impl SentFiles {
-    /// The tree of these files; `there` are other paths that exist beside them.
+    /// The tree of these files; `there` are further paths that exist.
     pub fn new(
         files: impl IntoIterator<Item = (String, Vec<u8>)>,
         there: impl IntoIterator<Item = String>,
@@ -52,7 +52,7 @@ impl SentFiles {
         Ok(tree)
     }
 
-    /// The same tree with git's ids of what stands at paths: whoever has the files knows them without sending everything.
+    /// Adds git object ids of paths: a client that has the files can compute them without sending every file.
     pub fn with_contents(
         mut self,
         contents: impl IntoIterator<Item = (String, ContentId)>,
@@ -65,7 +65,7 @@ impl SentFiles {
         Ok(self)
     }
 
-    /// Whether something lies in this directory, or below.
+    /// Whether this directory contains something.
     fn is_directory(&self, path: &str) -> bool {
         let below = format!("{path}/");
         let first_file =

@@ -1,10 +1,10 @@
-//! Where fleets come from.
+//! Reads fleets from directories, from git repositories and from files that clients send.
 //!
-//! A [`FileTree`] lists and reads files of one state of a repository: a directory on disk, files that someone sent, or a
-//! git revision read straight from the object database, never checked out. A [`Mirror`] brings revisions from a remote.
-//! [`read_fleet`] collects the files of a fleet from either. Symbolic links and submodules are refused everywhere, and
-//! nothing larger than the limits is ever read into memory: whatever is walked, listed or read has a budget, which is asked
-//! before the work.
+//! A [`FileTree`] lists and reads the files of one state of a repository: a directory on disk, files of a request, or a
+//! git revision read from the object database without a checkout. A [`Mirror`] fetches revisions from a remote.
+//! [`read_fleet`] collects the files of a fleet from any of them. Symbolic links and submodules are rejected
+//! everywhere, and nothing above the limits is read into memory: every walk, listing and read checks its budget before
+//! the work.
 
 mod content;
 mod directory;

@@ -1,4 +1,4 @@
-//! Reading the files of a fleet on all cores.
+//! Reads the files of a fleet on all cores.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,8 +7,8 @@ use std::thread;
 
 use windlass_core::manifest::{FileManifest, FileRole, FleetSize, ReadCache, SourceFile, read_file};
 
-/// Reads the files the memo does not know yet, several at a time. Files are read independently of one another, so the
-/// result is the same as reading them one by one.
+/// Reads the files that are not in the cache, several at a time. Files are independent of each other, so the result is
+/// the same as reading them one by one.
 pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
     let unknown = memo.unread_files(files);
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -20,7 +20,7 @@ pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
     let read: Vec<Vec<(usize, FileManifest)>> = thread::scope(|scope| {
         let started: Vec<_> =
             (0..workers).map(|_| scope.spawn(|| read_some(&unknown, &next, &size))).collect();
-        // A worker that panicked read nothing; the memo's owner will meet the same file again.
+        // A worker that panicked added nothing to the cache; the caller reads its files again.
         started.into_iter().filter_map(|worker| worker.join().ok()).collect()
     });
     for (index, manifest) in read.into_iter().flatten() {
@@ -29,7 +29,7 @@ pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
     }
 }
 
-/// Takes files from the list until none is left, or all that was read is more than a fleet may have.
+/// Reads files from the list until none is left, or until the total exceeds the limit for a fleet.
 fn read_some(
     files: &[(FileRole, &SourceFile)],
     next: &AtomicUsize,
@@ -40,7 +40,7 @@ fn read_some(
         let index = next.fetch_add(1, Ordering::Relaxed);
         let Some((role, file)) = files.get(index) else { return read };
         let manifest = read_file(&file.path, &file.bytes, *role);
-        // Numbers are sound whatever the thread that held them last did.
+        // The numbers are consistent even if another thread panicked while it held the lock.
         let mut together = size.lock().unwrap_or_else(PoisonError::into_inner);
         *together = together.plus(&manifest);
         let is_enough = together.is_too_large();

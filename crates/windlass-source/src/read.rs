@@ -1,4 +1,4 @@
-//! Tree → the files of a fleet.
+//! Reads the files of a fleet from a tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use crate::entry::{EntryKind, ReadError};
 use crate::tree::FileTree;
 use crate::walk::WalkLimitExceeded;
 
-/// The files of a fleet, root first, and what stood in the way of reading others.
+/// The files of a fleet, root first, and the problems of reading the others.
 #[derive(Debug, Default)]
 pub struct FleetFiles {
-    /// Files that were read. The first is fleet.yaml; empty if it could not be read.
+    /// The files that were read. The first is fleet.yaml; empty if it could not be read.
     pub files: Vec<SourceFile>,
-    /// Files that were refused or could not be read.
+    /// The problems of files that were rejected or could not be read.
     pub problems: Vec<Diagnostic>,
 }
 
-/// Reads fleet.yaml (or another root file) and everything it includes. What the memo knows is not read twice.
+/// Reads fleet.yaml (or another root file) and all included files. Files in the cache are not read again.
 pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> FleetFiles {
     let mut fleet = FleetFiles::default();
     let Some(root_bytes) = read_one(tree, root, &mut fleet.problems) else { return fleet };
@@ -49,7 +49,7 @@ pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> Fle
         return fleet;
     }
     for (path, kind) in listed {
-        // Counted before it is read: what is too much is never in memory.
+        // Counted before it is read, so that content above the limit is never in memory.
         if let EntryKind::File(size) = kind {
             total = total.saturating_add(usize::try_from(size).unwrap_or(usize::MAX).min(MAX_FILE_BYTES));
         }
@@ -66,7 +66,7 @@ pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> Fle
     fleet
 }
 
-/// What is included, without the root file.
+/// The included files, without the root file.
 fn list_for(
     tree: &impl FileTree,
     root: &str,
@@ -84,7 +84,7 @@ fn list_for(
     Ok(listed)
 }
 
-/// The directory a pattern names before its first wildcard.
+/// The directory of a pattern before its first wildcard.
 fn fixed_directory(pattern: &IncludePattern) -> String {
     let text = pattern.to_string();
     let fixed = text.split(['*', '?', '[', '{']).next().unwrap_or_default();
@@ -123,10 +123,10 @@ fn not_regular(path: &str) -> Diagnostic {
         .help("commit the content itself")
 }
 
-/// The problem that something could not be read; `root` is the file that asks for it.
+/// The problem for something that could not be read; `root` is the file that refers to it.
 pub fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
     if let Some(WalkLimitExceeded(reason)) = error.source.downcast_ref() {
-        // Told where `include` stands: what it names is a directory, and perhaps an endless one.
+        // Placed at `include`: the path names a directory, which may be endless.
         let place = if error.path.is_empty() { String::new() } else { format!(", at {}", error.path) };
         let message = format!("stopped reading the repository: {reason}{place}");
         return Diagnostic::with_file(Code::TreeTooLarge, root, message).help(
@@ -138,9 +138,9 @@ pub fn unreadable(root: &str, error: &ReadError) -> Diagnostic {
 }
 
 impl FleetFiles {
-    /// Notes what stands at the paths that the fleet's resources name, and adds a problem for each path that the tree does
-    /// not have. Each path is looked up once, however many resources name it. Returns the paths of which nothing is known
-    /// but that they are there.
+    /// Looks up the content at the paths that the fleet's resources name, and adds a problem for each missing path.
+    /// Each path is looked up once, however many resources name it. Returns the paths of which only the existence is
+    /// known.
     pub fn check_paths(tree: &impl FileTree, fleet: &mut Fleet) -> BTreeSet<String> {
         let mut found: BTreeMap<String, PathContent> = BTreeMap::new();
         let mut unread: Vec<Diagnostic> = Vec::new();
@@ -150,7 +150,7 @@ impl FleetFiles {
             let content = found.get(&needed.path).copied().unwrap_or_else(|| {
                 let content = tree.content(&needed.path).unwrap_or_else(|error| {
                     let problem = unreadable(&root, &error);
-                    // Once a budget is used up, every path is refused for the same reason.
+                    // When a budget is used up, every further path fails for the same reason.
                     if problem.code != Code::TreeTooLarge || unread.iter().all(|it| it.code != problem.code) {
                         unread.push(problem);
                     }

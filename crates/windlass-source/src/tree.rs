@@ -1,19 +1,19 @@
-//! One state of a repository's files, wherever they are.
+//! The trait for one state of a repository's files.
 
 use windlass_core::manifest::Selection;
 
 use crate::content::PathContent;
 use crate::entry::{EntryKind, ReadError};
 
-/// One state of a repository's files, below a prefix. Paths are relative to the prefix, with `/` between parts.
+/// One state of a repository's files, below a prefix. Paths are relative to the prefix, with `/` between components.
 pub trait FileTree {
-    /// What stands at a path, without following links anywhere on the way. `None` if nothing does.
+    /// The kind of entry at a path, without following any link. `None` if there is none.
     fn entry(&self, path: &str) -> Result<Option<EntryKind>, ReadError>;
 
-    /// What stands at a path, by git's id of it. A tree that has the ids already reads nothing for it.
+    /// The content at a path, as git object id. A tree that already has the ids reads no content.
     fn content(&self, path: &str) -> Result<PathContent, ReadError>;
 
-    /// The paths that are selected, directories left out, sorted. Of more than a fleet may have, only some.
+    /// The selected paths, without directories, sorted. If a fleet may not have that many, the list is cut.
     fn list(&self, selection: &Selection) -> Result<Vec<(String, EntryKind)>, ReadError>;
 
     /// The content of a regular file.

@@ -1,8 +1,7 @@
-//! Looking for files in directories: one after the other and never by recursion, only where a pattern can find
-//! something, and within a budget.
+//! Searches directories for files: iteratively, only in directories that a pattern can match, and within a budget.
 //!
-//! Whoever can push decides what directories look like. A tree that names itself ten times, ten levels deep, has 10^10
-//! paths and fits in a kilobyte; so what is counted is what is looked at, before anything of it is kept.
+//! Whoever can push decides the shape of directories. A tree that contains itself ten times, ten levels deep, has 10^10
+//! paths and fits into a kilobyte; so every entry is counted when it is examined, before anything is stored.
 
 use std::time::{Duration, Instant};
 
@@ -10,24 +9,24 @@ use windlass_core::manifest::Selection;
 
 use crate::entry::{EntryKind, ReadError};
 
-/// A name has at most so many bytes: no file system of today holds a longer one.
+/// The longest name in bytes: current file systems do not support a longer one.
 pub(crate) const MAX_NAME_BYTES: usize = 255;
 
-/// A path has at most so many bytes.
+/// The longest path in bytes.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
-/// What looking for files may cost.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkLimits {
-    /// Names that are looked at, in all directories together.
+    /// Names that are examined, in all directories together.
     pub(crate) entries: usize,
-    /// Directories inside one another.
+    /// How deep directories may be nested.
     pub(crate) depth: usize,
-    /// Bytes of all paths that are kept or still to be looked into.
+    /// The total size of the paths that are found or still to be examined.
     pub(crate) path_bytes: usize,
-    /// Files that are found; looking ends after one more.
+    /// Files that are found; the search ends after one more.
     pub(crate) files: usize,
-    /// How long it takes.
+    /// The time limit.
     pub(crate) time: Duration,
 }
 
@@ -44,8 +43,7 @@ impl Default for WalkLimits {
     }
 }
 
-/// Reading costs more than it may. Told as a problem of its own, because the remedy is another one than for a file that
-/// cannot be read.
+/// A limit was exceeded. It becomes a problem of its own, because the fix is different from that of an unreadable file.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WalkLimitExceeded(pub(crate) String);
@@ -56,40 +54,40 @@ impl WalkLimitExceeded {
     }
 }
 
-/// What stands under a name, as cheaply as it can be told.
+/// A directory entry, with only as much detail as the listing has.
 pub(crate) enum Child<Id> {
     /// A directory.
     Directory(Id),
-    /// Anything else.
+    /// Any other entry.
     File(Id),
 }
 
-/// What stands in a directory, by name.
+/// The entries of a directory, by name.
 pub(crate) type Children<Id> = Vec<(String, Child<Id>)>;
 
-/// Directories that can be looked into.
+/// Directories that can be searched.
 pub(crate) trait Directories {
-    /// What leads to one of them, or to a file.
+    /// Identifies a directory or a file.
     type Id;
 
-    /// What stands in a directory. Refused if that is more than so many names.
+    /// The entries of a directory. Fails if there are more than `at_most`.
     fn children(&self, path: &str, id: &Self::Id, at_most: usize) -> Result<Children<Self::Id>, ReadError>;
 
-    /// What something is that is no directory.
+    /// The kind of an entry that is not a directory.
     fn kind(&self, path: &str, id: &Self::Id) -> Result<EntryKind, ReadError>;
 }
 
-/// There are more names in directories than may be looked at.
+/// The error for too many names in directories.
 pub(crate) fn too_many_names(limit: usize) -> WalkLimitExceeded {
     WalkLimitExceeded(format!("the directories that `include` searches contain more than {limit} names"))
 }
 
-/// A name is longer than names are.
+/// The error for a name that is too long.
 pub(crate) fn name_too_long() -> WalkLimitExceeded {
     WalkLimitExceeded(format!("a name in it has more than {MAX_NAME_BYTES} bytes"))
 }
 
-/// A path below a directory. Refused before it is made, if it is longer than paths are.
+/// The path of an entry. Fails before it is built if it would be too long.
 fn path_of(directory: &str, name: String) -> Result<String, WalkLimitExceeded> {
     if name.len() > MAX_NAME_BYTES {
         return Err(name_too_long());
@@ -100,7 +98,7 @@ fn path_of(directory: &str, name: String) -> Result<String, WalkLimitExceeded> {
     Ok(if directory.is_empty() { name } else { format!("{directory}/{name}") })
 }
 
-/// The selected files below a directory, sorted; one more than the limit at most.
+/// The selected files below a directory, sorted; at most one more than the limit.
 pub(crate) fn walk<D: Directories>(
     directories: &D,
     root: D::Id,
@@ -115,7 +113,7 @@ pub(crate) fn walk<D: Directories>(
         let children = directories.children(&directory, &id, limits.entries - entries)?;
         entries += children.len();
         for (name, child) in children {
-            // Before each name is compared: one directory can hold everything that is hostile.
+            // Checked before each name: a single directory can exceed every limit.
             check(path_bytes, begun, &limits).map_err(|reason| reason.at(shortened(&directory)))?;
             let path = path_of(&directory, name).map_err(|reason| reason.at(shortened(&directory)))?;
             match child {
@@ -163,7 +161,7 @@ fn check(path_bytes: usize, begun: Instant, limits: &WalkLimits) -> Result<(), W
     Ok(())
 }
 
-/// As much of a path as a message needs.
+/// The beginning of a path, for messages.
 fn shortened(path: &str) -> &str {
     let end = (0..=path.len().min(200)).rev().find(|end| path.is_char_boundary(*end));
     &path[..end.unwrap_or_default()]
@@ -179,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// Every directory holds so many directories and one file, without end.
+    /// Every directory contains this many directories and one file, without end.
     struct Endless {
         wide: usize,
         looked: Cell<usize>,
@@ -229,11 +227,11 @@ mod tests {
         assert!(look(1, "**/*.yaml", late).0.unwrap_err().contains("took more"));
     }
 
-    /// One directory with so many files, whose names have so many bytes.
+    /// One directory with this many files, whose names have this many bytes.
     struct OneDirectory {
         files: usize,
         name_bytes: usize,
-        /// How often something was asked for what it is.
+        /// How often the kind of an entry was requested.
         asked: Cell<usize>,
     }
 

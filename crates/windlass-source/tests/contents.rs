@@ -1,5 +1,5 @@
-//! What stands at the paths a fleet names: the same ids from a directory, from git and from what was sent, and what
-//! differs between two of them.
+//! The content at the paths that a fleet names: the same ids from a directory, from git and from files of a request,
+//! and the differences between two of them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -23,7 +23,7 @@ use windlass_testkit::servers::WorkTree;
 const DIRECTORIES: [&str; 4] = ["", "apps", "apps/web", "apps/web-2"];
 const NAMES: [&str; 4] = ["a.conf", "b", "web", "web.yaml"];
 
-/// Files by path: none of them is where another has a directory.
+/// Files by path; no path is a parent of another.
 fn files() -> impl Strategy<Value = BTreeMap<String, Vec<u8>>> {
     let path = (prop::sample::select(&DIRECTORIES[..]), prop::sample::select(&NAMES[..]))
         .prop_map(|(directory, name)| format!("content/{directory}/{name}").replace("//", "/"))
@@ -81,7 +81,7 @@ fn commit_all(work: &WorkTree) -> GitTree {
     GitTree::open(work.path(), "HEAD").unwrap()
 }
 
-/// The files of a fleet as a client sends them: fleet.yaml, and ids of the rest.
+/// The files of a fleet as a client sends them: fleet.yaml, and the ids of the others.
 fn sent(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFiles {
     let id = |path: &String| match directory.content(path).unwrap() {
         PathContent::Known(id) => (path.clone(), id),
@@ -91,7 +91,7 @@ fn sent(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFile
     SentFiles::new(files, []).unwrap().with_contents(named.iter().map(id)).unwrap()
 }
 
-/// The names of the resources that name a path, or a directory above it.
+/// The names of the resources that name a path or one of its parents.
 fn naming(paths: &BTreeSet<String>, changed: &str) -> BTreeSet<String> {
     let at = paths.iter().position(|path| path == changed).unwrap();
     let above = directories_of(paths).into_iter().enumerate();
@@ -102,8 +102,8 @@ fn naming(paths: &BTreeSet<String>, changed: &str) -> BTreeSet<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// The promise of the whole: whatever byte of whatever named file changes, exactly the resources that name the file or
-    /// a directory above it have another digest, and everyone who reads the fleet says the same of it.
+    /// The main property: if one byte of a named file changes, exactly the resources that name the file or one of its
+    /// parents get another digest, and all kinds of trees agree.
     #[test]
     fn one_byte_changes_exactly_the_digests_of_what_names_it_and_all_trees_agree(
         files in files(), which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), by in 1u8..,

@@ -1,4 +1,4 @@
-//! Who had a hand in what lies between two commits, and whether someone may be missing.
+//! Who contributed to the commits between two commits, and whether the list may be incomplete.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -15,7 +15,7 @@ fn id(text: &str) -> CommitId {
     CommitId::parse(text).unwrap()
 }
 
-/// A repository whose first commit was fetched and made use of.
+/// A repository whose first commit was fetched and synced.
 struct Followed {
     work: WorkTree,
     bare: PathBuf,
@@ -44,7 +44,7 @@ impl Followed {
         self.work.git(&["commit", "--quiet", "--allow-empty", &author, "--message", message]);
     }
 
-    /// Pushes, fetches, and tells who had a hand in what is new.
+    /// Pushes, fetches, and returns the contributors of the new commits.
     fn contributors(&self, limits: FetchLimits) -> Contributors {
         self.work.push(&self.bare, "main");
         let remote = Remote { limits, ..Remote::file(&self.bare) };

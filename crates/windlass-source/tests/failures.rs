@@ -1,4 +1,4 @@
-//! Each way a fetch can fail has its own code and help, and none tells a secret.
+//! Each way a fetch can fail has its own code and help, and no error contains a secret.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -101,7 +101,7 @@ fn nobody_there_and_somebody_silent_or_other_are_told_alike() {
         let error = fails(&Remote { limits, ..Remote::at(&url) }, "connect");
         assert!(error.problem.detail().unwrap().contains("says nothing"), "{:?}", error.problem);
     }
-    // Somebody who speaks neither TLS nor ssh.
+    // A server that speaks neither TLS nor ssh.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = other.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -208,7 +208,7 @@ fn the_caller_can_stop_a_fetch() {
     let scratch = Scratch::new();
     let error = std::thread::scope(|scope| {
         let fetching = scope.spawn(|| scratch.mirror.fetch(&options).unwrap_err());
-        // Once the connection is there, the fetch is under way.
+        // The connection was accepted, so the fetch is running.
         let _connection = silent.accept().unwrap();
         stop.store(true, Ordering::SeqCst);
         fetching.join().unwrap()
@@ -232,7 +232,7 @@ fn a_later_failure_says_the_same_and_keeps_what_was_there() {
 
 #[test]
 fn settings_of_whoever_runs_the_server_are_not_used() {
-    // An alternate that somebody put there leads nowhere, and a hook does not run.
+    // A planted alternate is ignored, and a planted hook does not run.
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Fetching over the three ways that exist, from the real programs, and what the mirror keeps.
+//! Fetching over the three transports with the real programs, and what the mirror keeps.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -14,7 +14,8 @@ fn id(text: &str) -> CommitId {
     CommitId::parse(text).unwrap()
 }
 
-/// The life of a repository as a mirror sees it: `published` is the bare repository behind `remote`, `other` another.
+/// The history of a repository as a mirror sees it: `published` is the bare repository behind `remote`, `other`
+/// another.
 fn a_life(remote: &Remote, published: &Path, other: &Remote, work: &WorkTree) {
     let scratch = Scratch::new();
     let first = scratch.fetch(remote).unwrap();
@@ -182,7 +183,7 @@ fn nothing_of_the_users_git_is_used() {
     let home = tempfile::tempdir().unwrap();
     let trap = "[url \"file:///nonexistent\"]\n insteadOf = file:///\n[core]\n sshCommand = false\n";
     fs::write(home.path().join(".gitconfig"), trap).unwrap();
-    // The variables must be there before the process starts, so these tests are run once more in another one.
+    // The variables must be set before the process starts, so these tests run again in a child process.
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
     again
         .args(["--exact", "a_local_repository_is_followed_through_its_life"])
@@ -215,7 +216,7 @@ fn a_mirror_that_is_fetched_into_often_stays_small() {
         work.push(&bare, "main");
         let fetched = scratch.fetch_since(&remote, &used).unwrap();
         assert_eq!(fetched.movement, Movement::FastForward, "also right after pruning");
-        // For a long time no use can be made of what is fetched.
+        // Later versions are fetched and never synced.
         if version < 40 {
             used = fetched.commit.clone();
         }

@@ -1,4 +1,4 @@
-//! What whoever can push may make of a repository: it is refused with a reason, within bounds.
+//! Repositories made by an attacker who can push: each is rejected with a reason, within the limits.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -17,7 +17,7 @@ use windlass_source::{
 };
 use windlass_testkit::servers::WorkTree;
 
-/// What is wrong with a fleet: code and message.
+/// The problems of a fleet: code and message.
 fn problems(tree: &impl FileTree) -> Vec<(Code, String)> {
     let read = read_fleet(tree, "fleet.yaml", &mut ReadCache::default());
     read.problems.into_iter().map(|problem| (problem.code, problem.message)).collect()
@@ -29,7 +29,7 @@ fn refused_for(tree: &impl FileTree, reason: &str) {
     assert!(message.contains(reason), "{message}");
 }
 
-/// Fetches what was committed last, and reads it through the mirror and through the repository itself.
+/// Fetches the last commit, and reads it through the mirror and from the repository itself.
 fn both_ways(work: &WorkTree, commit: &str) -> (GitTree, GitTree, Scratch) {
     let root = tempfile::tempdir().unwrap();
     let scratch = Scratch::new();
@@ -47,7 +47,7 @@ fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
     for tree in [&mirrored, &local] {
         refused_for(tree, "more than 200000 names");
     }
-    // What no pattern reaches is not looked at.
+    // Directories that no pattern matches are not examined.
     let one = Selection::of(&[IncludePattern::read("bomb/d1/d2/*.yaml").unwrap()]);
     assert_eq!(mirrored.list(&one).unwrap(), []);
     let used = scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>();
@@ -62,10 +62,10 @@ fn twenty_thousand_directories_inside_one_another_are_refused() {
     let fetched = scratch.fetch(&remote).unwrap();
     let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
     refused_for(&tree, "nested more than 64 deep");
-    // A path through all of them is a path, and no more than that.
+    // A path through all of them is looked up like any other path.
     let deepest = format!("bomb/{}a.yaml", "d/".repeat(20_000));
     assert!(tree.read(&deepest).is_ok_and(|content| content.starts_with(b"version: 1")));
-    // Fetching again walks nothing.
+    // A second fetch walks no directory.
     assert_eq!(scratch.fetch(&remote).unwrap().commit, fetched.commit);
 }
 
@@ -78,12 +78,12 @@ fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
     for tree in [&mirrored, &local] {
         refused_for(tree, "a name in it has more than 255 bytes");
     }
-    // Paths of all files would have 35 GB.
+    // The paths of all files would have 35 GB.
     let grown = resident().saturating_sub(before);
     assert!(grown < 300 << 20, "{grown} bytes more");
     let used = scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>();
     assert!(used < 300_000, "{used} bytes were sent");
-    // Where nothing is looked for, nothing is refused.
+    // Directories that are not searched cause no error.
     let one = Selection::of(&[IncludePattern::read("*.yaml").unwrap()]);
     assert_eq!(mirrored.list(&one).unwrap(), []);
 }
@@ -207,13 +207,13 @@ fn paths_that_were_sent_cost_no_more_than_their_length() {
     let before = resident();
     let files = SentFiles::new([("fleet.yaml".to_owned(), b"version: 1\n".to_vec())], sent).unwrap();
     let grown = resident().saturating_sub(before);
-    // Tests beside this one need memory too; noting every directory of every path took 250 times as much.
+    // Other tests of this process use memory too; storing every directory of every path took 250 times as much.
     assert!(grown < bytes * 10, "{grown} bytes more for {bytes}");
     assert!(matches!(files.entry("d/d/d"), Ok(Some(windlass_source::EntryKind::Directory))));
     assert!(matches!(files.entry("d/x"), Ok(None)));
 }
 
-/// The memory of this process; nothing where the system does not tell.
+/// The memory of this process; 0 where the system does not report it.
 fn resident() -> usize {
     let status = std::fs::read_to_string(Path::new("/proc/self/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();

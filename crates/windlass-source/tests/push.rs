@@ -1,4 +1,4 @@
-//! Pushing a branch, over the three ways that exist.
+//! Pushing a branch over the three transports.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -38,7 +38,7 @@ fn push(
     scratch.mirror.push_branch(&remote.options(), &request)
 }
 
-/// What a file of the pushed branch contains.
+/// The content of a file in the pushed branch.
 fn content(work: &WorkTree, bare: &Path, path: &str) -> String {
     work.git(&["--git-dir", bare.to_str().unwrap(), "show", &format!("windlass/adopt:{path}")])
 }

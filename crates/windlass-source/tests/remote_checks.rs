@@ -1,4 +1,4 @@
-//! `test_remote` tells exactly which step towards a fleet is wrong.
+//! `test_remote` reports exactly which step of the connection fails.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -9,7 +9,7 @@ use support::{Remote, password};
 use windlass_source::{CheckResult, Credential, PathPrefix, test_remote};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
 
-/// One word for each step: what passed, then `!` and what failed, then how many were not reached.
+/// One word per step: the passed steps, then `!` and the failed one, then the number of steps not reached.
 fn walk(remote: &Remote, prefix: &str) -> String {
     let checks = test_remote(&remote.options(), &PathPrefix::parse(prefix).unwrap(), Duration::ZERO);
     let told: Vec<String> = checks

@@ -1,4 +1,4 @@
-//! Signatures made by the real programs, and what is not accepted as one.
+//! Signatures made by the real programs, and signatures that are rejected.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -24,7 +24,7 @@ impl Signing {
         Signing { work, keys: tempfile::tempdir().unwrap() }
     }
 
-    /// What a mirror says about the signature of what is checked out.
+    /// The result of verifying the checked-out commit through a mirror.
     fn verify(&self, signers: &str) -> Result<String, &'static str> {
         let root = tempfile::tempdir().unwrap();
         let bare = self.work.publish(root.path(), "fleet.git");
@@ -123,7 +123,7 @@ impl Signing {
 
 impl Drop for Signing {
     fn drop(&mut self) {
-        // gpg leaves an agent behind that watches its directory.
+        // gpg leaves an agent process that watches its directory.
         let mut stop = Command::new("gpgconf");
         let _ = stop
             .arg("--homedir")

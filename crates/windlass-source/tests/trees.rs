@@ -1,4 +1,4 @@
-//! Trees that no git would make, but that somebody can push.
+//! Trees that git itself would not write, but that someone can push.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -13,7 +13,7 @@ use windlass_core::shape::TextValue as _;
 use windlass_source::{EntryKind, FileTree as _, GitTree, PathPrefix, read_fleet};
 use windlass_testkit::servers::WorkTree;
 
-/// The tree of what is checked out, through a mirror.
+/// The tree of the checked-out commit, through a mirror.
 fn mirrored(work: &WorkTree, prefix: &str) -> (GitTree, Scratch) {
     let root = tempfile::tempdir().unwrap();
     let scratch = Scratch::new();
@@ -50,7 +50,7 @@ fn names_that_lead_elsewhere_are_passed_over() {
     work.commit("fleet.yaml", "version: 1\n");
     let blob = work.git(&["rev-parse", "HEAD:fleet.yaml"]);
     let inner = work.git(&["rev-parse", "HEAD^{tree}"]);
-    // A tree is lines of mode, name, zero byte and raw id; git does not check them when told not to.
+    // A tree is a list of mode, name, zero byte and raw id; git does not check them if told not to.
     let mut raw = Vec::new();
     for (mode, name, id) in [
         ("40000", "..", &inner),

@@ -1,16 +1,16 @@
-//! Files and directories by git's id of them.
+//! Files and directories by their git object ids.
 
 use windlass_core::content::{ContentId, FileSide};
 
 use crate::entry::ReadError;
 use crate::walk::MAX_NAME_BYTES;
 
-/// What an entry of a directory is.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A file.
     File,
-    /// A file that may be run.
+    /// An executable file.
     Executable,
     /// A directory.
     Directory,
@@ -27,32 +27,32 @@ pub struct ObjectEntry {
     pub name: Vec<u8>,
     /// What it is.
     pub kind: ObjectKind,
-    /// Git's id of it.
+    /// Its git object id.
     pub id: [u8; 20],
 }
 
-/// How much of one directory is looked at.
+/// The limits for reading one directory.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryLimits {
-    /// A directory that has more bytes is not decoded.
+    /// A larger directory is not decoded.
     pub bytes: u64,
-    /// So many of its entries are taken.
+    /// At most this many entries are returned.
     pub entries: usize,
 }
 
-/// What was seen of a directory.
+/// The part of a directory that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeenDirectory {
-    /// Its entries, as many as were taken.
+    /// The entries, up to the limit.
     pub entries: Vec<ObjectEntry>,
-    /// How many bytes were decoded for it.
+    /// How many bytes were decoded.
     pub bytes: u64,
-    /// Whether there is more in it than was taken.
+    /// Whether the directory has more entries.
     pub has_more: bool,
 }
 
 impl SeenDirectory {
-    /// As many of these entries as may be taken. Names that no file system holds are left out.
+    /// Collects entries up to the limit. Names that no file system supports are skipped.
     pub(crate) fn of(
         entries: impl IntoIterator<Item = ObjectEntry>,
         limits: DirectoryLimits,
@@ -68,25 +68,25 @@ impl SeenDirectory {
         seen
     }
 
-    /// A directory that is too large to be decoded.
+    /// The result for a directory that is too large to be decoded.
     pub(crate) fn too_large() -> SeenDirectory {
         SeenDirectory { has_more: true, ..SeenDirectory::default() }
     }
 }
 
-/// Files and directories by git's id of them.
+/// Reads files and directories by their git object ids.
 pub trait Objects {
-    /// Whether this is here. Nothing is decoded for it.
+    /// Whether this object exists here. Decodes nothing.
     fn has(&self, content: &ContentId) -> bool;
 
-    /// What is in a directory. None if it is not here.
+    /// Reads a directory. `None` if it does not exist here.
     fn directory(&self, id: &[u8; 20], limits: DirectoryLimits) -> Result<Option<SeenDirectory>, ReadError>;
 
-    /// A file of at most so many bytes. None if it is not here.
+    /// Reads a file of at most `limit` bytes. `None` if it does not exist here.
     fn file(&self, id: &[u8; 20], limit: u64) -> Result<Option<FileSide>, ReadError>;
 }
 
-/// Objects of which none is here: of files that someone sent, only ids are known.
+/// An empty store: of files that a client sent, only ids are known.
 #[derive(Clone, Copy, Debug)]
 pub struct NoObjects;
 
@@ -104,7 +104,7 @@ impl Objects for NoObjects {
     }
 }
 
-/// What is in the first of these that has it.
+/// Reads from the first of these stores that has the object.
 impl Objects for [&dyn Objects] {
     fn has(&self, content: &ContentId) -> bool {
         self.iter().any(|objects| objects.has(content))
@@ -119,7 +119,7 @@ impl Objects for [&dyn Objects] {
     }
 }
 
-/// What the first of these has; if none has it, what the last one says.
+/// The result of the first store that has the object; if none has it, the result of the last one.
 fn first_of<T>(
     all: &[&dyn Objects],
     ask: impl Fn(&dyn Objects) -> Result<Option<T>, ReadError>,

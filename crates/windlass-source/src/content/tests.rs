@@ -1,4 +1,4 @@
-//! Directories that nobody has on disk: each budget ends the work by itself.
+//! Generated directories that exceed one limit each: every limit ends the work on its own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use super::*;
 use crate::entry::ReadError;
 use crate::walk::MAX_NAME_BYTES;
 
-/// Every directory holds so many directories with one id each, without end, and one file.
+/// Every directory contains this many directories with different ids, without end, and one file.
 struct Endless {
     wide: u8,
-    /// How many bytes each of them has.
+    /// The size of each directory.
     bytes: u64,
     name_bytes: usize,
     decoded: Cell<u64>,

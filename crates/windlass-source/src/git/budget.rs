@@ -1,7 +1,7 @@
-//! What reading objects of one revision may cost.
+//! The cost limit for reading the objects of one revision.
 //!
-//! Objects are small when they come and large when they are read: a delta of a hundred bytes makes sixty megabytes. So
-//! sizes are asked for before anything is read, and what was read is added up.
+//! An object can be small in the pack and large when it is read: a delta of a hundred bytes can expand to sixty
+//! megabytes. So sizes are checked before anything is read, and decoded bytes are added up.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -10,28 +10,28 @@ use crate::walk::WalkLimitExceeded;
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A commit larger than this is not read: people do not write such messages.
+/// A larger commit is not read: no person writes such a message.
 pub(super) const MAX_COMMIT_BYTES: u64 = 1024 * 1024;
-/// A directory of about 200,000 names.
+/// The size of a directory with about 200,000 names.
 const MAX_TREE_BYTES: u64 = 8 << 20;
-/// All directories that are decoded while one revision is read; large ones may be decoded more than once.
+/// The total size of the directories that are decoded for one revision; large ones may be decoded more than once.
 const MAX_DECODED_BYTES: u64 = 256 << 20;
-/// Reading takes seconds, also where the disk is slow.
+/// Reading takes seconds, even on a slow disk.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// What is left for reading objects.
+/// The remaining budget for reading objects.
 pub(super) struct ObjectBudget {
     decoded: Cell<u64>,
     ends: Instant,
 }
 
 impl ObjectBudget {
-    /// The whole budget.
+    /// The full budget.
     pub(super) fn start() -> ObjectBudget {
         ObjectBudget { decoded: Cell::new(0), ends: Instant::now() + MAX_TIME }
     }
 
-    /// Refused when the time is over. Asked before each object.
+    /// Fails when the time is used up. Called before each object.
     pub(super) fn check(&self) -> Result<(), WalkLimitExceeded> {
         match Instant::now() < self.ends {
             true => Ok(()),
@@ -39,7 +39,7 @@ impl ObjectBudget {
         }
     }
 
-    /// Takes a directory of so many bytes from what is left.
+    /// Subtracts a directory of this size.
     fn take_tree(&self, bytes: u64) -> Result<(), WalkLimitExceeded> {
         self.check()?;
         if bytes > MAX_TREE_BYTES {
@@ -60,7 +60,7 @@ impl ObjectBudget {
     }
 }
 
-/// A directory, if it is not too large.
+/// Reads a directory, if it is not too large.
 pub(super) fn sized_tree<'repo>(
     repository: &'repo gix::Repository,
     id: gix::ObjectId,

@@ -1,4 +1,4 @@
-//! Trying a remote before it is registered: which step of reaching a fleet works, and exactly which one does not.
+//! Tests a remote before it is registered: which steps of the connection work, and which one fails.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -12,42 +12,42 @@ use crate::entry::{EntryKind, ReadError};
 use crate::remote::{PathPrefix, RemoteScheme, RemoteUrl};
 use crate::tree::FileTree as _;
 
-/// A host none of whose addresses accepts a connection within this is down.
+/// A host of which no address accepts a connection within this time counts as down.
 pub const TEST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// How one step went.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckResult {
-    /// It works; what was found.
+    /// The step works; the text says what was found.
     Passed(String),
-    /// It does not.
+    /// The step failed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What to do about it.
+        /// How to fix it.
         help: String,
-        /// The cause, where not everyone may read it: for the server's log and for admins.
+        /// The cause with details that not everyone may read: for the server's log and for admins.
         detail: Option<String>,
     },
-    /// An earlier step failed.
+    /// The step was not tried, because an earlier one failed.
     NotReached,
 }
 
-/// One step on the way to a fleet.
+/// One step of the connection test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionCheck {
-    /// Which: `dns`, `connect`, `tls`, `host-key`, `auth`, `repository`, `branch`, `download`, `prefix` or
+    /// The step: `dns`, `connect`, `tls`, `host-key`, `auth`, `repository`, `branch`, `download`, `prefix` or
     /// `fleet.yaml`.
     pub name: &'static str,
-    /// How it went.
+    /// Its result.
     pub result: CheckResult,
 }
 
-/// Walks the way from an address to a fleet and tells how far it leads. Steps that a scheme does not have are left out.
-/// Nothing is kept: the fetch goes into a temporary mirror.
+/// Tests every step from the address to the fleet file and reports how far it got. Steps that do not apply to the
+/// scheme are left out. Nothing is kept: the fetch uses a temporary mirror.
 ///
-/// A host that cannot be reached is told `unreached_after` connecting began and no sooner. Given [`TEST_CONNECT_WITHIN`],
-/// the time does not tell whoever asks whether a port is closed or a firewall keeps silent.
+/// An unreachable host is reported exactly `unreached_after` the start of connecting, not earlier. With
+/// [`TEST_CONNECT_WITHIN`], the response time then does not reveal whether a port is closed or filtered.
 pub fn test_remote(
     options: &FetchOptions<'_>,
     prefix: &PathPrefix,
@@ -65,10 +65,10 @@ pub fn test_remote(
     walk.finish()
 }
 
-/// The step in which a host is reached.
+/// The step that connects to the host.
 const CONNECT: &str = "connect";
 
-/// The step that failed, and how.
+/// The step that failed, with its error.
 struct CheckFailure {
     step: &'static str,
     reason: String,
@@ -95,18 +95,18 @@ struct CheckWalk {
     steps: Vec<&'static str>,
     done: Vec<ConnectionCheck>,
     connecting_since: Option<Instant>,
-    /// Where a connection was accepted. It is told only once somebody spoke TLS, ssh or git there.
+    /// The address that accepted the connection. It is reported only after the host spoke TLS, ssh or git.
     connected: Option<SocketAddr>,
 }
 
 impl CheckWalk {
-    /// Everything up to and including a step works.
+    /// Marks every step up to and including this one as passed.
     fn pass(&mut self, step: &'static str, detail: impl Into<String>) {
         self.pass_before(step);
         self.done.push(ConnectionCheck { name: step, result: CheckResult::Passed(detail.into()) });
     }
 
-    /// What lies before a step that was reached must have worked.
+    /// Marks every step before this one as passed.
     fn pass_before(&mut self, step: &'static str) {
         while let Some(next) = self.steps.get(self.done.len()).filter(|next| **next != step) {
             let found = match (*next, self.connected) {
@@ -142,7 +142,7 @@ fn steps(url: &RemoteUrl) -> Vec<&'static str> {
     way.iter().chain(&rest).copied().collect()
 }
 
-/// The step at which a problem shows.
+/// The step that a problem belongs to.
 fn step_of(problem: &RemoteProblem) -> &'static str {
     match problem {
         RemoteProblem::Dns { .. } | RemoteProblem::AddressRefused(_) => "dns",
@@ -189,7 +189,8 @@ fn fetch_test(
     look_inside(&tree, prefix, walk)
 }
 
-/// Resolves, so that this is told apart from what comes after, and connects, so that a host that is down is told soon.
+/// Resolves the name and connects, as steps of their own: so that DNS errors are distinguished, and a host that is down
+/// is reported quickly.
 fn resolve_and_connect(options: &FetchOptions<'_>, walk: &mut CheckWalk) -> Result<(), RemoteProblem> {
     let url = options.url;
     let is_proxied = url.scheme() == RemoteScheme::Https

@@ -1,4 +1,4 @@
-//! One commit: what people want to know about it.
+//! The metadata of one commit.
 
 use gix::bstr::ByteSlice as _;
 use windlass_core::time::Timestamp;
@@ -7,32 +7,32 @@ use super::budget::MAX_COMMIT_BYTES;
 use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
-/// More of a message is not worth keeping.
+/// Longer messages are cut.
 const MAX_MESSAGE_CHARS: usize = 4096;
-/// A line of a list.
+/// One line of a list.
 const MAX_SUBJECT_CHARS: usize = 200;
-/// Names and addresses of people are shorter.
+/// Longer than names and addresses of people.
 const MAX_NAME_CHARS: usize = 200;
 
-/// What a commit says about itself. Anybody can write anything there; it is text, cut to a length and made UTF-8.
+/// The metadata of a commit. It is untrusted text: shortened, and converted to UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
     /// Its id.
     pub id: CommitId,
-    /// Who wrote it.
+    /// The author's name.
     pub author_name: String,
-    /// And how to write to them.
+    /// The author's e-mail address.
     pub author_email: String,
-    /// When it was committed, by the committer's clock.
+    /// The committer's timestamp.
     pub committed_at: Timestamp,
-    /// The message's first line.
+    /// The first line of the message.
     pub subject: String,
     /// The whole message.
     pub message: String,
 }
 
 impl Mirror {
-    /// What a commit of the mirror says about itself.
+    /// Reads the metadata of a commit in the mirror.
     pub fn commit(&self, id: &CommitId) -> Result<CommitInfo, MirrorError> {
         let repository = self.open()?;
         let commit = self.find_commit(&repository, id)?;

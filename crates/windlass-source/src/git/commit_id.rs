@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The whole id of a commit: 40 hexadecimal digits, or 64 in a repository that uses SHA-256.
+/// The full id of a commit: 40 hexadecimal digits, or 64 in a repository that uses SHA-256.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(String);
 
 impl CommitId {
-    /// Reads an id. Short ones are refused: they change their meaning.
+    /// Parses an id. Abbreviated ids are rejected: they can become ambiguous.
     pub fn parse(text: &str) -> Option<CommitId> {
         let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         (is_hex && (text.len() == 40 || text.len() == 64)).then(|| CommitId(text.to_owned()))

@@ -1,41 +1,42 @@
-//! The commits that a tip has and another commit's history has not, as `git rev-list since..tip` lists them.
+//! Lists the commits that are reachable from a tip and not from an older commit, like `git rev-list since..tip`.
 //!
-//! Newest first, following both histories at once until nothing is left that only the tip has. Dates decide about the
-//! order alone: whoever makes them up has the walk take longer and list more commits, never fewer.
+//! The walk goes from newest to oldest through both histories until no commit is left that only the tip reaches. Commit
+//! dates decide only the order: forged dates can make the walk longer and the list larger, never smaller.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
-/// Commits that are listed: as many as a push that people review has.
+/// How many commits are listed: as many as a push that people review has.
 const MAX_COMMITS: usize = 500;
-/// Commits that are looked at on the way: no more than a moment's work.
+/// How many commits are visited: the walk takes a fraction of a second.
 const MAX_WALKED: usize = 5_000;
 
-/// The commits between two.
+/// The commits between two commits.
 #[derive(Debug)]
 pub(super) struct CommitRange {
-    /// Those that were found, the tip among them.
+    /// The commits that were found, including the tip.
     pub(super) commits: Vec<CommitId>,
-    /// Whether they are all: the older commit was reached, the mirror holds everything on the way, and it was not too much.
+    /// Whether the list is complete: the older commit was reached, the mirror has every commit in between, and no limit
+    /// was exceeded.
     pub(super) is_whole: bool,
 }
 
-/// From where a commit is reached.
+/// Which end of the range a commit is reachable from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HistorySide {
-    /// From the tip alone, as far as is known yet.
+    /// From the tip only, as far as is known.
     New,
     /// From the older commit.
     Old,
 }
 
-/// A commit on the way.
+/// A commit that was visited.
 struct VisitedCommit {
     side: HistorySide,
     time: i64,
-    /// None if the mirror does not hold it.
+    /// `None` if the mirror does not have the commit.
     parents: Option<Vec<CommitId>>,
 }
 
@@ -43,14 +44,14 @@ struct HistoryWalk<'w> {
     mirror: &'w Mirror,
     repository: &'w gix::Repository,
     met: BTreeMap<CommitId, VisitedCommit>,
-    /// What to look at next, by time.
+    /// The commits to visit next, ordered by time.
     waiting: BinaryHeap<(i64, CommitId)>,
     new_waiting: BTreeSet<CommitId>,
     new_count: usize,
 }
 
 impl Mirror {
-    /// The commits from a tip back to another one, which is not among them.
+    /// The commits from a tip back to an older commit, which is not included.
     pub(super) fn commits_between(
         &self,
         repository: &gix::Repository,
@@ -86,12 +87,12 @@ impl Mirror {
 }
 
 impl HistoryWalk<'_> {
-    /// Marks a commit, and has it looked at if that is news.
+    /// Marks a commit, and queues it if its side is new.
     fn visit(&mut self, id: &CommitId, side: HistorySide) -> Result<(), MirrorError> {
         match self.met.get_mut(id) {
             Some(met) if met.side == HistorySide::Old || side == HistorySide::New => return Ok(()),
             Some(met) => {
-                // It is the older commit's history, too, and so is everything before it.
+                // The commit is also in the history of the older commit, and so are all its ancestors.
                 met.side = HistorySide::Old;
                 self.new_count -= 1;
                 self.new_waiting.remove(id);
@@ -122,7 +123,7 @@ impl HistoryWalk<'_> {
         }
     }
 
-    /// The side and the parents of the next commit; nothing once nothing waits that only the tip has.
+    /// The side and the parents of the next commit; `None` when no queued commit is reachable from the tip only.
     fn next(&mut self) -> Option<(HistorySide, Vec<CommitId>)> {
         if self.new_waiting.is_empty() {
             return None;

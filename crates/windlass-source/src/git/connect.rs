@@ -1,4 +1,4 @@
-//! From an address to a transport that gix can speak through.
+//! Opens a transport for gix to a remote.
 
 use std::io;
 use std::path::Path;
@@ -19,18 +19,18 @@ use super::process::{CountingReader, GitProcess, ProcessResult, git};
 use super::ssh::{SshLogin, start_problem};
 use crate::remote::{Credential, HostKeys, RemoteScheme, RemoteUrl};
 
-/// The other end of a conversation, kept to ask afterwards what went wrong.
+/// The process or connection of a transport, kept to find out why it failed.
 pub(super) enum TransportLine {
-    /// Problems were told to the bounds when they happened.
+    /// HTTP. Errors were reported to the guard when they occurred.
     Web,
-    /// Problems are in what the program said.
+    /// The `ssh` program. Its errors are in its standard error.
     Ssh { talk: GitProcess, login: Box<SshLogin> },
-    /// Likewise.
+    /// The local `git` program. Its errors are in its standard error.
     File { talk: GitProcess },
 }
 
 impl TransportLine {
-    /// Opens a line. The bounds are told what fails while it is in use.
+    /// Opens a transport. Errors during its use are reported to the guard.
     pub(super) fn open(
         options: &FetchOptions<'_>,
         bounds: &Arc<FetchGuard>,
@@ -46,7 +46,7 @@ impl TransportLine {
                 Ok((TransportLine::Ssh { talk, login: Box::new(login) }, transport))
             }
             RemoteScheme::File => {
-                // git would say that the owner of what is not there is dubious.
+                // For a missing path, git would report a dubious owner.
                 let path = Path::new(url.path());
                 if !path.join("HEAD").exists() && !path.join(".git/HEAD").exists() {
                     return Err(RemoteProblem::RepositoryMissing);
@@ -61,7 +61,7 @@ impl TransportLine {
         }
     }
 
-    /// Host keys that were learned on the way.
+    /// Host keys that were learned while connecting.
     pub(super) fn new_host_keys(&self) -> Option<&HostKeys> {
         match self {
             TransportLine::Ssh { login, .. } => login.learned(),
@@ -69,7 +69,7 @@ impl TransportLine {
         }
     }
 
-    /// Ends the conversation.
+    /// Closes the transport.
     pub(super) fn close(self) {
         match self {
             TransportLine::Web => {}
@@ -77,7 +77,7 @@ impl TransportLine {
         }
     }
 
-    /// Ends a conversation that failed and tells why, if the other end knows better than gix.
+    /// Closes a transport that failed and returns the cause, if the other side gave a better one than gix.
     pub(super) fn explain(self, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> Option<RemoteProblem> {
         match self {
             TransportLine::Web => None,

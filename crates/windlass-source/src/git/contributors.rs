@@ -1,7 +1,8 @@
-//! Everyone who had a hand in the commits between one that was made use of and the tip.
+//! Lists everyone who contributed to the commits between the last synced commit and the tip.
 //!
-//! A mirror holds the tip alone after its first fetch and what lies between afterwards, unless that is more than the
-//! limits allow. Where not everything is there, the tip's own people are told, and that someone may be missing.
+//! After the first fetch a mirror has only the tip; after later ones also the commits in between, unless they exceed
+//! the limits. If commits are missing, only the contributors of the tip are listed, and the list is marked as
+//! incomplete.
 
 use gix::bstr::ByteSlice as _;
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
@@ -9,12 +10,12 @@ use windlass_core::gate::{Contributor, ContributorRole, Contributors, Contributo
 use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
-/// Names and addresses of people are shorter.
+/// Longer than names and addresses of people.
 const MAX_PERSON_BYTES: usize = 800;
 
 impl Mirror {
-    /// Authors, committers and co-authors of a commit and of its ancestors up to another one, which is not looked at; of
-    /// what that one's history has, either. Without another one, those of the commit alone.
+    /// Authors, committers and co-authors of a commit and of its ancestors that are not reachable from `since`. Without
+    /// `since`, only those of the commit itself.
     pub fn contributors(
         &self,
         tip: &CommitId,
@@ -34,7 +35,7 @@ impl Mirror {
         Ok(people)
     }
 
-    /// Adds the people of one commit.
+    /// Adds the contributors of one commit.
     fn credit(
         &self,
         repository: &gix::Repository,

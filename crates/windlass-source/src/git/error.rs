@@ -1,6 +1,6 @@
-//! Why a remote could not be read: one problem, told so that its reader knows what to do.
+//! Errors of reading a remote.
 //!
-//! Nothing here holds a credential. What a server said is quoted, but cut short and stripped of control characters.
+//! No error contains a credential. Text from a server is quoted, shortened and without control characters.
 
 use std::error::Error;
 use std::fmt;
@@ -10,16 +10,16 @@ use windlass_outbound::ResolveError;
 
 use super::mirror::MAX_OBJECT_BYTES;
 
-/// What a server says is hostile text; this much of it is enough to recognise a cause.
+/// Text from a server is untrusted; this much is enough to recognise a cause.
 const MAX_QUOTED_CHARS: usize = 300;
 
-/// What gix says, in words alone, when it meets an object name of SHA-256.
+/// The text by which an error of gix about a SHA-256 object id is recognised; it has no type of its own.
 const SHA256_NAME: &str = "A hash sized 64 hexadecimal characters";
 
-/// What gix says, in words alone, when an object would take more memory than it may.
+/// The text by which an error of gix about an object that is too large is recognised; it has no type of its own.
 const TOO_LARGE: &str = "too large to fit in memory";
 
-/// What stood in the way of talking to a remote.
+/// Why communication with a remote failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteProblem {
     /// The host's name has no address.
@@ -31,33 +31,34 @@ pub enum RemoteProblem {
     /// The host has an address that this server does not connect to.
     #[error(transparent)]
     AddressRefused(ResolveError),
-    /// Nobody who speaks TLS, ssh or git answers. Whether the port is closed, filtered, silent or somebody else's is not
-    /// told: else whoever may register a repository could look for open ports in the server's network.
+    /// The host does not answer with TLS, ssh or git. The error does not say whether the port is closed, filtered,
+    /// silent or used by another protocol: otherwise whoever may register a repository could scan the server's network
+    /// for open ports.
     #[error("could not reach {host}")]
     Connect {
         /// The host.
         host: String,
-        /// What the operating system, the TLS library or ssh said: for the log and for admins.
+        /// The error of the operating system, the TLS library or ssh: for the log and for admins.
         detail: String,
     },
-    /// The server's certificate is not accepted, or there is no TLS.
+    /// The server's certificate is rejected, or the server does not use TLS.
     #[error("no trusted TLS connection: {reason}")]
     Tls {
-        /// What was wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The credential is missing or was refused.
+    /// The credential is missing or was rejected.
     #[error("login refused: {reason}")]
     Auth {
-        /// What the server or ssh said.
+        /// The message of the server or of ssh.
         reason: String,
     },
-    /// The host shows another key than the pinned one.
+    /// The host key differs from the pinned one.
     #[error("the ssh host key changed: pinned {pinned}, offered {offered}")]
     HostKeyMismatch {
-        /// Fingerprints that were pinned.
+        /// The pinned fingerprints.
         pinned: String,
-        /// Fingerprints the host offers now.
+        /// The fingerprints that the host offers.
         offered: String,
     },
     /// The repository has no such branch.
@@ -66,25 +67,25 @@ pub enum RemoteProblem {
         /// The branch.
         branch: String,
     },
-    /// The repository has no such commit, or does not send it.
+    /// The repository does not have this commit, or the server does not send it.
     #[error("the repository does not send commit {commit}")]
     CommitMissing {
         /// The commit.
         commit: String,
     },
-    /// There is no repository at the address, or it is hidden.
+    /// The repository does not exist, or the credential has no access to it.
     #[error("the repository does not exist, or this credential may not read it")]
     RepositoryMissing,
-    /// The repository names its objects by SHA-256.
+    /// The repository uses SHA-256 object ids.
     #[error("this repository uses SHA-256 object names, which Windlass cannot read")]
     ObjectFormat,
     /// The server sends more than the limits allow.
     #[error("the repository is too large: {reason}")]
     TooLarge {
-        /// Which limit.
+        /// The limit.
         reason: String,
     },
-    /// The server's memory is used up by other work. Nothing is wrong with the repository.
+    /// Other work uses up the server's memory. The repository is not the cause.
     #[error("the server has not enough free memory right now")]
     ServerMemory,
     /// It took longer than the limits allow.
@@ -102,22 +103,22 @@ pub enum RemoteProblem {
     /// The `ssh` or `ssh-keyscan` program is not installed.
     #[error("the `ssh` program is not installed on the server")]
     SshMissing,
-    /// The other side does not speak git, or speaks it wrongly.
+    /// The server does not speak the git protocol, or violates it.
     #[error("cannot parse the server's response: {reason}")]
     Protocol {
-        /// What was wrong.
+        /// The violation.
         reason: String,
     },
-    /// Something on this machine failed.
+    /// A local operation failed.
     #[error("cannot use the mirror: {reason}")]
     Local {
-        /// What failed.
+        /// The operation.
         reason: String,
     },
 }
 
 impl RemoteProblem {
-    /// A word for it that never changes.
+    /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
             RemoteProblem::Dns { .. } => "dns",
@@ -141,7 +142,7 @@ impl RemoteProblem {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             RemoteProblem::Dns { .. } => "check the host in the repository URL and this server's DNS",
@@ -198,7 +199,7 @@ impl From<ResolveError> for RemoteProblem {
 }
 
 impl RemoteProblem {
-    /// What is in the way in more words than everyone may read: for the server's log and for admins.
+    /// Details that not everyone may read: for the server's log and for admins.
     pub fn detail(&self) -> Option<&str> {
         match self {
             RemoteProblem::Connect { detail, .. } => Some(detail),
@@ -206,12 +207,12 @@ impl RemoteProblem {
         }
     }
 
-    /// Whether it passes by itself and says nothing about the remote.
+    /// Whether the problem is temporary and has nothing to do with the remote.
     pub fn is_transient(&self) -> bool {
         matches!(self, RemoteProblem::ServerMemory)
     }
 
-    /// A host that never sent a byte is told like one that cannot be connected to.
+    /// Reports a host that never sent a byte like a host that cannot be connected to.
     pub(super) fn no_bytes_received(self, host: &str, received: u64) -> RemoteProblem {
         match self {
             RemoteProblem::Timeout { after } if received == 0 => {
@@ -224,22 +225,22 @@ impl RemoteProblem {
     }
 }
 
-/// A fetch that failed. The mirror is as it was before.
+/// A failed fetch. The mirror is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchError {
     /// The address, without its user.
     pub remote: String,
-    /// What was in the way.
+    /// The cause.
     pub problem: RemoteProblem,
 }
 
 impl FetchError {
-    /// A word for the problem that never changes.
+    /// The stable code of the problem.
     pub fn code(&self) -> &'static str {
         self.problem.code()
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         self.problem.help()
     }
@@ -247,21 +248,21 @@ impl FetchError {
 
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The words that operators search for, the first time and every time after.
+        // The words that operators search for, the same for the first fetch and for later ones.
         write!(f, "Failed to clone {}: {}", self.remote, self.problem)
     }
 }
 
 impl Error for FetchError {}
 
-/// A foreign text on one line, without control characters, cut short.
+/// Untrusted text on one line, without control characters, shortened.
 pub(super) fn quote_remote_text(text: &str) -> String {
     let plain: String =
         text.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_QUOTED_CHARS).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// All an error and its causes say, joined.
+/// The messages of an error and of its causes, joined.
 pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut said = vec![error.to_string()];
     let mut next = error.source();
@@ -275,7 +276,7 @@ pub(super) fn error_chain(error: &(dyn Error + 'static)) -> String {
     quote_remote_text(&said.join(": "))
 }
 
-/// What a failure of gix means when no transport said why: a full disk, or an answer that makes no sense.
+/// The problem behind an error of gix that the transport did not explain: a full disk, or an invalid response.
 pub(super) fn classify_gix_error(error: &gix::Error) -> RemoteProblem {
     let is_full = |error: &(dyn Error + 'static)| {
         error
@@ -296,7 +297,7 @@ pub(super) fn classify_gix_error(error: &gix::Error) -> RemoteProblem {
     RemoteProblem::Protocol { reason: quote_remote_text(&said.join(": ")) }
 }
 
-/// What a failure of this machine's files means.
+/// The problem behind an error of the local file system.
 pub(super) fn classify_io_error(doing: &str, error: &std::io::Error) -> RemoteProblem {
     match error.kind() {
         std::io::ErrorKind::StorageFull => RemoteProblem::DiskFull,

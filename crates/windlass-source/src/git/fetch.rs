@@ -1,11 +1,11 @@
-//! Remote → mirror: the tip of one branch, or another revision, and how it moved.
+//! Fetches the tip of a branch, or another revision, into a mirror and reports how the tip moved.
 //!
-//! The first fetch takes the tip alone. Later ones stop after the list of references if the tip is the one that is
-//! held, and otherwise take what lies between. How the tip moved is told from the commit that the caller last made use
-//! of, not from the one that was fetched last: whoever dies between fetching and using it must be told the same again.
-//! That commit is looked for among the ancestors of the new one. A rewrite can make a server send much more than a
-//! fast-forward; if it is more than the limits allow, the tip alone is taken and the move is called a rewrite, because
-//! the old commit was not found in the new one's history.
+//! The first fetch takes only the tip. Later fetches stop after the list of references if the tip is unchanged, and
+//! otherwise take the commits in between. Movement is reported relative to the commit that the caller last synced and
+//! not to the last one fetched: a server that crashed between fetching and using a commit gets the same answer again.
+//! That commit is searched among the ancestors of the new tip. After a history rewrite a server may send much more than
+//! after a fast-forward; if that exceeds the limits, only the tip is fetched and the movement is reported as a rewrite,
+//! because the old commit is not in the new history.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -27,32 +27,32 @@ use super::progress::ObjectCount;
 use super::revision::Revision;
 use crate::remote::HostKeys;
 
-/// How far back a mirror that was damaged or lost looks for the commit that was last made use of.
+/// How many commits are fetched to find the last synced commit after a mirror was damaged or lost.
 const RECENT_DEPTH: NonZeroU32 = NonZeroU32::new(50).expect("not zero");
-/// gix wants an address for its messages; it never connects to it, because it is handed an open line.
+/// gix needs a URL for its messages. It never connects to it, because it gets an open transport.
 const PLACEHOLDER: &str = "https://remote.invalid/";
 
-/// A fetch that succeeded.
+/// The result of a successful fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchResult {
-    /// The branch's tip, or where else the revision leads.
+    /// The commit that the branch or revision points to.
     pub commit: CommitId,
     /// How it moved since [`FetchOptions::since`].
     pub movement: Movement,
-    /// Host keys that were learned because none was pinned. The caller keeps them.
+    /// Host keys that were learned because none was pinned. The caller stores them.
     pub new_host_keys: Option<HostKeys>,
-    /// How many bytes the remote sent.
+    /// The number of bytes that the remote sent.
     pub received_bytes: u64,
 }
 
 /// How much history to ask for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FetchDepth {
-    /// The tip alone.
+    /// Only the tip.
     Tip,
     /// The tip and some commits before it.
     Recent,
-    /// All that is new since what is held.
+    /// Everything since the tip that the mirror has.
     SinceHeld,
 }
 
@@ -66,7 +66,7 @@ impl FetchDepth {
     }
 }
 
-/// What a conversation brought.
+/// The result of one connection.
 struct ReceivedPack {
     tip: gix::ObjectId,
     learned: Option<HostKeys>,
@@ -74,9 +74,10 @@ struct ReceivedPack {
 }
 
 impl Mirror {
-    /// Brings a revision into the mirror, as its tip. A fetch that fails leaves the tip that was held. One fetch at a time.
+    /// Fetches a revision into the mirror as its tip. If the fetch fails, the mirror keeps its tip. Only one fetch may
+    /// run at a time.
     ///
-    /// The limits hold for each conversation; a rewrite that is too large, or a damaged mirror, makes a second one.
+    /// The limits apply to each connection; a rewrite that is too large, or a damaged mirror, causes a second one.
     pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<FetchResult, FetchError> {
         self.fetch_since(self.held(), options)
             .map_err(|problem| FetchError { remote: options.url.to_string(), problem })
@@ -98,7 +99,7 @@ impl Mirror {
                 Some(held) => self.receive(FetchDepth::Tip, held.commit.object(), options)?,
             },
         };
-        // Also after a mirror was made anew, which has forgotten it.
+        // Also after the mirror was created again without the file.
         self.write_origin(&origin).map_err(|error| classify_io_error("writing to the mirror", &error))?;
         Ok(FetchResult {
             commit: CommitId::of(&received.tip),
@@ -108,7 +109,7 @@ impl Mirror {
         })
     }
 
-    /// Fetches into a mirror that holds nothing of use.
+    /// Fetches into a mirror that has nothing usable.
     fn receive_anew(&self, options: &FetchOptions<'_>) -> Result<ReceivedPack, RemoteProblem> {
         if self.open().is_err() || self.has_tip() {
             self.recreate().map_err(|error| RemoteProblem::Local { reason: error_chain(&error) })?;
@@ -122,7 +123,7 @@ impl Mirror {
         }
     }
 
-    /// Fetches what is new since what is held.
+    /// Fetches the commits since the tip that the mirror has.
     fn receive_since(
         &self,
         held: &HeldTip,
@@ -131,7 +132,7 @@ impl Mirror {
         let old = held.commit.object();
         match self.receive(FetchDepth::SinceHeld, old, options) {
             Err(RemoteProblem::TooLarge { .. }) => self.receive(FetchDepth::Tip, old, options),
-            // A server that answers nonsense does so again; a mirror that is damaged inside is healed by this.
+            // A faulty server fails again in the same way; if the mirror is damaged instead, a fresh fetch repairs it.
             Err(RemoteProblem::Protocol { .. }) if self.is_damaged() => {
                 self.recreate().map_err(|error| RemoteProblem::Local { reason: error_chain(&error) })?;
                 self.receive(FetchDepth::Recent, None, options)
@@ -149,7 +150,7 @@ impl Mirror {
         let local = |error: String| RemoteProblem::Local { reason: error };
         let repository = self.open().map_err(|error| local(error.to_string()))?;
         let ancestors = repository.rev_walk([tip]).all().map_err(|error| local(error.to_string()))?;
-        // History is as long as whoever pushes wants it to be.
+        // Whoever pushes decides the length of the history, so the search has a time limit.
         let ends = Instant::now() + options.limits.time;
         for ancestor in ancestors {
             if Instant::now() >= ends {
@@ -165,7 +166,7 @@ impl Mirror {
         Ok(Movement::Rewritten)
     }
 
-    /// One conversation with the remote. Stops after the list of references if the tip is `known`.
+    /// Opens one connection to the remote. Stops after the list of references if the tip is `known`.
     fn receive(
         &self,
         reach: FetchDepth,
@@ -201,7 +202,7 @@ impl Mirror {
         })
     }
 
-    /// The tip after it was received, or nothing if there is no such branch.
+    /// The tip after the transfer; `None` if the branch does not exist.
     fn negotiate(
         &self,
         transport: Box<dyn Transport>,
@@ -231,7 +232,7 @@ impl Mirror {
     }
 }
 
-/// What an answer means that makes no sense: servers say in many words that they do not send a commit.
+/// Recognises an invalid response that means "commit not available": servers report it in different ways.
 fn classify_answer(problem: RemoteProblem, revision: &Revision) -> RemoteProblem {
     match (problem, revision) {
         (RemoteProblem::Protocol { reason }, Revision::Commit(id)) if reason.contains("not our ref") => {

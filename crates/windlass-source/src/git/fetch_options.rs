@@ -1,4 +1,4 @@
-//! What to fetch, and how.
+//! Options of a fetch.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,24 +9,24 @@ use super::limits::FetchLimits;
 use super::revision::Revision;
 use crate::remote::{Credential, HostKeys, RemoteUrl};
 
-/// What to fetch, and how.
+/// Options of a fetch.
 #[derive(Clone, Copy)]
 pub struct FetchOptions<'a> {
-    /// From where.
+    /// The remote.
     pub url: &'a RemoteUrl,
-    /// Which state of it.
+    /// The revision to fetch.
     pub revision: &'a Revision,
     /// How to log in.
     pub credential: &'a Credential,
-    /// The host's pinned keys; without any, they are learned on this occasion and returned.
+    /// The pinned host keys; if there are none, the fetch learns them and returns them.
     pub host_keys: Option<&'a HostKeys>,
     /// Certificates in PEM that are trusted in addition to the system's.
     pub extra_ca_pem: Option<&'a str>,
-    /// Resolves the host, and refuses addresses that may not be connected to.
+    /// Resolves the host, and refuses addresses that the server may not connect to.
     pub guard: &'a AddressGuard,
-    /// The commit of this remote and revision that was last made use of, to tell how the tip moved since.
+    /// The last synced commit of this remote and revision, to report how the tip moved.
     pub since: Option<&'a CommitId>,
-    /// What it may cost.
+    /// Limits of time, bytes and memory.
     pub limits: FetchLimits,
     /// Set by the caller to stop early.
     pub interrupt: &'a AtomicBool,

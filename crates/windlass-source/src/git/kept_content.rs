@@ -1,8 +1,8 @@
-//! What a mirror keeps beside its tip: the content that is accepted, so that a later change of it can be shown.
+//! Content that a mirror keeps beside its tip: the accepted content, so that a later change of it can be shown.
 //!
-//! A mirror holds one commit and is pruned to it. What was accepted from an earlier commit would go with that commit, and
-//! with it the left side of every difference. The ids stand in a file of ours and not in a reference: a reference would
-//! take part in fetching.
+//! A mirror is pruned to one commit. Content that was accepted from an earlier commit would be removed with that
+//! commit, and with it the left side of every difference. The ids are in a file of our own and not in a reference,
+//! because references take part in fetching.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,12 +13,12 @@ use windlass_core::content::{ContentId, ContentKind};
 
 use super::mirror::Mirror;
 
-/// Beside the repository's own files: one id on each line.
+/// A file in the repository's directory with one id per line.
 const KEPT_FILE: &str = "windlass-kept";
 
 impl Mirror {
-    /// Says which content must survive in the mirror of a directory from here on. Nothing is written while that stays the
-    /// same, nor where there is no mirror.
+    /// Sets which content must be kept in the mirror of a directory. Writes nothing if that has not changed, or if
+    /// there is no mirror.
     pub fn keep_contents_in(directory: &Path, contents: &BTreeSet<ContentId>) -> io::Result<()> {
         let text: String = contents.iter().map(|content| format!("{content}\n")).collect();
         let path = directory.join(KEPT_FILE);
@@ -30,7 +30,7 @@ impl Mirror {
         fs::rename(&partial, &path)
     }
 
-    /// The objects that must survive, as far as they are here: files, and directories.
+    /// The objects to keep that exist in the mirror: files and directories.
     pub(super) fn kept_objects(
         &self,
         repository: &gix::Repository,

@@ -1,12 +1,12 @@
-//! How long a conversation with a remote may take and how much it may bring, enforced while it goes on.
+//! Limits of time, size and memory for a fetch, enforced while it runs.
 //!
-//! A watchdog looks at the clock, at the caller's wish to stop and at what was unpacked; readers count bytes; gix's
-//! progress counts objects. What is unpacked has to be counted because deltas multiply: while a pack is taken apart, every
-//! object on the way to the one at hand stays in memory, and a pack of some kilobytes can make each of them large. Whoever
-//! notices first writes down why, raises the flag that gix looks at, and ends the program that is being listened to.
+//! A watchdog checks the clock, the caller's stop flag and the amount of unpacked data; readers count bytes; gix's
+//! progress counts objects. Unpacked data must be counted because deltas multiply: while gix resolves a delta chain,
+//! every object of the chain stays in memory, and a pack of a few kilobytes can make each of them large. The first
+//! check that fails stores the reason, sets the flag that gix polls, and kills the child process.
 //!
-//! Each conversation is charged for its own work. The memory of the whole process is looked at as a last resort: where it
-//! grows too far and this conversation did not do it, the conversation ends too, but nothing is wrong with its remote.
+//! Each fetch is charged for its own data. The memory of the whole process is checked as a last resort: if it grows too
+//! much through other work, the fetch stops as well, but the error does not blame the remote.
 
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 
 use super::error::RemoteProblem;
 
-/// How often the watchdog looks. Well below what anybody waits for, well above what costs anything.
+/// How often the watchdog checks: short compared with any time limit, long compared with the cost of a check.
 const WATCHDOG_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a list of references may have: some hundred thousand of them. It is kept in memory, unlike a pack.
+/// The size limit for the list of references: several hundred thousand. Unlike a pack, the list is kept in memory.
 const MAX_LIST_BYTES: u64 = 32 << 20;
 
-/// What one conversation with a remote may cost.
+/// The limits of one fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchLimits {
-    /// How long it may take, altogether.
+    /// The total time.
     pub time: Duration,
     /// How many bytes the remote may send.
     pub bytes: u64,
@@ -33,12 +33,12 @@ pub struct FetchLimits {
     pub objects: u64,
     /// How many bytes the objects may unpack to, all together.
     pub unpacked: u64,
-    /// By how many bytes the memory of the process may grow meanwhile, whatever else it does.
+    /// How much the memory of the process may grow during the fetch, whatever the cause.
     pub memory: u64,
 }
 
 impl Default for FetchLimits {
-    /// Far more than a fleet needs, and little enough that nobody notices one that is refused.
+    /// Far more than a fleet needs, and small enough that a rejected fetch does not affect others.
     fn default() -> FetchLimits {
         FetchLimits {
             time: Duration::from_secs(60),
@@ -50,19 +50,19 @@ impl Default for FetchLimits {
     }
 }
 
-/// The limits of a conversation that is going on.
+/// The limits of a running fetch, and what it has used.
 pub(super) struct FetchGuard {
     limits: FetchLimits,
     deadline: Instant,
     stop: AtomicBool,
     received: AtomicU64,
-    /// Bytes that were inflated while the pack came.
+    /// Bytes inflated while the pack was received.
     inflated: AtomicU64,
-    /// Bytes of objects that were made of others; counted by gix.
+    /// Bytes of resolved delta objects; counted by gix.
     resolved: Arc<AtomicUsize>,
-    /// How many bytes may come until the pack does.
+    /// How many bytes may be received before the pack.
     before_pack: AtomicU64,
-    /// The memory of the process when the conversation began, where that can be told.
+    /// The memory of the process at the start of the fetch, where the system reports it.
     resident: Option<u64>,
     stop_reason: Mutex<Option<RemoteProblem>>,
     child: Mutex<Option<Child>>,
@@ -84,22 +84,22 @@ impl FetchGuard {
         })
     }
 
-    /// Ends the conversation. The first reason is the one that is told.
+    /// Stops the fetch. Only the first reason is kept.
     pub(super) fn fail(&self, problem: RemoteProblem) {
         lock(&self.stop_reason).get_or_insert(problem);
         self.stop.store(true, Ordering::SeqCst);
         if let Some(child) = lock(&self.child).as_mut() {
-            // It may have ended by itself already.
+            // The process may have exited already.
             let _ = child.kill();
         }
     }
 
-    /// Why the conversation was ended, if it was.
+    /// Why the fetch was stopped, if it was.
     pub(super) fn stop_reason(&self) -> Option<RemoteProblem> {
         lock(&self.stop_reason).clone()
     }
 
-    /// The flag that gix looks at.
+    /// The flag that gix polls.
     pub(super) fn stop_flag(&self) -> &AtomicBool {
         &self.stop
     }
@@ -108,17 +108,17 @@ impl FetchGuard {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// From here on the pack comes, which is not kept in memory.
+    /// Marks the start of the pack, which is not kept in memory.
     pub(super) fn expect_pack(&self) {
         self.before_pack.store(u64::MAX, Ordering::SeqCst);
     }
 
-    /// What is left of the time, for programs that want a number.
+    /// The remaining time, for programs that need a number.
     pub(super) fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Takes note of bytes that came.
+    /// Counts received bytes.
     pub(super) fn count_bytes(&self, bytes: usize) {
         let bytes = bytes as u64;
         let total = self.received.fetch_add(bytes, Ordering::SeqCst) + bytes;
@@ -131,7 +131,7 @@ impl FetchGuard {
         }
     }
 
-    /// Takes note of how many objects are announced.
+    /// Records the number of objects that the pack announces.
     pub(super) fn expect_objects(&self, objects: u64) {
         if objects > self.limits.objects {
             let reason = format!("it sends {objects} objects, more than {}", self.limits.objects);
@@ -139,13 +139,13 @@ impl FetchGuard {
         }
     }
 
-    /// Takes note of bytes that were inflated.
+    /// Counts inflated bytes.
     pub(super) fn count_inflated(&self, bytes: usize) {
         self.inflated.fetch_add(bytes as u64, Ordering::SeqCst);
         self.check_unpacked();
     }
 
-    /// Where gix counts the bytes of objects that it makes of others.
+    /// The counter in which gix adds up the bytes of resolved delta objects.
     pub(super) fn resolved_counter(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.resolved)
     }
@@ -161,7 +161,7 @@ impl FetchGuard {
         }
     }
 
-    /// Ends the conversation where the process needs too much memory. Whose fault that is decides what is told.
+    /// Stops the fetch if the process uses too much memory. The error depends on whether this fetch is the cause.
     fn check_memory(&self, grown: u64) {
         if grown <= self.limits.memory {
             return;
@@ -182,22 +182,22 @@ impl FetchGuard {
         self.received.load(Ordering::SeqCst)
     }
 
-    /// Hands over a program to be ended when the conversation is.
+    /// Registers a child process that is killed when the fetch is stopped.
     pub(super) fn adopt(&self, mut child: Child) {
         let mut held = lock(&self.child);
-        // Asked while the lock is held: who ends the conversation from here on finds the program.
+        // Checked while the lock is held: whoever stops the fetch after this point finds the process.
         if self.is_stopped() {
             let _ = child.kill();
         }
         *held = Some(child);
     }
 
-    /// The number of the program that is held.
+    /// The process id of the registered child.
     pub(super) fn program(&self) -> Option<u32> {
         lock(&self.child).as_ref().map(Child::id)
     }
 
-    /// Takes the program back.
+    /// Unregisters the child process.
     pub(super) fn release(&self) -> Option<Child> {
         lock(&self.child).take()
     }
@@ -216,7 +216,7 @@ impl FetchGuard {
     }
 }
 
-/// What the process holds in memory, where the system tells.
+/// The resident memory of the process, where the system reports it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -224,7 +224,7 @@ fn resident_bytes() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Does something while a watchdog looks after its bounds.
+/// Runs a function while a watchdog enforces the limits.
 pub(super) fn run_with_watchdog<T>(
     bounds: &FetchGuard,
     interrupt: &AtomicBool,
@@ -244,7 +244,7 @@ pub(super) fn run_with_watchdog<T>(
     })
 }
 
-/// A panic while holding one of these locks leaves nothing half done.
+/// No operation under these locks leaves inconsistent state when it panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

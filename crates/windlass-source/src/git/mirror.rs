@@ -1,7 +1,7 @@
-//! A bare repository of our own, filled from one remote.
+//! A bare repository on the server, filled from one remote.
 //!
-//! It holds the tip of one branch and as much history as telling a fast-forward from a rewrite needed. It is a cache:
-//! a mirror that is damaged is made anew. One fetch at a time; reading meanwhile is fine.
+//! It has the tip of one branch, and as much history as was needed to distinguish a fast-forward from a rewrite. It is
+//! a cache: a damaged mirror is created again. Only one fetch may run at a time; reading during a fetch is safe.
 
 use std::error::Error;
 use std::fs;
@@ -13,40 +13,40 @@ use super::commit_id::CommitId;
 use super::tree::GitTree;
 use crate::remote::PathPrefix;
 
-/// The branch of the mirror that is what was fetched last, whatever the remote calls it.
+/// The local branch of the last fetched commit, whatever its name on the remote.
 pub(super) const TIP: &str = "refs/heads/tip";
-/// Below this: what was pushed from here last, by branch.
+/// The prefix of references to the last pushed commit of each branch.
 pub(super) const PUSHED: &str = "refs/windlass/pushed/";
-/// Beside the repository's own files: which remote and branch the tip is from.
+/// A file in the repository's directory that names the remote and branch of the tip.
 const ORIGIN_FILE: &str = "windlass-origin";
-/// An object that is larger once it is inflated is neither received nor read. A kilobyte can inflate to a megabyte, and
-/// a delta of a hundred bytes to this.
+/// A larger object is neither received nor read. A kilobyte can inflate to a megabyte, and a delta of a hundred bytes
+/// can expand to this size.
 pub(super) const MAX_OBJECT_BYTES: u64 = 64 << 20;
 
-/// Why a mirror could not be read or made.
+/// Why a mirror could not be read or created.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
     /// The directory cannot be used.
     #[error("could not use {directory} as a mirror")]
     Directory {
-        /// Which one.
+        /// The directory.
         directory: String,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The mirror has no such commit: it was never fetched, or was pruned.
+    /// The mirror does not have this commit: it was never fetched, or was pruned.
     #[error("the mirror has no commit {id}")]
     NoCommit {
         /// The commit.
         id: CommitId,
     },
-    /// The commit is there and cannot be read.
+    /// The commit exists and cannot be read.
     #[error("commit {id} could not be read")]
     Unreadable {
         /// The commit.
         id: CommitId,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -64,16 +64,16 @@ pub struct Mirror {
     directory: PathBuf,
 }
 
-/// What a mirror holds.
+/// The tip of a mirror, with its origin.
 #[derive(Clone, Debug)]
 pub(super) struct HeldTip {
     pub(super) commit: CommitId,
-    /// Remote and branch as they were written down, to notice when they change.
+    /// The remote and branch of the tip, to notice when they change.
     pub(super) origin: String,
 }
 
 impl Mirror {
-    /// The mirror in a directory, made if it is not there and made anew if it cannot be opened.
+    /// Opens the mirror in a directory; creates it if it is missing or cannot be opened.
     pub fn open_or_create(directory: &Path) -> Result<Mirror, MirrorError> {
         let mirror = Mirror::at(directory);
         if mirror.open().is_err() {
@@ -86,7 +86,7 @@ impl Mirror {
         Mirror { directory: directory.to_owned() }
     }
 
-    /// Throws away what the mirror holds. The next fetch starts from nothing.
+    /// Deletes the mirror's content. The next fetch starts from nothing.
     pub fn recreate(&self) -> Result<(), MirrorError> {
         let fail = |source: io::Error| self.unusable(source);
         match fs::remove_dir_all(&self.directory) {
@@ -97,14 +97,14 @@ impl Mirror {
         self.open().map(drop)
     }
 
-    /// What makes a directory a bare repository, and none of the examples of hooks that a new one usually comes with: they
-    /// cost more than the rest of a small repository's first sync.
+    /// Writes the files of an empty bare repository, without the example hooks of `git init`: those would cost more
+    /// than the rest of a small repository's first sync.
     fn make_empty(&self) -> io::Result<()> {
         for directory in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
             fs::create_dir_all(self.directory.join(directory))?;
         }
         fs::write(self.directory.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
-        // Last: without it the directory is no repository, and is made anew.
+        // Written last: without it the directory is not a repository, and is created again.
         fs::write(self.directory.join("HEAD"), format!("ref: {TIP}\n"))
     }
 
@@ -128,7 +128,7 @@ impl Mirror {
         &self.directory
     }
 
-    /// Opens the repository; no object may inflate to more than the limit.
+    /// Opens the repository; objects larger than the limit cannot be read.
     pub(super) fn open(&self) -> Result<gix::Repository, MirrorError> {
         open_options()
             .open(&self.directory)
@@ -136,7 +136,7 @@ impl Mirror {
             .map_err(|source| self.unusable(source))
     }
 
-    /// What the mirror holds, if it is whole: the tip's commit and tree can be read.
+    /// The tip, if its commit and tree can be read.
     pub(super) fn held(&self) -> Option<HeldTip> {
         let repository = self.open().ok()?;
         let id = repository.find_reference(TIP).ok()?.try_id()?.detach();
@@ -160,7 +160,7 @@ pub(super) fn ignore_not_found(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// Nothing from the user, the system or the environment; the mirror's own configuration is what we wrote.
+/// Ignores the configuration of user, system and environment; the mirror's own configuration was written by us.
 fn open_options() -> gix::open::Options {
     gix::open::Options::isolated()
         .open_path_as_is(true)

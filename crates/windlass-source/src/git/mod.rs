@@ -1,8 +1,8 @@
 //! Git: revisions as trees, and bare mirrors of remotes that are fetched, verified and pushed from.
 //!
-//! This is the only module that knows gix. Everything is read from object databases: no checkout, no hooks, no filters,
-//! no submodules, no alternates. Mirrors are opened without the user's and the system's git configuration and without
-//! any `GIT_` variable.
+//! This is the only module that uses gix. Everything is read from object databases: no checkout, no hooks, no filters,
+//! no submodules, no alternates. Mirrors are opened without the git configuration of user and system and without any
+//! `GIT_` variable.
 
 mod budget;
 mod check;

@@ -1,4 +1,4 @@
-//! Files and directories of a repository by their ids, and the ids that git would give to what is on disk.
+//! Files and directories of a repository by id, and a hasher for git object ids.
 
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryMode;
@@ -36,7 +36,7 @@ impl Objects for GitObjects {
     }
 }
 
-/// Everything of the repository, whatever the revision.
+/// All objects of the repository, whatever the revision.
 impl Objects for GitTree {
     fn has(&self, content: &ContentId) -> bool {
         has(self.repository(), content)
@@ -60,7 +60,7 @@ fn has(repository: &gix::Repository, content: &ContentId) -> bool {
     header.ok().flatten().is_some_and(|header| header.kind() == kind)
 }
 
-/// A directory. Its size is asked for before it is decoded.
+/// Reads a directory. Its size is checked before it is decoded.
 fn find_directory(
     repository: &gix::Repository,
     id: &[u8; 20],
@@ -128,20 +128,19 @@ fn kind_of(mode: EntryMode) -> ObjectKind {
 }
 
 impl Mirror {
-    /// Everything in a mirror by id; none if there is no mirror in this directory.
+    /// All objects of the mirror in a directory; `None` if there is no mirror.
     pub fn objects_in(directory: &std::path::Path) -> Option<GitObjects> {
         Mirror::at(directory).open().ok().map(GitObjects::of)
     }
 }
 
-/// Makes the id that git gives to a file or directory, with git's own defence: content that is made to collide is an
-/// error.
+/// Computes git object ids, with git's collision detection: content with a SHA-1 collision is an error.
 pub(crate) struct IdHasher {
     hasher: gix::hash::Hasher,
 }
 
 impl IdHasher {
-    /// For an object of this kind (`blob`, `tree`) and so many bytes.
+    /// A hasher for an object of this kind (`blob`, `tree`) and size.
     pub(crate) fn new(kind: &str, size: u64) -> IdHasher {
         let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
         hasher.update(format!("{kind} {size}\0").as_bytes());
@@ -156,7 +155,7 @@ impl IdHasher {
         Ok(self.hasher.try_finalize()?.as_bytes().try_into()?)
     }
 
-    /// The id of bytes that are at hand.
+    /// The id of an object in memory.
     pub(crate) fn of(kind: &str, bytes: &[u8]) -> Result<[u8; 20], BoxedError> {
         let mut hasher = IdHasher::new(kind, bytes.len() as u64);
         hasher.update(bytes);

@@ -1,6 +1,6 @@
-//! A program on the other end of a pipe that speaks git: `ssh`, or `git upload-pack` for local directories.
+//! Child processes that speak the git protocol: `ssh`, or `git upload-pack` for local directories.
 //!
-//! Programs start without our environment and are ended when the conversation is.
+//! They start with an empty environment and are killed when the fetch is stopped.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -16,12 +16,12 @@ use nix::unistd::Pid;
 
 use super::limits::FetchGuard;
 
-/// As much as programs say when they fail.
+/// Enough for the error messages of a program.
 const MAX_STDERR_BYTES: u64 = 8 * 1024;
-/// A program that has closed its output is about to end; it is not waited for longer than this.
+/// A program that has closed its output should exit soon; after this time it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program with nothing of our environment but where programs are found, and English messages.
+/// A command with an environment of `PATH` and English messages only.
 pub(super) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.env_clear().env("LC_ALL", "C").env("LANG", "C");
@@ -33,7 +33,7 @@ pub(super) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A `git` program that reads no configuration but that of the repository it works on.
+/// A `git` command that reads only the configuration of the repository it works on.
 pub(super) fn git() -> Command {
     let mut command = program("git");
     command
@@ -51,11 +51,11 @@ pub(super) struct GitProcess {
     said: Receiver<String>,
 }
 
-/// What a program left behind.
+/// The result of a program.
 pub(super) struct ProcessResult {
-    /// Its standard error, cut short.
+    /// Its standard error, shortened.
     pub(super) said: String,
-    /// Whether it ended by itself and was content.
+    /// Whether it succeeded.
     pub(super) outcome: ProcessOutcome,
 }
 
@@ -64,12 +64,12 @@ pub(super) struct ProcessResult {
 pub(super) enum ProcessOutcome {
     /// With exit status 0.
     Success,
-    /// In any other way.
+    /// Any other end.
     Failed,
 }
 
 impl GitProcess {
-    /// Starts a program in both directions.
+    /// Starts a program with pipes to its input and output.
     pub(super) fn start(
         mut command: Command,
         bounds: &Arc<FetchGuard>,
@@ -82,7 +82,7 @@ impl GitProcess {
         Ok((talk, input, output))
     }
 
-    /// Runs a program to its end and returns what it printed.
+    /// Runs a program to its end and returns its output.
     pub(super) fn run(mut command: Command, bounds: &Arc<FetchGuard>) -> io::Result<(String, ProcessResult)> {
         command.stdin(Stdio::null());
         let (talk, child, mut output) = GitProcess::spawn(command, bounds)?;
@@ -107,14 +107,14 @@ impl GitProcess {
             let mut errors = errors;
             let _ = errors.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut text);
             let _ = tell.send(String::from_utf8_lossy(&text).into_owned());
-            // What comes after is read and forgotten, so that the program does not wait for a reader.
+            // The rest is read and discarded, so that the program does not block.
             let _ = io::copy(&mut errors, &mut io::sink());
         });
         let output = CountingReader { inner: output, bounds: Arc::clone(bounds) };
         Ok((GitProcess { bounds: Arc::clone(bounds), said }, child, output))
     }
 
-    /// Waits until the program is gone, and ends it if it does not go.
+    /// Waits for the program to exit, and kills it if it does not.
     pub(super) fn end(self) -> ProcessResult {
         let outcome = wait(&self.bounds, EXIT_TIMEOUT);
         let said = self.said.recv_timeout(EXIT_TIMEOUT).unwrap_or_default();
@@ -122,8 +122,8 @@ impl GitProcess {
     }
 }
 
-/// Waits until the program of these bounds has ended. They hold it meanwhile, so that whatever ends the conversation ends
-/// the program at once.
+/// Waits for the registered program to exit. It stays registered with the guard, so that stopping the fetch kills it at
+/// once.
 fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
     let Some(number) = bounds.program() else { return ProcessOutcome::Failed };
     let (tell, has_ended) = mpsc::channel();
@@ -134,7 +134,7 @@ fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
     let is_gone = has_ended.recv_timeout(patience).is_ok();
     let Some(mut child) = bounds.release() else { return ProcessOutcome::Failed };
     if !is_gone {
-        // It may have ended by itself at this very moment.
+        // The program may have exited at this very moment.
         let _ = child.kill();
     }
     match child.wait() {
@@ -143,15 +143,15 @@ fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
     }
 }
 
-/// Returns once a program of ours has ended. It is left to be waited for: until then its number is its own, and whoever
-/// ends it ends no other.
+/// Returns when a child process has exited, without reaping it: until it is reaped its process id is not reused, so
+/// that a kill cannot hit another process.
 fn see_end(number: u32) {
     let Ok(number) = i32::try_from(number) else { return };
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(Pid::from_raw(number)), flags) == Err(Errno::EINTR) {}
 }
 
-/// A reader that counts against the bounds.
+/// A reader that counts bytes against the limits.
 pub(super) struct CountingReader<R> {
     inner: R,
     bounds: Arc<FetchGuard>,
@@ -176,14 +176,14 @@ mod tests {
     use super::super::limits::FetchLimits;
     use super::*;
 
-    /// A shell that does this, and nobody reads what it says.
+    /// A shell with this script; its output is discarded.
     fn shell(script: &str) -> Command {
         let mut command = program("sh");
         command.args(["-c", script]);
         command
     }
 
-    /// One that says nothing any more and does not end by itself.
+    /// A script that closes its output and does not exit.
     const SILENT: &str = "exec >&- 2>&-; exec sleep 600";
 
     #[test]

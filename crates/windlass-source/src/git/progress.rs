@@ -1,4 +1,4 @@
-//! gix's progress, listened to for what a pack costs: how many objects it announces, and how many bytes they unpack to.
+//! Receives gix's progress reports to count the objects that a pack announces and the bytes they unpack to.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -8,16 +8,16 @@ use gix::{Count, NestedProgress, Progress};
 
 use super::limits::FetchGuard;
 
-/// The step in which gix knows the pack's header and has read nothing else of it yet.
+/// The step at which gix has read only the pack's header.
 const INDEXING: &str = "indexing";
 
-/// The step that counts the bytes of entries as they are inflated.
+/// The step that counts the bytes of inflated entries.
 const INFLATING: &str = "decompressing";
 
-/// The step that counts the bytes of objects as they are made of others.
+/// The step that counts the bytes of resolved delta objects.
 const RESOLVING: &str = "Decoding";
 
-/// Tells the bounds what a pack costs and forgets everything else.
+/// Reports the cost of a pack to the guard, and ignores all other progress.
 pub(super) struct ObjectCount {
     bounds: Arc<FetchGuard>,
     name: String,

@@ -1,8 +1,8 @@
-//! Keeping a mirror small: nothing of a fetch that broke off stays, and history that nobody will ask for goes.
+//! Keeps a mirror small: removes the remains of interrupted fetches, and history that is not needed.
 //!
-//! Every fetch adds a pack. When they are many or large, the objects of one commit (and of pushed branches) are written
-//! once more by themselves and the packs are thrown away. In between everything is there twice, so a crash loses nothing.
-//! The commit is the one that was last made use of, so that the next fetch brings what lies between it and the tip.
+//! Every fetch adds a pack. When there are many or large packs, the objects of one commit (and of pushed branches) are
+//! written again as loose objects and the packs are deleted. In between every object exists twice, so a crash loses
+//! nothing. The commit is the last synced one, so that the next fetch gets the commits between it and the tip.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,16 +21,16 @@ use crate::walk::WalkLimitExceeded;
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Looking for an object goes through every pack.
+/// A lookup of an object searches every pack.
 const MAX_PACKS: usize = 32;
-/// More than a remote may send at once, several times over.
+/// Several times what a remote may send at once.
 const MAX_REACHABLE: usize = 1_000_000;
-/// A process that is killed leaves its locks, and the next one would wait for them for ever.
+/// A killed process leaves its lock files, on which the next one would wait forever.
 const LOCKS: [&str; 5] =
     ["refs/heads/tip.lock", "shallow.lock", "HEAD.lock", "config.lock", "packed-refs.lock"];
 
 impl Mirror {
-    /// Removes what a fetch that was killed left behind, and ways out of the mirror that are not ours.
+    /// Removes what a killed fetch left behind, and alternates that point out of the mirror.
     pub(super) fn remove_leftovers(&self) -> io::Result<()> {
         let objects = self.directory().join("objects");
         fs::remove_file(objects.join("info/alternates")).or_else(ignore_not_found)?;
@@ -50,12 +50,12 @@ impl Mirror {
         Ok(())
     }
 
-    /// Whether the mirror says it holds something.
+    /// Whether the mirror has a tip.
     pub(super) fn has_tip(&self) -> bool {
         self.directory().join(TIP).exists()
     }
 
-    /// Whether an object of the tip is missing or broken.
+    /// Whether an object of the tip is missing or damaged.
     pub(super) fn is_damaged(&self) -> bool {
         let walk = || -> Option<()> {
             let repository = self.open().ok()?;
@@ -70,8 +70,8 @@ impl Mirror {
         walk().is_none()
     }
 
-    /// Reduces the mirror to one commit if it has grown too far. Returns what it holds then; nothing where that commit
-    /// costs more than it may, and the mirror is better fetched anew.
+    /// Reduces the mirror to one commit if it has grown too large. Returns its tip; `None` if the commit exceeds the
+    /// limits, so that the mirror must be fetched again.
     pub(super) fn prune(
         &self,
         held: HeldTip,
@@ -95,7 +95,7 @@ impl Mirror {
         }
     }
 
-    /// Leaves nothing but one commit and those that were pushed, with their files, and content that is to be kept.
+    /// Deletes everything except one commit, the pushed commits, their files, and the content to keep.
     fn keep_only(&self, tip: &CommitId) -> Result<(), BoxedError> {
         let repository = self.open()?;
         let tip = tip.object().ok_or("not an id")?;
@@ -130,7 +130,7 @@ impl Mirror {
     }
 }
 
-/// The commits of branches that were pushed from here.
+/// The commits of branches that were pushed from this mirror.
 fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, BoxedError> {
     let mut commits = BTreeSet::new();
     for reference in repository.references()?.prefixed(PUSHED)? {
@@ -139,7 +139,7 @@ fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId
     Ok(commits)
 }
 
-/// A commit, its trees and its files, without history and submodules.
+/// A commit with its trees and files, without history and submodules.
 fn reachable(
     repository: &gix::Repository,
     commit: gix::ObjectId,

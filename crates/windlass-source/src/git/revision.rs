@@ -1,27 +1,27 @@
-//! Which state of a remote is fetched.
+//! The revision of a remote to fetch.
 
 use std::fmt;
 
 use super::commit_id::CommitId;
 use crate::remote::{Branch, BranchError};
 
-/// What every whole reference begins with.
+/// The prefix of every full reference.
 const WHOLE: &str = "refs/";
 
-/// A state of a remote: where a branch or another reference leads, or one commit.
+/// A revision of a remote: a branch, another reference, or one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revision {
     /// The tip of a branch.
     Branch(Branch),
-    /// Where a reference leads that is no branch, without `refs/`: `pull/7/head`.
+    /// A reference that is not a branch, without `refs/`: `pull/7/head`.
     Reference(Branch),
-    /// A commit, whether a reference leads to it or not. Git servers may refuse to send what none does.
+    /// A commit, whether a reference points to it or not. Git servers may refuse to send an unreferenced commit.
     Commit(CommitId),
 }
 
 impl Revision {
-    /// Reads the name of a branch or a whole reference, such as `refs/pull/7/head`. What git does not accept, or a program
-    /// could take for an option, is neither.
+    /// Parses the name of a branch or a full reference, such as `refs/pull/7/head`. Names that git rejects, or that a
+    /// program could take for an option, are errors.
     pub fn parse(text: &str) -> Result<Revision, BranchError> {
         let Some(below) = text.strip_prefix(WHOLE) else { return Branch::parse(text).map(Revision::Branch) };
         match below.strip_prefix("heads/") {
@@ -30,7 +30,7 @@ impl Revision {
         }
     }
 
-    /// What the remote is asked for.
+    /// The left side of the refspec.
     pub(super) fn source(&self) -> String {
         match self {
             Revision::Branch(branch) => branch.reference(),

@@ -1,8 +1,8 @@
-//! Talking to a remote through the `ssh` program.
+//! The ssh transport, through the `ssh` program.
 //!
-//! Nothing of the user's or the machine's ssh configuration is used. The key lies in a private directory that goes away
-//! with the [`SshLogin`], and a host is only spoken to if it shows a key that is pinned, or was learned right now because
-//! none was pinned yet. The host is resolved and checked here; `ssh` is told the address and never resolves the name.
+//! The ssh configuration of user and machine is ignored. The key is in a private directory that is removed with the
+//! [`SshLogin`]. The host must show a pinned key, or one that was learned just now because none was pinned yet. The
+//! host is resolved and checked here; `ssh` gets the address and never resolves the name.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -21,30 +21,30 @@ use super::private_files::{private_directory, write_private};
 use super::process::{GitProcess, program};
 use crate::remote::{Credential, HostKeys, RemoteUrl, known_name};
 
-/// A host that does not answer within this is down.
+/// A host that takes longer to answer counts as down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Everything `ssh` needs to log in once.
+/// Everything that `ssh` needs for one login.
 pub(super) struct SshLogin {
     directory: TempDir,
     address: SocketAddr,
-    /// What known_hosts calls the host.
+    /// The name of the host in known_hosts.
     known_as: String,
     identity: Option<PathBuf>,
     trusted: HostKeySource,
 }
 
-/// Where the keys come from that the host is measured by.
+/// The source of the trusted host keys.
 enum HostKeySource {
     /// They were pinned before.
     Pinned(HostKeys),
     /// They were learned now, because none was pinned.
     Learned(HostKeys),
-    /// They stand in known_hosts lines that came with the credential.
+    /// They are in known_hosts lines of the credential.
     Given,
 }
 
-/// A host as far as it is known before its key is used.
+/// A host before its key is checked.
 struct SshHost {
     trusted: HostKeySource,
     address: SocketAddr,
@@ -52,7 +52,8 @@ struct SshHost {
 }
 
 impl SshLogin {
-    /// Resolves the host, and writes down the key and the trusted host keys, asking the host for its keys if none is known.
+    /// Resolves the host and writes the private key and the trusted host keys to files; asks the host for its keys if
+    /// none is known.
     pub(super) fn prepare(
         options: &FetchOptions<'_>,
         bounds: &Arc<FetchGuard>,
@@ -90,7 +91,7 @@ impl SshLogin {
             None => None,
             Some(key) => {
                 let path = directory.path().join("key");
-                // OpenSSH does not read a key whose last line has no end; people lose it when they paste.
+                // OpenSSH rejects a key whose last line has no line end, which is easily lost when pasting.
                 write_private(&path, &format!("{}\n", key.expose().trim_end()))?;
                 Some(path)
             }
@@ -107,7 +108,7 @@ impl SshLogin {
         }
     }
 
-    /// The options of every `ssh` we start, as pairs after `-o`.
+    /// The options of every `ssh` command, as pairs after `-o`.
     fn options(&self) -> Vec<String> {
         let quote = |path: &Path| format!("\"{}\"", path.display().to_string().replace('%', "%%"));
         let mut options: Vec<String> = [
@@ -129,7 +130,7 @@ impl SshLogin {
         .map(str::to_owned)
         .to_vec();
         options.push(format!("ConnectTimeout={}", CONNECT_WITHIN.as_secs()));
-        // The address that was checked, and not the name: it could lead elsewhere by now.
+        // Connects to the address that was checked and not to the name, which may resolve to another address by now.
         options.push(format!("HostName={}", self.address.ip()));
         options.push(format!("HostKeyAlias={}", self.known_as));
         options.push(format!("UserKnownHostsFile={}", quote(&self.directory.path().join("known_hosts"))));
@@ -138,7 +139,7 @@ impl SshLogin {
         options
     }
 
-    /// The program that talks to `git-upload-pack` on the host.
+    /// The command that runs `git-upload-pack` on the host.
     pub(super) fn upload_pack(&self, url: &RemoteUrl) -> Command {
         let mut command = program("ssh");
         command.args(["-F", "/dev/null", "-T"]);
@@ -155,7 +156,7 @@ impl SshLogin {
         command
     }
 
-    /// The same as one line for git, which runs it in a shell.
+    /// The same command as one line for git, which runs it in a shell.
     pub(super) fn command_line(&self) -> String {
         let mut words = vec!["ssh".to_owned(), "-F".to_owned(), "/dev/null".to_owned()];
         for option in self.options() {
@@ -165,7 +166,7 @@ impl SshLogin {
         words.join(" ")
     }
 
-    /// What `ssh` meant by what it said when it failed.
+    /// Classifies the error message of `ssh`.
     pub(super) fn explain(&self, said: &str, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> RemoteProblem {
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
         let reason = || last_error_line(said);
@@ -215,7 +216,7 @@ impl SshLogin {
     }
 }
 
-/// The line that tells why: the last one that is not git's general advice.
+/// The line with the cause: the last one that is not git's general advice.
 fn last_error_line(said: &str) -> String {
     let advice = [
         "Please make sure you have the correct access rights",
@@ -232,7 +233,7 @@ fn last_error_line(said: &str) -> String {
     }
 }
 
-/// The address to connect to: the first that accepts a connection where there are several.
+/// The address to connect to: if there are several, the first that accepts a connection.
 fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, RemoteProblem> {
     let unreached = |detail: String| RemoteProblem::Connect { host: url.host().to_owned(), detail };
     if let [only] = addresses {
@@ -267,14 +268,14 @@ fn ask_host(
         .filter(|line| HostKeys::parse(line).is_ok())
         .map(|line| format!("{line}\n"))
         .collect();
-    // A host that tells no key is no ssh server, or none that can be reached: all of them are told alike.
+    // A host without keys is not an ssh server or cannot be reached; both are reported alike.
     HostKeys::parse(&keys).map_err(|_| {
         let detail = format!("could not get the ssh host key: {}", last_error_line(&ended.said));
         RemoteProblem::Connect { host: url.host().to_owned(), detail }
     })
 }
 
-/// Why `ssh` did not start.
+/// The problem when `ssh` cannot be started.
 pub(super) fn start_problem(error: &io::Error) -> RemoteProblem {
     match error.kind() {
         io::ErrorKind::NotFound => RemoteProblem::SshMissing,
@@ -282,7 +283,7 @@ pub(super) fn start_problem(error: &io::Error) -> RemoteProblem {
     }
 }
 
-/// One word of a shell, whatever it contains.
+/// Quotes a text as one word of a shell command.
 fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

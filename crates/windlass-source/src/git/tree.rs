@@ -1,8 +1,8 @@
 //! A git revision as a tree, read from the object database.
 //!
-//! Names that git itself would never write (`..`, `.git`, a slash inside) are passed over: a tree is made by whoever
-//! can push, and paths made from it must not lead elsewhere. Objects are asked for their size before they are read, and
-//! what reading one revision may cost is counted from its beginning to its end.
+//! Names that git itself would never write (`..`, `.git`, a slash inside) are skipped: whoever can push decides the
+//! content of a tree, and its paths must stay inside. The size of an object is checked before it is read, and one
+//! budget limits all reading of a revision.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,55 +24,55 @@ use crate::content::PathContent;
 use crate::entry::{EntryKind, ReadError};
 use crate::tree::FileTree;
 
-/// A tag may lead to another one; more than so many lead nowhere.
+/// A tag may point to another tag; longer chains are rejected.
 const MAX_TAGS: usize = 8;
 
 /// Why a revision could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no repository around this path.
+    /// The path is not in a repository.
     #[error("{path} is not inside a git repository")]
     NoRepository {
-        /// The path that was asked about.
+        /// The path.
         path: String,
-        /// What gix said.
+        /// The error of gix.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The repository has no such revision.
     #[error("the git repository has no revision `{revision}`")]
     NoRevision {
-        /// The revision that was asked for.
+        /// The revision.
         revision: String,
-        /// What gix said.
+        /// The error of gix.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The path lies outside the repository's work tree.
     #[error("{path} is outside the repository's work tree")]
     Outside {
-        /// The path that was asked about.
+        /// The path.
         path: String,
     },
 }
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// So many entries of directories are kept decoded. A fleet asks for the same few directories again and again.
+/// How many directory entries are cached. A fleet reads the same few directories many times.
 const MAX_KEPT_ENTRIES: usize = 200_000;
 
-/// A directory, decoded.
+/// A decoded directory.
 type DirectoryListing = Arc<DirectoryNames>;
 
-/// What stands under each name of a directory.
+/// The entries of a directory, by name.
 #[derive(Default)]
 struct DirectoryNames {
     known: BTreeMap<String, (EntryMode, gix::ObjectId)>,
-    /// Whether there are names that were not kept because they are longer than names are.
+    /// Whether entries were left out because their names are too long.
     has_overlong: bool,
 }
 
-/// Directories that were decoded, and how many entries they have together.
+/// The decoded directories, and their total number of entries.
 #[derive(Default)]
 struct ListingCache {
     known: BTreeMap<gix::ObjectId, DirectoryListing>,
@@ -99,8 +99,7 @@ pub struct GitTree {
 }
 
 impl GitTree {
-    /// The revision of the repository around `path`; the tree's root is the directory that `path` is in the
-    /// repository.
+    /// Opens a revision of the repository that contains `path`; the tree's root is the directory `path` in it.
     pub fn open(path: &Path, revision: &str) -> Result<GitTree, GitError> {
         let shown = || path.display().to_string();
         let repository = gix::discover(path)
@@ -129,7 +128,7 @@ impl GitTree {
         &self.repository
     }
 
-    /// What stands at a path, from the listings of the directories on the way: nothing is read for it.
+    /// The content at a path, from the listings of its parent directories, without reading the object.
     fn content_at(&self, path: &str) -> Result<PathContent, BoxedError> {
         let mut at = (gix::objs::tree::EntryKind::Tree.into(), self.tree);
         for part in self.full_path(path).split('/').filter(|part| !part.is_empty()) {
@@ -158,7 +157,7 @@ impl GitTree {
             .join("/")
     }
 
-    /// What stands in a directory. Decoding a large one is dear, so it is done once.
+    /// The listing of a directory. Decoding a large one is expensive, so it is cached.
     fn listing(&self, tree: gix::ObjectId) -> Result<DirectoryListing, BoxedError> {
         if let Some(known) = self.listings.borrow().known.get(&tree) {
             return Ok(Arc::clone(known));
@@ -166,7 +165,7 @@ impl GitTree {
         let mut names = DirectoryNames::default();
         for entry in sized_tree(&self.repository, tree, &self.budget)?.iter() {
             let entry = entry?;
-            // A name that is not UTF-8 cannot be written in a pattern either.
+            // A name that is not UTF-8 cannot match a pattern either.
             let Ok(name) = entry.filename().to_str() else { continue };
             if name.len() > MAX_NAME_BYTES {
                 names.has_overlong = true;
@@ -179,7 +178,7 @@ impl GitTree {
         Ok(listing)
     }
 
-    /// The mode and id at a path, stopping at anything that is not a directory on the way.
+    /// The kind and id at a path; `None` if a parent is not a directory.
     fn find(&self, full: &str) -> Result<Option<(EntryKind, gix::ObjectId)>, BoxedError> {
         let mut at = (EntryKind::Directory, self.tree);
         for part in full.split('/').filter(|part| !part.is_empty()) {
@@ -234,7 +233,7 @@ impl Directories for GitTree {
     }
 }
 
-/// The tree of a commit, or of what a tag leads to.
+/// The tree of a commit, or of the object that a tag points to.
 fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::ObjectId, BoxedError> {
     use gix::objs::Kind;
     for _ in 0..MAX_TAGS {
@@ -254,14 +253,14 @@ fn tree_of(repository: &gix::Repository, mut id: gix::ObjectId) -> Result<gix::O
     Err("its tags point only to tags".into())
 }
 
-/// Whether a name is one that git itself would write.
+/// Whether git itself would write this name.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..")
         && !name.eq_ignore_ascii_case(".git")
         && !name.contains(['/', '\\', '\0'])
 }
 
-/// Where a path is inside the repository's work tree.
+/// The path of a directory relative to the repository's work tree.
 fn prefix_of(repository: &gix::Repository, path: &Path) -> Option<String> {
     let root = repository.workdir()?.canonicalize().ok()?;
     let path = path.canonicalize().ok()?;

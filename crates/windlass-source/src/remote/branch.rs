@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Longer names do not fit into messages, and nobody types them.
+/// Longer names do not fit into messages.
 const MAX_CHARS: usize = 128;
 
 /// Why a text is not the name of a branch.
@@ -13,7 +13,7 @@ pub struct BranchError {
 }
 
 impl BranchError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         "write only the branch name, such as `main` or `release/2026`, without `refs/heads/`"
     }
@@ -24,7 +24,7 @@ impl BranchError {
 pub struct Branch(String);
 
 impl Branch {
-    /// Reads and checks a name.
+    /// Parses and checks a name.
     pub fn parse(text: &str) -> Result<Branch, BranchError> {
         match problem(text) {
             None => Ok(Branch(text.to_owned())),
@@ -37,7 +37,7 @@ impl Branch {
         &self.0
     }
 
-    /// The whole name of its reference.
+    /// The full reference.
     pub(crate) fn reference(&self) -> String {
         format!("refs/heads/{}", self.0)
     }

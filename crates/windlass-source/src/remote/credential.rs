@@ -1,11 +1,11 @@
-//! What a remote is shown to be let in.
+//! The credential for a remote.
 
 use windlass_core::redacted::Redacted;
 
 /// How to log in to a remote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Credential {
-    /// Not at all: the repository is public.
+    /// No login: the repository is public.
     #[default]
     None,
     /// A user and a password over https. A token is a password with any user.
@@ -19,7 +19,7 @@ pub enum Credential {
     SshKey {
         /// The key as OpenSSH writes it, without a passphrase.
         key: Redacted<String>,
-        /// Lines of a known_hosts file for the host, if whoever stored the key also knew them.
+        /// Lines of a known_hosts file for the host, if they are stored with the key.
         known_hosts: Option<String>,
     },
 }

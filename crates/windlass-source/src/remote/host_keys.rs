@@ -1,28 +1,29 @@
-//! The keys by which an ssh host is known.
+//! The keys of an ssh host.
 //!
-//! They are learned once and kept by the caller. What is here compares and prints them; it never asks a host.
+//! They are learned once, and the caller stores them. This module compares and prints keys; it never connects to a
+//! host.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use ssh_key::{HashAlg, PublicKey};
 
-/// A host has a handful of keys; more is not a host's answer.
+/// A host has only a few keys; more are rejected.
 const MAX_KEYS: usize = 16;
 
 /// Why a text does not hold host keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostKeysError {
-    /// A line that is not a key.
+    /// A line is not a key.
     #[error("line {line} of the host keys is not a key type followed by a key in base64")]
     NotAKey {
-        /// Which one, counted from 1.
+        /// The line, counted from 1.
         line: usize,
     },
-    /// No key at all.
+    /// There is no key.
     #[error("the host key is missing")]
     Empty,
-    /// More keys than a host has.
+    /// There are more keys than a host has.
     #[error("there are more than {MAX_KEYS} host keys")]
     TooMany,
 }
@@ -32,8 +33,8 @@ pub enum HostKeysError {
 pub struct HostKeys(BTreeSet<String>);
 
 impl HostKeys {
-    /// Reads keys, one per line: `type base64`, or with hosts before as known_hosts and ssh-keyscan write them. Empty
-    /// lines and comments are passed over.
+    /// Parses keys, one per line: `type base64`, optionally after host names as in known_hosts and the output of
+    /// ssh-keyscan. Empty lines and comments are skipped.
     pub fn parse(text: &str) -> Result<HostKeys, HostKeysError> {
         let mut keys = BTreeSet::new();
         for (index, line) in text.lines().enumerate() {
@@ -67,7 +68,7 @@ impl HostKeys {
     }
 }
 
-/// What known_hosts calls a host.
+/// The name of a host in known_hosts.
 pub(crate) fn known_name(host: &str, port: u16) -> String {
     if port == 22 { host.to_owned() } else { format!("[{host}]:{port}") }
 }
@@ -81,7 +82,7 @@ impl fmt::Display for HostKeys {
     }
 }
 
-/// The type and the key of a line, whatever stands before them.
+/// The type and the key of a line, without the host names before them.
 fn key_of(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     words.windows(2).take(2).find_map(|pair| {

@@ -1,7 +1,7 @@
-//! What a repository's registration says about its remote: address, branch, prefix, credential, host keys.
+//! The settings of a repository's remote: address, branch, prefix, credential, host keys.
 //!
-//! Everything here is text from users and is checked once, when it is parsed; what holds one of these types may hand it
-//! to a program. Pure: nothing is resolved, opened or connected to.
+//! Everything here is text from users that is checked once, when it is parsed; a value of one of these types is safe to
+//! pass to a program. Pure: nothing is resolved, opened or connected to.
 
 mod branch;
 mod credential;

@@ -1,8 +1,8 @@
-//! Where in a repository a fleet lies.
+//! The directory of a fleet in its repository.
 
 use std::fmt;
 
-/// As long as a path in a repository may reasonably be.
+/// Longer than any reasonable path in a repository.
 const MAX_CHARS: usize = 512;
 
 /// Why a text is not a directory of a repository.
@@ -13,7 +13,7 @@ pub struct PathPrefixError {
 }
 
 impl PathPrefixError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         "write it relative to the repository's root, such as `fleets/edge`; omit it for the root"
     }
@@ -24,7 +24,7 @@ impl PathPrefixError {
 pub struct PathPrefix(String);
 
 impl PathPrefix {
-    /// Reads and checks a directory. Empty, `.` and `./` are the root; one `/` at the end is left away.
+    /// Parses and checks a directory. Empty, `.` and `./` are the root; one `/` at the end is removed.
     pub fn parse(text: &str) -> Result<PathPrefix, PathPrefixError> {
         let fail = |reason| Err(PathPrefixError { reason });
         if text.chars().count() > MAX_CHARS {

@@ -1,14 +1,15 @@
-//! The address of a remote, parsed and checked before anything sees it.
+//! The address of a remote, parsed and checked before it is used.
 //!
-//! The lesson of a decade of git vulnerabilities is that an address must never be able to become an option, a second
-//! transport or a place for credentials. So only four schemes exist here, and each part has a small alphabet.
+//! An address must not be interpretable as an option or as a transport that runs programs, and must not contain
+//! credentials; each of these has caused vulnerabilities in git. So there are only four schemes, and each part allows
+//! few characters.
 
 use std::fmt;
 
-/// Longer addresses are mistakes or attacks.
+/// A longer address is a mistake or an attack.
 const MAX_CHARS: usize = 512;
 
-/// How a remote is reached.
+/// The scheme of a remote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteScheme {
     /// `https://`
@@ -22,7 +23,7 @@ pub enum RemoteScheme {
 }
 
 impl RemoteScheme {
-    /// As it is written before `://`.
+    /// The text before `://`.
     pub fn as_str(self) -> &'static str {
         match self {
             RemoteScheme::Https => "https",
@@ -33,7 +34,7 @@ impl RemoteScheme {
     }
 }
 
-/// Whether `http://` and `file://` are accepted. They are for tests and demonstrations.
+/// Whether `http://` and `file://` are accepted. For tests and demonstrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsecureUrls {
     /// Only https and ssh.
@@ -45,40 +46,40 @@ pub enum InsecureUrls {
 /// Why a text is not the address of a remote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteUrlError {
-    /// Nothing was given.
+    /// The text is empty.
     #[error("the repository URL is empty")]
     Empty,
-    /// Longer than an address may be.
+    /// The text is too long.
     #[error("the repository URL has more than {MAX_CHARS} characters")]
     TooLong,
-    /// A control character, a space or a character that is not ASCII.
+    /// It contains a control character, a space or a character that is not ASCII.
     #[error("the repository URL contains a character that is not printable ASCII")]
     Unprintable,
-    /// A scheme that is never accepted.
+    /// The scheme is never accepted.
     #[error("the scheme of the repository URL is not supported")]
     Scheme,
-    /// A scheme that is accepted only where insecure addresses are allowed.
+    /// The scheme is accepted only where insecure addresses are allowed.
     #[error("{0}:// is not allowed for repositories")]
     Insecure(&'static str),
-    /// A password, a token or a user where none may be.
+    /// It contains a password, a token, or a user where none is allowed.
     #[error("the repository URL contains credentials")]
     Credentials,
-    /// No host, or one that is not a host.
+    /// The host is missing or not valid.
     #[error("the host of the repository URL is missing or not a host name")]
     Host,
-    /// A user that is not one.
+    /// The user is not valid.
     #[error("the user in the repository URL is not a user name")]
     User,
-    /// A port that is not a number between 1 and 65535.
+    /// The port is not a number between 1 and 65535.
     #[error("the port of the repository URL is not a port")]
     Port,
-    /// No path, or one that could be mistaken for an option.
+    /// The path is missing, or could be taken for an option.
     #[error("the path of the repository URL is missing or not a path of a repository")]
     Path,
 }
 
 impl RemoteUrlError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             RemoteUrlError::Empty | RemoteUrlError::Scheme => {
@@ -110,7 +111,7 @@ impl RemoteUrlError {
     }
 }
 
-/// The address of a remote. It holds no password, and it prints without its user.
+/// The address of a remote. It contains no password, and it is displayed without its user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RemoteUrl {
     text: String,
@@ -122,7 +123,7 @@ pub struct RemoteUrl {
 }
 
 impl RemoteUrl {
-    /// Reads and checks an address.
+    /// Parses and checks an address.
     pub fn parse(text: &str, insecure: InsecureUrls) -> Result<RemoteUrl, RemoteUrlError> {
         if text.is_empty() {
             return Err(RemoteUrlError::Empty);
@@ -147,17 +148,17 @@ impl RemoteUrl {
         parse_rest(text, scheme, rest)
     }
 
-    /// As it was written, with the user an ssh address may name. For storing, not for showing.
+    /// The address as it was written, with the user of an ssh address. For storage, not for display.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// How the remote is reached.
+    /// The scheme.
     pub fn scheme(&self) -> RemoteScheme {
         self.scheme
     }
 
-    /// The user to log in as, of an ssh address.
+    /// The user of an ssh address.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
@@ -167,12 +168,12 @@ impl RemoteUrl {
         &self.host
     }
 
-    /// The port, if it was written.
+    /// The port, if the address has one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// The port that will be connected to.
+    /// The port of the address, or the default port of its scheme.
     pub fn effective_port(&self) -> u16 {
         self.port.unwrap_or(match self.scheme {
             RemoteScheme::Https => 443,
@@ -181,7 +182,7 @@ impl RemoteUrl {
         })
     }
 
-    /// The repository's path on the host: percent-decoded for ssh and file, as written for https and http.
+    /// The repository's path on the host: percent-decoded for ssh and file, unchanged for https and http.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -252,7 +253,7 @@ fn parse_rest(text: &str, scheme: RemoteScheme, rest: &str) -> Result<RemoteUrl,
     let path = match scheme {
         RemoteScheme::Ssh => {
             let decoded = decode_percent(path).ok_or(RemoteUrlError::Path)?;
-            // As git reads it: `ssh://host/~user/repo` is below that user's home.
+            // As in git: `ssh://host/~user/repo` is below that user's home directory.
             check_path(decoded.strip_prefix('/').filter(|rest| rest.starts_with('~')).unwrap_or(&decoded))?
         }
         _ => check_web_path(path)?,

@@ -1,4 +1,4 @@
-//! Addresses that are accepted, and those that attacks are made of.
+//! Addresses that are accepted, and addresses used in attacks.
 
 use super::*;
 

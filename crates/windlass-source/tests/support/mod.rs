@@ -1,4 +1,4 @@
-//! Remotes of three kinds that tests treat alike.
+//! Remotes with three transports that tests use alike.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use windlass_testkit::servers::{GitHttps, GitSsh};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Everything a fetch needs, to be changed by tests before they use it.
+/// Everything that a fetch needs; tests may change it before use.
 pub struct Remote {
     pub url: RemoteUrl,
     pub revision: Revision,
@@ -101,7 +101,7 @@ impl Scratch {
         self.mirror.fetch(&remote.options())
     }
 
-    /// The same by someone who made use of a commit before.
+    /// Fetches as a caller that last synced `since`.
     pub fn fetch_since(&self, remote: &Remote, since: &CommitId) -> Result<FetchResult, FetchError> {
         self.mirror.fetch(&FetchOptions { since: Some(since), ..remote.options() })
     }

@@ -1,4 +1,4 @@
-//! One request and its answer, as the readers and writers that gix wants.
+//! One request and its response, as the readers and writers that gix needs.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, Cursor, Read, Write};
@@ -10,23 +10,23 @@ use reqwest::{Method, Response};
 use super::super::error::RemoteProblem;
 use super::web::HttpTransport;
 
-/// One request and its answer. A request is sent when its answer is first looked at.
+/// One request and its response. The request is sent when the response is first read.
 pub(super) struct HttpExchange {
     web: HttpTransport,
     step: RefCell<ExchangeState>,
 }
 
 pub(super) enum ExchangeState {
-    /// Nothing was sent yet.
+    /// The request was not sent yet.
     Asking { url: String, headers: HeaderMap, body: Vec<u8> },
     /// The body is being read.
     Answered(Response),
-    /// It failed.
+    /// The request failed.
     Over,
 }
 
 impl HttpExchange {
-    /// One that begins with a request, or with an answer that is there already.
+    /// An exchange that begins with a request, or with a response that was already received.
     pub(super) fn new(web: HttpTransport, step: ExchangeState) -> Rc<HttpExchange> {
         Rc::new(HttpExchange { web, step: RefCell::new(step) })
     }
@@ -72,7 +72,7 @@ impl HttpExchange {
     }
 }
 
-/// What is posted.
+/// The request body.
 pub(crate) struct RequestBody(pub(super) Rc<HttpExchange>);
 
 impl Write for RequestBody {
@@ -91,7 +91,7 @@ impl Write for RequestBody {
     }
 }
 
-/// The header lines of an answer.
+/// The header lines of a response.
 pub(crate) struct ResponseHead {
     exchange: Rc<HttpExchange>,
     lines: Option<Cursor<Vec<u8>>>,
@@ -128,7 +128,7 @@ impl BufRead for ResponseHead {
     }
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(crate) struct BodyReader {
     exchange: Rc<HttpExchange>,
     piece: Cursor<Vec<u8>>,

@@ -1,8 +1,8 @@
-//! Talking to a remote over https: the requests gix wants, within bounds.
+//! The https transport: the requests that gix needs, within the fetch limits.
 //!
-//! Redirects are followed only within the same scheme, host and port, so that a credential never leaves the place it
-//! was given for, and every request goes through the guard. Nothing is decompressed, and no git configuration is looked at;
-//! a proxy may be named by the environment.
+//! Redirects are followed only within the same scheme, host and port, so that a credential is sent only to the server
+//! it belongs to, and every request passes the address guard. Nothing is decompressed, and no git configuration is
+//! read; the environment may name a proxy.
 
 mod exchange;
 mod web;

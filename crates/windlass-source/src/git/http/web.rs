@@ -1,4 +1,4 @@
-//! Sending requests within bounds, and what their failures mean.
+//! Sends requests within the fetch limits, and classifies their errors.
 
 use std::cell::RefCell;
 use std::io;
@@ -20,14 +20,14 @@ use crate::git::error::{RemoteProblem, quote_remote_text};
 use crate::git::fetch_options::FetchOptions;
 use crate::git::limits::FetchGuard;
 
-/// A host that does not answer within this is down.
+/// A host that takes longer to answer counts as down.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// How often a wait is interrupted to see whether it is still wanted.
+/// How often a wait checks whether the fetch was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Enough for `repo` → `repo.git` and one move.
 const MAX_REDIRECTS: usize = 3;
 
-/// The http side of a conversation.
+/// The HTTP side of a fetch.
 #[derive(Clone)]
 pub(in crate::git) struct HttpTransport(pub(super) Rc<TransportState>);
 
@@ -40,7 +40,7 @@ pub(super) struct TransportState {
 }
 
 impl HttpTransport {
-    /// Prepares requests.
+    /// Creates a transport.
     pub(in crate::git) fn new(
         options: &FetchOptions<'_>,
         bounds: &Arc<FetchGuard>,
@@ -66,7 +66,7 @@ impl HttpTransport {
         })))
     }
 
-    /// Waits for something that the network decides, as long as it is wanted.
+    /// Waits for the network until the fetch is stopped.
     pub(super) fn wait<T>(&self, work: impl Future<Output = reqwest::Result<T>>) -> io::Result<T> {
         let inside = &self.0;
         let result = inside.runtime.block_on(async {
@@ -113,7 +113,7 @@ impl HttpTransport {
         self.wait(request.headers(headers.clone()).body(body).send())
     }
 
-    /// A request that may be sent elsewhere on the same server.
+    /// Sends a request and follows redirects within the same server.
     pub(super) fn get_following(&self, url: &str, base: &str, headers: &HeaderMap) -> io::Result<Response> {
         let tail = url.strip_prefix(base).unwrap_or_default();
         let mut at = url.to_owned();
@@ -146,7 +146,7 @@ impl HttpTransport {
     }
 }
 
-/// Where a redirect leads, if we go there.
+/// The target of a redirect, if it is allowed.
 fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String, RemoteProblem> {
     let refuse = |reason: String| RemoteProblem::Protocol { reason };
     let target = response
@@ -173,7 +173,7 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
     Ok(target.into())
 }
 
-/// What an http failure means. Only a certificate that was shown tells that somebody speaks TLS there.
+/// Classifies an HTTP error. Only a rejected certificate reveals that the host speaks TLS.
 fn of_reqwest(error: &reqwest::Error, host: &str) -> RemoteProblem {
     if let Some(reason) = refused_certificate(error) {
         return RemoteProblem::Tls { reason: quote_remote_text(&reason) };

@@ -1,4 +1,4 @@
-//! The git program that sends, and what only it may see.
+//! The environment of the `git` program for a push, with the secrets that only it may see.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::super::process::git;
 use super::super::ssh::SshLogin;
 use crate::remote::{Credential, RemoteScheme};
 
-/// What the git program needs for one push, in files and variables that only it sees.
+/// Files and variables for one push, readable only by the git program.
 pub(super) struct PushEnvironment {
     settings: Vec<(String, Redacted<String>)>,
     pub(super) login: Option<SshLogin>,
@@ -63,7 +63,7 @@ impl PushEnvironment {
     pub(super) fn command(&self, mirror: &Path) -> Command {
         let mut command = git();
         command.arg("--git-dir").arg(mirror);
-        // By environment and not by argument, because arguments are there for every user of the machine to read.
+        // As environment variables and not as arguments: every user of the machine can read arguments.
         command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
         for (index, (key, value)) in self.settings.iter().enumerate() {
             command.env(format!("GIT_CONFIG_KEY_{index}"), key);
@@ -76,8 +76,8 @@ impl PushEnvironment {
     }
 }
 
-/// Tells curl the addresses that were checked, so that it does not resolve the name again: `host:port:address,…`. What is
-/// written as an address is checked, and nobody resolves it.
+/// The curl option with the checked addresses, so that git does not resolve the name again: `host:port:address,…`. An
+/// IP address in the URL is checked and needs no such option.
 fn pinned(options: &FetchOptions<'_>) -> Result<Option<String>, RemoteProblem> {
     let (host, port) = (options.url.host(), options.url.effective_port());
     let written = |address: SocketAddr| match address.ip() {

@@ -1,7 +1,8 @@
-//! Mirror → remote: a new branch with changed files.
+//! Pushes a new branch with changed files from a mirror to its remote.
 //!
 //! Objects are written into the mirror without a work tree; the `git` program sends them, because gix cannot. A branch
-//! that somebody else made or moved is never overwritten: git is told what we expect there, and refuses otherwise.
+//! that somebody else created or moved is never overwritten: the push names the expected commit, and git refuses any
+//! other.
 
 mod environment;
 mod tree;
@@ -24,38 +25,38 @@ use super::process::{GitProcess, ProcessOutcome, ProcessResult};
 use super::ssh::SshLogin;
 use crate::remote::{Branch, PathPrefix, RemoteUrl};
 
-/// Who a commit is from.
+/// The author of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitAuthor {
-    /// Their name.
+    /// The author's name.
     pub name: String,
-    /// Their address.
+    /// The author's e-mail address.
     pub email: String,
-    /// When they made it.
+    /// The time of the commit.
     pub at: Timestamp,
 }
 
 /// A file of the new branch, with its path from the repository's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
-    /// Where it lies.
+    /// Its path.
     pub path: String,
-    /// What it contains.
+    /// Its content.
     pub content: Vec<u8>,
 }
 
 /// What to push.
 #[derive(Clone, Copy)]
 pub struct Push<'a> {
-    /// The commit to build upon. It must be in the mirror.
+    /// The parent commit. It must be in the mirror.
     pub base: &'a CommitId,
-    /// The branch to make.
+    /// The branch to create.
     pub branch: &'a Branch,
     /// The files that differ from `base`.
     pub files: &'a [NewFile],
     /// The commit's message.
     pub message: &'a str,
-    /// Who it is from.
+    /// The author.
     pub author: &'a CommitAuthor,
 }
 
@@ -73,11 +74,11 @@ pub enum PushError {
     Write {
         /// The branch.
         branch: Branch,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Cause,
     },
-    /// The remote has a branch of this name that is not ours, or was changed since.
+    /// The remote has a branch of this name that Windlass did not push, or that changed since.
     #[error("branch {branch} already exists at {remote}, and Windlass did not create it")]
     Taken {
         /// The branch.
@@ -85,35 +86,35 @@ pub enum PushError {
         /// The address, without its user.
         remote: String,
     },
-    /// The remote does not let us.
+    /// The remote rejects the push.
     #[error("{remote} refuses branch {branch}: {reason}")]
     Refused {
         /// The branch.
         branch: Branch,
         /// The address, without its user.
         remote: String,
-        /// What it said.
+        /// The remote's message.
         reason: String,
     },
-    /// The remote could not be talked to.
+    /// Communication with the remote failed.
     #[error("Failed to push to {remote}: {problem}")]
     Remote {
         /// The address, without its user.
         remote: String,
-        /// What was in the way.
+        /// The cause.
         problem: RemoteProblem,
     },
 }
 
 impl Mirror {
-    /// Makes a commit of changed files and pushes it as a new branch, or as the next state of a branch that was pushed
+    /// Commits changed files and pushes the commit as a new branch, or as the next commit of a branch that was pushed
     /// from this mirror before.
     pub fn push_branch(&self, options: &FetchOptions<'_>, push: &Push<'_>) -> Result<CommitId, PushError> {
         let commit = self.write_commit(push)?;
         let expected = self.pushed(push.branch);
         let mut sent = self.send(options, push.branch, &commit, expected.as_ref());
         if expected.is_some() && matches!(sent, Err(PushError::Taken { .. })) {
-            // Ours was merged and deleted meanwhile: then there is nothing to overwrite.
+            // Our branch was merged and deleted in the meantime: there is nothing to overwrite.
             sent = self.send(options, push.branch, &commit, None);
         }
         sent?;
@@ -159,7 +160,7 @@ impl Mirror {
         Ok(CommitId::of(&id))
     }
 
-    /// The state of a branch as it was last pushed from here.
+    /// The commit of a branch that was last pushed from this mirror.
     fn pushed(&self, branch: &Branch) -> Option<CommitId> {
         let repository = self.open().ok()?;
         let id = repository.find_reference(pushed_reference(branch).as_str()).ok()?.try_id()?.detach();
@@ -241,7 +242,7 @@ fn explain(
     }
 }
 
-/// How git and the libraries it is built with say that a certificate was shown and is not accepted.
+/// Messages of git and its TLS libraries about a rejected certificate.
 const CERTIFICATE_REFUSED: [&str; 4] = [
     "certificate verification failed",
     "certificate verify failed",
@@ -249,9 +250,9 @@ const CERTIFICATE_REFUSED: [&str; 4] = [
     "certificate subject name",
 ];
 
-/// What the git program means that speaks https. It names the address, which whoever registers it chooses: so only words
-/// with spaces between are looked for, which no address holds. That nobody who speaks https was reached is told in one
-/// way, whatever the reason.
+/// Classifies an error of the git program over https. Its message contains the URL, whose words are chosen by whoever
+/// registers it: so only phrases with spaces are searched for, which no URL contains. All connection errors are
+/// reported alike.
 fn classify_git_output(said: &str, url: &RemoteUrl) -> RemoteProblem {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let reason = hide_user(&quote_remote_text(said), url);
@@ -270,7 +271,7 @@ fn classify_git_output(said: &str, url: &RemoteUrl) -> RemoteProblem {
     }
 }
 
-/// git names the address it was given, user and all.
+/// Removes the user from the URL in git's messages.
 fn hide_user(text: &str, url: &RemoteUrl) -> String {
     text.replace(url.as_str(), &url.to_string())
 }
@@ -279,7 +280,7 @@ fn pushed_reference(branch: &Branch) -> String {
     format!("{PUSHED}{branch}")
 }
 
-/// Names go into a line of the commit that `<`, `>` and line ends structure.
+/// Removes `<`, `>` and line ends, which delimit the author line of a commit.
 fn sanitize_name(text: &str) -> String {
     text.chars().filter(|char| !char.is_control() && !"<>".contains(*char)).collect()
 }

@@ -1,4 +1,4 @@
-//! Base tree + files → new tree, in the object database.
+//! Writes the tree of a new commit: the base tree with files replaced or added.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -10,11 +10,11 @@ use super::super::budget::{ObjectBudget, sized_tree};
 
 pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
-/// Why a tree could not be made.
+/// Why a tree could not be written.
 pub(super) enum TreeError {
-    /// A directory is needed where a file is, or the other way round.
+    /// A path needs a directory where there is a file, or the other way round.
     ThroughFile(String),
-    /// Anything else.
+    /// Any other error.
     Other(Cause),
 }
 
@@ -24,7 +24,7 @@ impl<E: Into<Cause>> From<E> for TreeError {
     }
 }
 
-/// A tree with files replaced or added, leaving everything else as it is.
+/// Writes a tree with files replaced or added; everything else stays unchanged.
 pub(super) fn write_tree(
     repository: &gix::Repository,
     base: Option<gix::ObjectId>,

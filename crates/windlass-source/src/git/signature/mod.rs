@@ -1,8 +1,8 @@
-//! Who signed a commit.
+//! Verifies who signed a commit.
 //!
-//! A signature counts if one of the given keys made it and the key was valid at the moment the signature says it was
-//! made: the committer's time for OpenSSH keys, as git does it, and the signature's own time for OpenPGP. Whoever holds
-//! an expired key can put that moment into the past; a key that is no longer trusted is taken out of the list.
+//! A signature counts if it was made with one of the given keys and the key was valid at the time of the signature: the
+//! committer's time for OpenSSH keys, as in git, and the signature's own time for OpenPGP. Whoever has an expired key
+//! can backdate that time, so a key that is no longer trusted must be removed from the list.
 
 mod openpgp;
 mod openssh;
@@ -19,7 +19,7 @@ use super::commit_id::CommitId;
 use super::mirror::{Mirror, MirrorError};
 
 impl Mirror {
-    /// Whose signature a commit of the mirror carries.
+    /// Verifies the signature of a commit in the mirror.
     pub fn verify(&self, id: &CommitId, signers: &Signers) -> Result<SignedBy, SignatureProblem> {
         let unreadable = |source: MirrorError| SignatureProblem::Unreadable { commit: id.clone(), source };
         let repository = self.open().map_err(unreadable)?;

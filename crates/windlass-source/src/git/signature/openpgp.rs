@@ -1,7 +1,7 @@
-//! Signatures that `gpg` made.
+//! Signatures made by `gpg`.
 //!
-//! A key in the list is not enough: it, or a subkey that it vouches for, must be allowed to sign, not revoked, and not
-//! expired when the signature was made.
+//! A key in the list is not enough: the key, or a subkey it has bound, must be allowed to sign, not revoked, and not
+//! expired at the time of the signature.
 
 use gix::bstr::BStr;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
@@ -103,7 +103,7 @@ fn check(
     Ok(SignedBy { fingerprint, name })
 }
 
-/// The newest statement of a key about itself, and the user it names.
+/// The newest self-signature of a key, and the user id it certifies.
 fn self_signature(key: &SignedPublicKey) -> Option<(String, &Signature)> {
     let of_users = key.details.users.iter().flat_map(|user| {
         let vouched = user.signatures.iter().filter(|signature| {
@@ -122,7 +122,7 @@ fn self_signature(key: &SignedPublicKey) -> Option<(String, &Signature)> {
         .max_by_key(|(_, signature)| signature.created())
 }
 
-/// The newest statement of the primary key that a subkey is its own and may sign.
+/// The newest signature with which the primary key binds a subkey for signing.
 fn binding_of<'a>(
     subkey: &'a SignedPublicSubKey,
     primary: &(impl VerifyingKey + pgp::ser::Serialize),
@@ -146,7 +146,7 @@ fn binding_of<'a>(
     }
 }
 
-/// Whether a time to live, counted from `created`, was over at `at`. Zero and nothing mean for ever.
+/// Whether a lifetime, counted from `created`, was over at `at`. Zero and `None` mean no expiry.
 fn is_over(created: u32, lives: Option<u32>, at: u32) -> bool {
     at < created || lives.is_some_and(|seconds| seconds != 0 && at >= created.saturating_add(seconds))
 }

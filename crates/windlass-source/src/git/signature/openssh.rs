@@ -1,4 +1,4 @@
-//! Signatures that `ssh-keygen -Y sign` made.
+//! Signatures made by `ssh-keygen -Y sign`.
 
 use gix::bstr::BStr;
 use ssh_key::{HashAlg, PublicKey, SshSig};
@@ -7,7 +7,7 @@ use windlass_core::time::Timestamp;
 use super::outcome::{SignatureFlaw, SignedBy};
 use super::signers::{Signers, SshSigner};
 
-/// What git signs for. A signature made for something else says nothing about a commit.
+/// The namespace that git uses. A signature with another namespace was not made for a commit.
 const NAMESPACE: &str = "git";
 
 pub(super) fn verify(

@@ -1,27 +1,27 @@
-//! Whose signature a commit carries, or why it does not count as signed.
+//! The signer of a commit, or why the commit does not count as signed.
 
 use crate::git::commit_id::CommitId;
 use crate::git::mirror::MirrorError;
 
-/// Whose signature a commit carries.
+/// The signer of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedBy {
-    /// The key's fingerprint, as `ssh-keygen -l` or `gpg` print it.
+    /// The key's fingerprint, as `ssh-keygen -l` or `gpg` prints it.
     pub fingerprint: String,
-    /// What the list of keys calls its owner: a comment, principals or a user id. May be empty.
+    /// The owner's name in the list of keys: a comment, principals or a user id. May be empty.
     pub name: String,
 }
 
 /// Why a commit does not count as signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureProblem {
-    /// It carries no signature.
+    /// The commit has no signature.
     #[error("commit {commit} is not signed")]
     Unsigned {
         /// The commit.
         commit: CommitId,
     },
-    /// A key made the signature that is not in the list.
+    /// The signing key is not in the list.
     #[error("commit {commit} is signed by a key that is not trusted: {fingerprint}")]
     UnknownKey {
         /// The commit.
@@ -29,15 +29,15 @@ pub enum SignatureProblem {
         /// The fingerprint or key id that the signature names.
         fingerprint: String,
     },
-    /// The signature does not belong to this commit, or cannot be read.
+    /// The signature does not match this commit, or cannot be parsed.
     #[error("the signature of commit {commit} is not valid: {reason}")]
     Invalid {
         /// The commit.
         commit: CommitId,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The key was not valid, or not valid any more, when it signed.
+    /// The key was not valid at the time of the signature.
     #[error("commit {commit} is signed by {fingerprint}, which was not valid at that time")]
     Expired {
         /// The commit.
@@ -50,14 +50,14 @@ pub enum SignatureProblem {
     Unreadable {
         /// The commit.
         commit: CommitId,
-        /// Why not.
+        /// The cause.
         #[source]
         source: MirrorError,
     },
 }
 
 impl SignatureProblem {
-    /// A word for it that never changes.
+    /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {
             SignatureProblem::Unsigned { .. } => "unsigned",
@@ -69,7 +69,7 @@ impl SignatureProblem {
     }
 }
 
-/// What is wrong with a signature, before it is known whose commit it is.
+/// What is wrong with a signature, without the commit.
 pub(super) enum SignatureFlaw {
     UnknownKey(String),
     Invalid(String),

@@ -1,4 +1,4 @@
-//! The list of keys whose signatures count: OpenSSH keys line by line, and OpenPGP keys in armour.
+//! The list of trusted signing keys: OpenSSH keys line by line, and armoured OpenPGP keys.
 
 use pgp::composed::{Deserializable as _, SignedPublicKey};
 use ssh_key::PublicKey;
@@ -6,27 +6,27 @@ use windlass_core::time::Timestamp;
 
 const ARMOUR_BEGIN: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
 const ARMOUR_END: &str = "-----END PGP PUBLIC KEY BLOCK-----";
-/// More keys than people who push to one fleet.
+/// More than the number of people who push to one fleet.
 const MAX_KEYS: usize = 1000;
 
-/// Why a list of keys cannot be read.
+/// Why a list of keys cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the signers: {reason}")]
 pub struct SignersError {
-    /// Which line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// Keys whose signatures count.
+/// Trusted signing keys.
 #[derive(Clone, Debug, Default)]
 pub struct Signers {
     pub(super) openssh: Vec<SshSigner>,
     pub(super) openpgp: Vec<SignedPublicKey>,
 }
 
-/// An OpenSSH key, and from when to when it may sign.
+/// An OpenSSH key and its period of validity.
 #[derive(Clone, Debug)]
 pub(super) struct SshSigner {
     pub(super) key: PublicKey,
@@ -36,8 +36,8 @@ pub(super) struct SshSigner {
 }
 
 impl Signers {
-    /// Reads keys: lines of an authorized_keys or allowed_signers file, and armoured OpenPGP public keys, in any order.
-    /// Empty lines and lines that begin with `#` are passed over.
+    /// Parses keys: lines of an authorized_keys or allowed_signers file, and armoured OpenPGP public keys, in any
+    /// order. Empty lines and lines that begin with `#` are skipped.
     pub fn parse(text: &str) -> Result<Signers, SignersError> {
         let mut signers = Signers::default();
         let mut lines = text.lines().enumerate();
@@ -68,12 +68,12 @@ impl Signers {
         Ok(signers)
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.openssh.len() + self.openpgp.len()
     }
 
-    /// Whether there is no key, so that no signature counts.
+    /// Whether the list is empty, so that no signature counts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -154,12 +154,12 @@ fn moment(text: &str) -> Option<Timestamp> {
     ))
 }
 
-/// Words between spaces, where quotes hold spaces together and are taken away.
+/// Splits at spaces; quotes keep words together and are removed.
 fn split_words(line: &str) -> Vec<String> {
     split_outside_quotes(line, char::is_whitespace).into_iter().filter(|word| !word.is_empty()).collect()
 }
 
-/// Options between commas. Quotes are gone by now, so a comma inside a value joins what it follows.
+/// Splits options at commas. Quotes were removed before, so a comma inside a value joins the parts.
 fn split_at_commas(word: &str) -> Vec<String> {
     let mut options: Vec<String> = Vec::new();
     for piece in word.split(',') {
