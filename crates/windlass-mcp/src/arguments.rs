@@ -1,4 +1,4 @@
-//! Reading arguments, and saying what is wrong with them so that the next try is right.
+//! Parses the arguments of a tool; errors say how to correct them.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use windlass_core::shape::nearest;
 
 use crate::refusal::{CallError, refusal};
 
-/// Arguments as what they mean. `schema` says which there are.
+/// Parses arguments as a type. `schema` lists the arguments that exist.
 pub(crate) fn read<A: DeserializeOwned>(
     given: &Map<String, Value>,
     schema: &Map<String, Value>,
@@ -31,7 +31,7 @@ pub(crate) fn read<A: DeserializeOwned>(
         ));
     }
     let wrong = || given.iter().find(|(key, value)| !fits(value, key, schema)).map(|(key, _)| key.as_str());
-    // What was given is not repeated: it may be a secret in the wrong place.
+    // The value is not repeated: it may be a secret in the wrong argument.
     A::deserialize(Value::Object(given.clone())).map_err(|_| match wrong() {
         Some(key) => {
             refusal("bad-argument", format!("the argument `{key}` is invalid"), describe(key, schema))
@@ -40,7 +40,7 @@ pub(crate) fn read<A: DeserializeOwned>(
     })
 }
 
-/// Whether a value is of the type, and among the words, that the schema names. What can be left out may be null.
+/// Whether a value has the type, and is one of the words, that the schema names. An optional argument may be null.
 fn fits(value: &Value, key: &str, schema: &Map<String, Value>) -> bool {
     let Some(about) = schema.get("properties").and_then(|all| all.get(key)) else { return true };
     if let Some(words) = about.get("enum").and_then(Value::as_array) {
@@ -57,7 +57,7 @@ fn fits(value: &Value, key: &str, schema: &Map<String, Value>) -> bool {
     }
 }
 
-/// What the schema says about an argument.
+/// The schema's description of an argument.
 fn describe(key: &str, schema: &Map<String, Value>) -> String {
     let about = schema.get("properties").and_then(|all| all.get(key));
     let text = |word| about.and_then(|about| about.get(word)).and_then(Value::as_str);
@@ -68,7 +68,7 @@ fn describe(key: &str, schema: &Map<String, Value>) -> String {
     }
 }
 
-/// A word that someone made up, no longer than a word.
+/// An unknown argument name, shortened.
 fn short(word: &str) -> String {
     word.chars().filter(|c| !c.is_control()).take(64).collect()
 }

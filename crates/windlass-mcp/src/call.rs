@@ -1,4 +1,4 @@
-//! A call of the API that a tool makes, and who carries it out.
+//! API calls that tools make, and the trait of those who perform them.
 
 use std::future::Future;
 
@@ -10,37 +10,37 @@ use windlass_api::types::ErrorBody;
 use crate::caller::ToolCaller;
 use crate::refusal::{CallError, refusal};
 
-/// One call of the API.
+/// One API call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiCallSpec {
-    /// Which operation.
+    /// The operation.
     pub operation: Operation,
-    /// What fills the `{…}` of its path, in order.
+    /// The values for the `{…}` of its path, in order.
     pub parts: Vec<String>,
-    /// What stands behind `?`.
+    /// The query parameters.
     pub query: Vec<(&'static str, String)>,
     /// Its body.
     pub body: Option<Value>,
-    /// The code of an error after which the next call is made all the same.
+    /// The code of an error that does not prevent the next call.
     pub tolerates: Option<&'static str>,
-    /// Whether it is somebody's consent although its operation usually is not.
+    /// Whether the call counts as a decision although its operation usually does not.
     pub is_consent: bool,
 }
 
-/// Carries calls out for someone.
+/// Performs API calls for a user.
 pub trait ApiCaller: Send + Sync + 'static {
-    /// Who is asking.
+    /// The user.
     fn who(&self) -> impl Future<Output = Result<ToolCaller, CallError>> + Send;
 
-    /// Calls. An answer that is not JSON is a text.
+    /// Performs a call. A response that is not JSON becomes a text.
     fn call(&self, call: &ApiCallSpec) -> impl Future<Output = Result<Value, CallError>> + Send;
 
-    /// Notes that a call was refused before it was made.
+    /// Records that a call was refused before it was made.
     fn refused(&self, call: &ApiCallSpec, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
 }
 
 impl ApiCallSpec {
-    /// A call without anything but its operation.
+    /// A call with only an operation.
     pub(crate) fn new(operation: Operation) -> ApiCallSpec {
         ApiCallSpec {
             operation,
@@ -52,16 +52,16 @@ impl ApiCallSpec {
         }
     }
 
-    /// A call about one thing, by id or name.
+    /// A call about one object, by id or name.
     pub(crate) fn about(operation: Operation, id: &str) -> Result<ApiCallSpec, CallError> {
-        // Parts of a path that lead elsewhere: another route, with another permission.
+        // These path components would lead to another route, with another permission.
         if matches!(id.trim(), "" | "." | "..") {
             return Err(refusal("bad-value", "an id or name is missing", "give the id or name"));
         }
         Ok(ApiCallSpec { parts: vec![id.to_owned()], ..ApiCallSpec::new(operation) })
     }
 
-    /// Adds something behind `?` if there is something.
+    /// Adds a query parameter if there is a value.
     pub(crate) fn query(
         mut self,
         name: &'static str,
@@ -71,7 +71,7 @@ impl ApiCallSpec {
         self
     }
 
-    /// Says that what is asked for here decides something.
+    /// Marks the call as a decision.
     pub(crate) fn consent(mut self) -> ApiCallSpec {
         self.is_consent = true;
         self
@@ -83,7 +83,7 @@ impl ApiCallSpec {
         self
     }
 
-    /// Path and query, with everything escaped that is not a plain character.
+    /// Path and query, percent-encoded.
     pub fn path_and_query(&self) -> String {
         let mut url = url::Url::parse("http://windlass").expect("it is one");
         let mut parts = self.parts.iter();

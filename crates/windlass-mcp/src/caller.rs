@@ -1,4 +1,4 @@
-//! Who is asking, and what nobody may do through tools whatever REST says.
+//! The user of a tool, and the operations that tools refuse although REST allows them.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use windlass_api::permission::Permission;
 
 use crate::refusal::{CallError, refusal};
 
-/// Who is asking.
+/// The user of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCaller {
-    /// What they may do.
+    /// Their permissions.
     pub permissions: BTreeSet<Permission>,
-    /// How they showed it.
+    /// How they authenticated.
     pub by: CallerCredential,
 }
 
-/// How someone showed who they are.
+/// How a user authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerCredential {
-    /// With an API token, which was made for something and given so much power.
+    /// With an API token, which has explicit permissions.
     Token,
-    /// With a session, which may all that the person may.
+    /// With a session, which has all permissions of the person.
     Session,
 }
 
-/// Whether someone can ever use an operation through tools: what cannot be used is not offered.
+/// Whether a user can ever use an operation through tools; other operations are not offered.
 pub(crate) fn is_ever_allowed(who: &ToolCaller, operation: Operation) -> bool {
     let is_permitted = match operation.endpoint().access {
         Access::Public | Access::SignedIn => true,
@@ -35,13 +35,13 @@ pub(crate) fn is_ever_allowed(who: &ToolCaller, operation: Operation) -> bool {
     is_permitted && check_tool_access(who, operation).is_ok()
 }
 
-/// What REST would let through and tools do not.
+/// Refuses operations that REST allows and tools do not.
 pub fn check_tool_access(who: &ToolCaller, operation: Operation) -> Result<(), CallError> {
     if is_decision(operation) { may_decide(who) } else { Ok(()) }
 }
 
-/// Deciding takes a token that was given exactly that. A person who lends their session to a program has not said that it
-/// may approve.
+/// A decision needs a token with exactly that permission: a person who gives a program their session has not agreed
+/// that it may approve.
 pub(crate) fn may_decide(who: &ToolCaller) -> Result<(), CallError> {
     if who.by == CallerCredential::Token {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn may_decide(who: &ToolCaller) -> Result<(), CallError> {
     ))
 }
 
-/// Whether an operation is somebody's consent.
+/// Whether an operation is a decision.
 pub(crate) fn is_decision(operation: Operation) -> bool {
     operation.endpoint().access == Access::Needs(Permission::GitopsApprove)
 }

@@ -1,11 +1,12 @@
-//! The Model Context Protocol: what the REST API offers, as tools for programs that reason in words.
+//! The Model Context Protocol: the REST API as tools for language models.
 //!
-//! `table` is the one table of tools. Each row stands for an operation of the endpoint table of `windlass-api` and is
-//! two pure steps: arguments → [`ApiCallSpec`]s, answer → what is told. A [`ApiCaller`] makes the calls: inside the server
-//! through the very router that REST uses, on the command line over HTTP. So nothing is allowed, checked or recorded here:
-//! who may do what is decided where REST decides it. The one exception is [`check_tool_access`], which only ever refuses.
+//! `table` is the one table of tools. Each row stands for an operation of the endpoint table of `windlass-api` and
+//! consists of two pure steps: arguments → [`ApiCallSpec`]s, and response → reply. An [`ApiCaller`] performs the calls:
+//! inside the server through the same router as REST, on the command line over HTTP. So this crate does not authorise,
+//! validate or record anything; the server does that, as for REST. The one exception is [`check_tool_access`], which
+//! can only refuse.
 //!
-//! The protocol itself is the SDK's. Its types stay in [`protocol`].
+//! The SDK implements the protocol. Its types are used only in [`protocol`].
 
 mod arguments;
 mod call;

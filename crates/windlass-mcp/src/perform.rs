@@ -1,4 +1,4 @@
-//! Using a tool: arguments → calls → what is told. All that is decided was decided elsewhere.
+//! Runs a tool: arguments → calls → reply. Makes no decisions of its own.
 
 use serde_json::{Map, Value, json};
 use windlass_core::shape::nearest;
@@ -9,14 +9,14 @@ use crate::refusal::CallError;
 use crate::table::{find, tools};
 use crate::tool::{Tool, ToolReply};
 
-/// What came of using a tool.
+/// The result of running a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
-    /// In one sentence.
+    /// One sentence.
     pub text: String,
-    /// The whole of it: an object.
+    /// The full result: an object.
     pub value: Value,
-    /// Whether it is why nothing, or not all, was done.
+    /// Whether something failed or was refused.
     pub is_error: bool,
 }
 
@@ -34,7 +34,7 @@ impl From<CallError> for ToolResult {
     }
 }
 
-/// Uses the tool of this name; fails, with what to say, only if there is none.
+/// Runs the tool with this name; the error says that there is no such tool.
 pub async fn run_tool(
     caller: &impl ApiCaller,
     name: &str,
@@ -73,7 +73,7 @@ async fn use_tool(
     Ok(asked.reply(answer))
 }
 
-/// The tools that someone can ever use.
+/// The tools that a user can ever use.
 pub(crate) async fn usable_tools(caller: &impl ApiCaller) -> Result<Vec<&'static Tool>, CallError> {
     let who = caller.who().await?;
     Ok(tools().iter().filter(|tool| is_ever_allowed(&who, tool.operation)).collect())

@@ -1,11 +1,11 @@
-//! Why something was not done, as the API says it.
+//! Errors of API calls.
 
 use windlass_api::types::ErrorBody;
 
-/// Why something was not done: what the API said, or would say.
+/// The error of an API call, in the format of the API.
 pub type CallError = Box<ErrorBody>;
 
-/// Something that is not done, and what to do about it.
+/// An error with its code, message and help.
 pub(crate) fn refusal(code: &str, message: impl Into<String>, help: impl Into<String>) -> CallError {
     Box::new(ErrorBody {
         code: code.to_owned(),

@@ -1,15 +1,15 @@
-//! Schemas as simple as clients want them: many hand them on to models that know one type per value and no more.
+//! Simplifies JSON schemas: many clients pass them to models that support only one type per value.
 
 use serde_json::{Map, Value, json};
 
-/// Makes a schema say the same with less: one type each, words as `enum`, nothing nullable, no titles.
+/// Simplifies a schema: one type per value, words as `enum`, nothing nullable, no titles.
 ///
-/// What can be left out may be null for us and is absent for others.
+/// An optional argument may be null for the server; the schema shows it only as optional.
 pub(crate) fn simplify(schema: &mut Map<String, Value>) {
     unwrap_choice(schema);
     list_words(schema);
     if let Some(Value::Array(types)) = schema.get("type") {
-        // Text may be written as a number in YAML; in JSON there is no reason to.
+        // In YAML a text may be written as a number; in JSON that is not needed.
         let named = types.iter().find(|kind| *kind != "null").cloned();
         schema.insert("type".to_owned(), named.unwrap_or_else(|| json!("null")));
     }
@@ -20,7 +20,7 @@ pub(crate) fn simplify(schema: &mut Map<String, Value>) {
     });
     for (key, value) in schema.iter_mut() {
         match value {
-            // Names of our own, not words of the schema.
+            // The keys are names of arguments, not keywords of JSON Schema.
             Value::Object(named) if key == "properties" || key == "$defs" => {
                 named.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
             }
@@ -31,7 +31,7 @@ pub(crate) fn simplify(schema: &mut Map<String, Value>) {
     }
 }
 
-/// One thing or null is that thing.
+/// Replaces "a value or null" by the value.
 fn unwrap_choice(schema: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = schema.get("anyOf") else { return };
     let (nothing, something): (Vec<&Value>, Vec<&Value>) =
@@ -45,7 +45,7 @@ fn unwrap_choice(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Words, each with a remark, are a list of words.
+/// Replaces a choice of described words by a list of words.
 fn list_words(schema: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = schema.get("oneOf") else { return };
     let words: Option<Vec<Value>> =

@@ -1,14 +1,14 @@
-//! Answers, shortened: what someone who reasons needs next, and how to get the rest.
+//! Shortens responses: what a model needs next, and how to get the rest.
 //!
-//! Lists are cut and say so; what can be sent back, such as a payload, is shown whole or not at all, because half of it
-//! would be taken for the whole.
+//! A cut list says that it was cut. Values that can be sent back, such as a payload, are shown in full or not at all: a
+//! part could be mistaken for the whole.
 
 use serde_json::{Map, Value, json};
 
-/// Items of a list that is part of an answer.
+/// The most items shown of a list.
 pub(crate) const SHOWN: usize = 50;
 
-/// Characters of JSON that one item may have. A spec is rarely more than a few hundred.
+/// The most characters of JSON for one item. A spec rarely has more than a few hundred.
 const MAX_ITEM: usize = 20_000;
 
 /// These fields of an object, without those that are null.
@@ -17,7 +17,7 @@ pub(crate) fn keep(value: &Value, keys: &[&str]) -> Map<String, Value> {
     kept.filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// An answer that is put together, with notes about what was left out.
+/// Builds a shortened response, with notes about omitted parts.
 pub(crate) struct SummaryBuilder {
     fields: Map<String, Value>,
     notes: Vec<String>,
@@ -28,7 +28,7 @@ impl SummaryBuilder {
         SummaryBuilder { fields, notes: Vec::new() }
     }
 
-    /// Cuts a list. `rest` says how to get what is missing.
+    /// Cuts a list. `rest` says how to get the missing items.
     pub(crate) fn cut(mut self, key: &str, rest: &str) -> SummaryBuilder {
         if let Some(Value::Array(items)) = self.fields.get_mut(key)
             && items.len() > SHOWN
@@ -51,7 +51,7 @@ impl SummaryBuilder {
         self
     }
 
-    /// Leaves out whole fields, of the items of a list or of the object itself, where they are too large.
+    /// Omits fields that are too large, of the items of a list or of the object itself.
     pub(crate) fn bound(mut self, list: Option<&str>, fields: &[&str], rest: &str) -> SummaryBuilder {
         let mut left = 0;
         let mut bound = |item: &mut Map<String, Value>| {
@@ -75,7 +75,7 @@ impl SummaryBuilder {
         self
     }
 
-    /// The answer, with its notes if there are any.
+    /// The response, with its notes if there are any.
     pub(crate) fn build(mut self) -> Map<String, Value> {
         if !self.notes.is_empty() {
             self.fields.insert("left_out".to_owned(), json!(self.notes));
@@ -95,7 +95,7 @@ fn cut_lists(value: &mut Value, most: &mut usize) {
     }
 }
 
-/// The list of an answer, each item shortened, and where it goes on.
+/// One page of a list, each item shortened, with the cursor of the next page.
 pub(crate) fn page(
     answer: &Value,
     from: &str,
@@ -108,7 +108,7 @@ pub(crate) fn page(
     json!({ to: items, "next_cursor": next })
 }
 
-/// How many a list has, in words.
+/// The number of items of a list, in words.
 pub(crate) fn count(value: &Value, key: &str, one: &str, many: &str) -> String {
     let number = value.get(key).and_then(Value::as_array).map_or(0, Vec::len);
     let more =
@@ -116,7 +116,7 @@ pub(crate) fn count(value: &Value, key: &str, one: &str, many: &str) -> String {
     format!("{number} {}{more}", if number == 1 { one } else { many })
 }
 
-/// A text of an object, or nothing.
+/// A text field of an object; empty if it is missing.
 pub(crate) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

@@ -17,7 +17,7 @@ pub fn tools() -> &'static [Tool] {
     &TOOLS
 }
 
-/// The tool of this name.
+/// The tool with this name.
 pub fn find(name: &str) -> Option<&'static Tool> {
     tools().iter().find(|tool| tool.name == name)
 }

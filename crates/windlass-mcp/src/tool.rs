@@ -10,21 +10,21 @@ use crate::call::ApiCallSpec;
 use crate::refusal::CallError;
 use crate::{arguments, schema};
 
-/// What using a tool does to the world, for clients that ask people before they let a program use one.
+/// The effect of a tool, for clients that ask a person for confirmation first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// It only reads.
     Looks,
-    /// Begins something, each time anew, and speaks with other systems.
+    /// It starts something on every call, and contacts other systems.
     Begins,
-    /// Adds something that was not there.
+    /// It creates something.
     Adds,
-    /// Changes or ends something that is there.
+    /// It changes or deletes something that exists.
     Changes,
 }
 
 impl Effect {
-    /// In one word.
+    /// The effect as one word.
     pub const fn word(self) -> &'static str {
         match self {
             Effect::Looks => "looks",
@@ -35,7 +35,7 @@ impl Effect {
     }
 }
 
-/// From arguments to what they ask.
+/// Parses the arguments of a tool.
 type Read = fn(&Map<String, Value>) -> Result<Box<dyn ToolRequest>, CallError>;
 
 /// A tool.
@@ -44,34 +44,34 @@ pub struct Tool {
     pub name: &'static str,
     /// What it does and when to use it.
     pub about: &'static str,
-    /// What using it does to the world.
+    /// Its effect.
     pub effect: Effect,
-    /// The operation it stands for: who may do that may use the tool.
+    /// The operation it stands for: everyone with permission for it may use the tool.
     pub operation: Operation,
     schema: fn() -> Map<String, Value>,
     read: Read,
 }
 
-/// What someone asks of a tool. Both steps are pure.
+/// The parsed arguments of a tool. Both steps are pure.
 pub(crate) trait ToolRequest: Send + Sync {
-    /// The calls it takes, in order. The answer of the last is told.
+    /// The calls to make, in order. The reply is about the response of the last one.
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError>;
 
-    /// What to tell of the answer.
+    /// The reply for a response.
     fn reply(&self, answer: Value) -> ToolReply;
 }
 
-/// What is told of an answer.
+/// The reply of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolReply {
-    /// In one sentence, for people and for programs that read no more.
+    /// One sentence, for people and for programs that read nothing else.
     pub(crate) text: String,
-    /// The whole of it: an object.
+    /// The full reply: an object.
     pub(crate) value: Value,
 }
 
 impl Tool {
-    /// A row. `A` is what the tool can be asked.
+    /// A row of the table. `A` is the type of the arguments.
     pub(crate) const fn row<A>(
         name: &'static str,
         effect: Effect,
@@ -99,12 +99,12 @@ impl Tool {
         (self.schema)()
     }
 
-    /// The calls that it makes of these arguments.
+    /// The calls for these arguments.
     pub fn calls(&self, given: &Map<String, Value>) -> Result<Vec<ApiCallSpec>, CallError> {
         self.read(given)?.calls()
     }
 
-    /// What arguments ask of it.
+    /// Parses the arguments.
     pub(crate) fn read(&self, given: &Map<String, Value>) -> Result<Box<dyn ToolRequest>, CallError> {
         (self.read)(given)
     }
@@ -118,7 +118,7 @@ fn schema_of<A: JsonSchema>() -> Map<String, Value> {
     let schema = settings.into_generator().into_root_schema_for::<A>().to_value();
     let Value::Object(mut schema) = schema else { return Map::new() };
     schema::simplify(&mut schema);
-    // The remarks on our own types say nothing to who uses a tool.
+    // The doc comment of our type does not help the user of a tool.
     schema.remove("description");
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));

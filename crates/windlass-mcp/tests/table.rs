@@ -1,4 +1,4 @@
-//! The table of tools against the specification and the endpoint table.
+//! Compares the table of tools with the specification and with the endpoint table.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use windlass_api::endpoint::Method;
 use windlass_mcp::{Effect, Tool, find, tools};
 
-/// The tools of the specification that have an endpoint, and the one that approves a plan as one.
+/// The tools of the specification that have an endpoint, and the one that approves a whole plan.
 const SPECIFIED: &[&str] = &[
     "create_gitea_repository",
     "system_gitops_register_repository",
@@ -42,7 +42,7 @@ fn every_tool_of_the_specification_is_in_the_table_once() {
     assert!(find("system_gitops_sync_repository").is_some() && find("system_gitops").is_none());
 }
 
-/// Arguments with everything that is required, and with what a schema offers beside.
+/// Arguments with everything that is required, and then with the optional ones.
 fn examples(tool: &Tool) -> Vec<Map<String, Value>> {
     let schema = tool.schema();
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -87,7 +87,7 @@ fn what_only_looks_is_a_get_and_what_does_not_is_none() {
 
 #[test]
 fn every_query_of_a_list_is_offered() {
-    // What the tutorial calls otherwise.
+    // Tools that have another name in the tutorial.
     let called = |name: &'static str| match name {
         "run" => "sync_run_id",
         "repository" => "repository_id",
@@ -97,7 +97,7 @@ fn every_query_of_a_list_is_offered() {
     for tool in tools() {
         let offered = tool.schema();
         for (name, _) in tool.operation.endpoint().query {
-            // Programs that reason never get hidden values.
+            // Tools never return hidden values.
             if *name == "secrets" {
                 continue;
             }

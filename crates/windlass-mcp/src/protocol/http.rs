@@ -1,4 +1,4 @@
-//! Streamable HTTP, one request at a time: no session is kept, so any replica can answer any request.
+//! Streamable HTTP without sessions: any replica can answer any request.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::ToolServer;
 use crate::call::ApiCaller;
 
-/// The largest message: as large as the largest body REST takes.
+/// The largest message: the same limit as for REST bodies.
 const MAX_MESSAGE: usize = 1024 * 1024;
 
-/// Answers a request for a caller. Whoever calls this has checked where the request comes from.
+/// Answers a request for a caller. The server has checked the request's origin before.
 pub async fn answer<C, B>(
     caller: C,
     request: Request<B>,
@@ -29,7 +29,7 @@ where
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE)
-        // Asked before, with our own words: see the server's `mcp` module.
+        // The server's `mcp` module has already checked the host, with messages of its own.
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let caller = Arc::new(caller);

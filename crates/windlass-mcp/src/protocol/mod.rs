@@ -1,6 +1,6 @@
-//! The protocol, as the SDK speaks it: over HTTP without sessions, and over standard input and output.
+//! The protocol over HTTP without sessions, and over standard input and output.
 //!
-//! The only place that knows the SDK's types. Translates and decides nothing.
+//! The only module that uses the SDK's types. It translates and makes no decisions.
 
 mod http;
 mod stdio;
@@ -25,7 +25,7 @@ use crate::tool::{Effect, Tool};
 const INSTRUCTIONS: &str = "Windlass keeps a fleet in the state that git declares. Syncing a repository proposes \
     changes; people or a policy approve them; Windlass applies approved changes. Use list and get tools to read, and sync to propose changes. Do not approve or reject unless your token permits it. The `help` of an error says how to fix it. Pass `next_cursor` as `cursor` for the next page; `left_out` lists what a result omits.";
 
-/// The tools, for one caller.
+/// The tools for one caller.
 pub(crate) struct ToolServer<C> {
     caller: Arc<C>,
 }
@@ -59,7 +59,8 @@ impl<C: ApiCaller> ServerHandler for ToolServer<C> {
     }
 }
 
-/// The sentence first, for people; then the whole as text, for clients that hand on nothing else; then the whole.
+/// The sentence first, for people; then the full result as text, for clients that pass on nothing else; then the full
+/// result as structured content.
 fn to_call_result(outcome: ToolResult) -> CallToolResponse {
     let mut result = match outcome.is_error {
         true => CallToolResult::structured_error(outcome.value),

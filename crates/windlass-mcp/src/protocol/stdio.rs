@@ -1,4 +1,4 @@
-//! Standard input and output, until the input ends.
+//! Serves tools over standard input and output, until the input ends.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use rmcp::transport::stdio;
 use super::ToolServer;
 use crate::call::ApiCaller;
 
-/// Speaks with whoever started this process, until they close our input.
+/// Serves the process that started this one, until it closes our input.
 pub async fn serve_stdio(caller: impl ApiCaller) -> std::io::Result<()> {
     match (ToolServer { caller: Arc::new(caller) }).serve(stdio()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(std::io::Error::other),
-        // They went away without a word.
+        // The client closed the connection before it sent a message.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(std::io::Error::other(error)),
     }

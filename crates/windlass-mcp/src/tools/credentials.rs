@@ -1,4 +1,4 @@
-//! Credentials that repositories can name: where they are, never what they are.
+//! Credentials that repositories can name: their paths, never their values.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::refusal::{CallError, refusal};
 use crate::summary::{self, text};
 use crate::tool::{ToolReply, ToolRequest};
 
-/// Listing.
+/// Arguments of the list.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// The owner of the credentials: always `system`.
@@ -32,7 +32,7 @@ pub(crate) enum Scope {
 
 impl ToolRequest for List {
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
-        // One scope today; naming it is allowed so that naming another one day means something.
+        // There is only one scope. Clients may name it, so that more can be added later.
         let (Some(Scope::System) | None) = self.scope;
         match self.limit {
             Some(0 | 501..) => Err(refusal("bad-argument", "limit is 1 to 500", "omit it for 50")),
@@ -40,7 +40,7 @@ impl ToolRequest for List {
         }
     }
 
-    /// The API tells all at once, by path; the cursor is the last path of the page before.
+    /// The API returns all credentials, sorted by path; the cursor is the last path of the previous page.
     fn reply(&self, answer: Value) -> ToolReply {
         let all = answer.get("vault_credentials").and_then(Value::as_array);
         let after = self.cursor.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Drift: what was changed by hand.
+//! The drift of a repository: manual changes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ const FIELDS: &[&str] =
 
 const REST: &str = "`windlass drift` shows all";
 
-/// Looking at a repository's drift.
+/// Arguments of the drift report.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Report {
     /// The repository, by id or name.

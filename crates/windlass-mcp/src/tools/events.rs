@@ -1,4 +1,4 @@
-//! Events: what happened.
+//! The events of an account.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ const FIELDS: &[&str] = &[
     "at",
 ];
 
-/// Listing, newest first.
+/// Arguments of the list, newest first.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// Of this kind, for example `gitops.drift_detected`; `gitops.` for all kinds with that prefix.

@@ -1,4 +1,4 @@
-//! Accepted state as a fleet.yaml.
+//! The accepted state as a fleet.yaml.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,12 +9,12 @@ use crate::call::ApiCallSpec;
 use crate::refusal::CallError;
 use crate::tool::{ToolReply, ToolRequest};
 
-/// Characters of a file that are shown at once, up to the end of a line.
+/// The most characters of a file in one reply; the cut is at a line end.
 const SHOWN: usize = 60_000;
 
 const ROOT: &str = "fleet.yaml";
 
-/// Exporting.
+/// Arguments of the export.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Export {
     /// Only what this repository owns, by id or name.
@@ -78,7 +78,7 @@ fn files_of(answer: Value) -> (Map<String, Value>, Value) {
     }
 }
 
-/// Whole lines from an offset on, and where it goes on.
+/// Whole lines from an offset on, and the offset of the next part.
 fn part(text: &str, offset: usize) -> (String, Option<usize>) {
     let rest: String = text.chars().skip(offset).take(SHOWN + 1).collect();
     if rest.chars().count() <= SHOWN {

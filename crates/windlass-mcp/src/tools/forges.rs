@@ -1,4 +1,4 @@
-//! Repositories that are yet to be made in a forge.
+//! Creates repositories in a forge.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::refusal::CallError;
 use crate::summary::text;
 use crate::tool::{ToolReply, ToolRequest};
 
-/// Making a repository in Gitea.
+/// Arguments for a new repository in Gitea.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct CreateInGitea {
     /// The organisation or user it belongs to.

@@ -1,4 +1,4 @@
-//! What each tool can be asked, what it calls and what it tells: one file per noun.
+//! The arguments, calls and replies of each tool: one file per noun.
 
 pub(crate) mod credentials;
 pub(crate) mod drift;

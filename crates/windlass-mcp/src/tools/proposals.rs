@@ -1,4 +1,4 @@
-//! Proposals: looking at them, and deciding about them.
+//! Proposals: reading, approving, rejecting and applying them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::refusal::{CallError, refusal};
 use crate::summary::{self, SummaryBuilder, text};
 use crate::tool::{ToolReply, ToolRequest};
 
-/// What is told of a proposal in passing.
+/// The fields of a proposal in a list.
 const HEAD: &[&str] = &[
     "id",
     "repository_name",
@@ -31,7 +31,7 @@ const HEAD: &[&str] = &[
     "closed_at",
 ];
 
-/// What is told of a proposal that someone looks at or decided about.
+/// The fields of a single proposal.
 const WHOLE: &[&str] = &[
     "id",
     "repository_id",
@@ -70,10 +70,10 @@ const WHOLE: &[&str] = &[
     "closed_at",
 ];
 
-/// Approving what was approved before is no mistake of someone who wants it applied.
+/// Approving an approved proposal again is not an error for a caller that wants it applied.
 const DECIDED_BEFORE: &str = "not-open";
 
-/// Listing.
+/// Arguments of the list.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// `open`, or statuses joined by commas: `pending_approval`, `approved`, `applied`, `failed`, `rejected`, …
@@ -116,7 +116,7 @@ impl ToolRequest for List {
     }
 }
 
-/// Looking at one.
+/// Arguments for reading one proposal.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Get {
     /// The proposal's id.
@@ -133,7 +133,7 @@ impl ToolRequest for Get {
     }
 }
 
-/// Approving.
+/// Arguments of an approval.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Approve {
     /// The proposal's id.
@@ -155,7 +155,7 @@ impl ToolRequest for Approve {
     }
 }
 
-/// Rejecting.
+/// Arguments of a rejection.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Reject {
     /// The proposal's id.
@@ -178,7 +178,7 @@ impl ToolRequest for Reject {
     }
 }
 
-/// Applying, and approving before if that is wanted.
+/// Arguments for applying a proposal, with approval first on request.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Apply {
     /// The proposal's id.

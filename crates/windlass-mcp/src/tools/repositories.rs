@@ -1,4 +1,4 @@
-//! Repositories: registering, looking at and unregistering them.
+//! Repositories: registering, reading and unregistering them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::refusal::{CallError, refusal};
 use crate::summary::{self, text};
 use crate::tool::{ToolReply, ToolRequest};
 
-/// What is told of a repository.
+/// The fields of a repository.
 const FIELDS: &[&str] = &[
     "id",
     "name",
@@ -36,7 +36,7 @@ const FIELDS: &[&str] = &[
 /// The most repositories on a page.
 const LARGEST_PAGE: usize = 500;
 
-/// Registering. Auto-apply is not among it: whoever may not approve must not be able to have it done.
+/// Arguments of a registration. Auto-apply is not one of them: whoever may not approve must not be able to turn it on.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Register {
     /// The repository's URL: `https://…`, `ssh://…` or `git@host:path`, without credentials.
@@ -93,7 +93,7 @@ impl ToolRequest for Register {
     }
 }
 
-/// Looking at one.
+/// Arguments for reading one repository.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Get {
     /// The repository, by id or name.
@@ -112,7 +112,7 @@ impl ToolRequest for Get {
     }
 }
 
-/// Looking at all.
+/// Arguments of the list.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// The page size, 1 to 500; default 50.
@@ -130,7 +130,7 @@ impl ToolRequest for List {
         Ok(vec![ApiCallSpec::new(Operation::RepositoryList)])
     }
 
-    /// The API tells all at once, by name; the cursor is the last name of the page before.
+    /// The API returns all repositories, sorted by name; the cursor is the last name of the previous page.
     fn reply(&self, answer: Value) -> ToolReply {
         let all = answer.get("gitops_repositories").and_then(Value::as_array);
         let after = self.cursor.as_deref().unwrap_or_default();
@@ -144,7 +144,7 @@ impl ToolRequest for List {
     }
 }
 
-/// Unregistering.
+/// Arguments for unregistering a repository.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Unregister {
     /// The repository, by id or name.

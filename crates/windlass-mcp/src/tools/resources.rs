@@ -1,4 +1,4 @@
-//! Changing accepted resources by hand, as someone does who follows a proposal instead of having it applied.
+//! Direct changes of accepted resources, for example to carry out a proposal step by step.
 
 use std::borrow::Cow;
 
@@ -28,14 +28,14 @@ const FIELDS: &[&str] = &[
     "updated_at",
 ];
 
-/// What is told of a direct change that waits.
+/// The fields of a direct change that awaits approval.
 const WAITING_FIELDS: &[&str] =
     &["id", "action", "kind", "name", "status", "digest", "gate", "blocked_by", "blocked_by_kinds"];
 
 const REASON: &str = "The reason, recorded in the audit log and shown to approvers.";
 const NAME: &str = "Its name, as in the payload of a proposal.";
 
-/// A node to make: the payload of a proposal, as it is.
+/// A node to create: the payload of a proposal, unchanged.
 #[derive(Deserialize)]
 pub(crate) struct CreateNode(Map<String, Value>);
 
@@ -62,7 +62,7 @@ impl ToolRequest for CreateNode {
     }
 }
 
-/// A template to make: the payload of a proposal, as it is.
+/// A template to create: the payload of a proposal, unchanged.
 #[derive(Deserialize)]
 pub(crate) struct CreateTemplate(Map<String, Value>);
 
@@ -91,7 +91,7 @@ impl ToolRequest for CreateTemplate {
     }
 }
 
-/// What to change about a machine: some of its fields, or the payload of a proposal, as it is.
+/// The change of a node: some of its fields, or the payload of a proposal, unchanged.
 #[derive(Deserialize)]
 pub(crate) struct UpdateInstance(Map<String, Value>);
 
@@ -135,14 +135,14 @@ impl ToolRequest for UpdateInstance {
     }
 }
 
-/// The call with the fields as its body, and the reason beside them.
+/// The call with the fields as its body, and the reason.
 fn with_reason(call: ApiCallSpec, fields: &Map<String, Value>) -> ApiCallSpec {
     let mut fields = fields.clone();
     let reason = fields.remove("reason").and_then(|reason| reason.as_str().map(str::to_owned));
     call.query("reason", reason.as_ref()).body(&fields)
 }
 
-/// The schema of a kind's fields, as fleet.yaml has them, and of what names the resource.
+/// The schema of a kind's fields, as in fleet.yaml, and of the arguments that name the resource.
 fn fields_of(kind: Kind, names: &[(&str, &str)]) -> Schema {
     let mut schema = kind_schema(kind);
     schema["type"] = json!("object");

@@ -1,4 +1,4 @@
-//! Sync runs: starting, following and listing them.
+//! Sync runs: starting, reading and listing them, and approving sets of their plans.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::refusal::CallError;
 use crate::summary::{self, SummaryBuilder, text};
 use crate::tool::{ToolReply, ToolRequest};
 
-/// What is told of a run in passing.
+/// The fields of a run in a list.
 const HEAD: &[&str] = &[
     "id",
     "repository_id",
@@ -29,7 +29,7 @@ const HEAD: &[&str] = &[
     "completed_at",
 ];
 
-/// What is told of a run that someone looks at.
+/// The fields of a single run.
 const WHOLE: &[&str] = &[
     "id",
     "repository_id",
@@ -62,7 +62,7 @@ const WHOLE: &[&str] = &[
 
 const REST_OF_PROPOSALS: &str = "system_gitops_list_proposals with this sync_run_id lists the rest";
 
-/// Syncing.
+/// Arguments of a sync.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Sync {
     /// The repository, by id or name.
@@ -93,7 +93,7 @@ impl ToolRequest for Sync {
     }
 }
 
-/// Approving a set of a run's plan.
+/// Arguments for approving a set of a run's plan.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ApproveSet {
     /// The sync run's id.
@@ -123,7 +123,7 @@ impl ToolRequest for ApproveSet {
     }
 }
 
-/// Looking at one.
+/// Arguments for reading one run.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Get {
     /// The sync run's id.
@@ -172,7 +172,7 @@ fn in_words(run: &Value) -> String {
     format!("sync run {}: {}{reason}, {differs}{decide}", text(run, "id"), text(run, "status"))
 }
 
-/// Listing.
+/// Arguments of the list.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct List {
     /// Only of this repository, by id or name.
