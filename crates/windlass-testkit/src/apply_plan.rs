@@ -1,4 +1,4 @@
-//! Applying a plan to a made-up world, and refusing what a real one would.
+//! Applies a plan to an accepted state in memory, and rejects what a real server would.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use windlass_core::diff::Action;
 use windlass_core::plan::{Plan, PlanStep};
 use windlass_core::resource::Kind;
 
-/// The accepted state after every step of a plan, or the first step that could not have been applied.
+/// The accepted state after every step of a plan; the error names the first step that could not be applied.
 pub fn apply(accepted: &Accepted, plan: &Plan, repository: &Owner) -> Result<Accepted, String> {
     let mut accepted = accepted.clone();
     for step in &plan.steps {
@@ -42,7 +42,7 @@ fn apply_step(accepted: &mut Accepted, step: &PlanStep, repository: &Owner) -> R
     Ok(())
 }
 
-/// Like a foreign key: what is referred to must be there.
+/// Like a foreign key: every reference must exist.
 fn check_references(accepted: &Accepted, step: &PlanStep) -> Result<(), String> {
     let mut missing = None;
     if let Some(after) = &step.change.after {
@@ -55,7 +55,7 @@ fn check_references(accepted: &Accepted, step: &PlanStep) -> Result<(), String> 
     missing.map_or(Ok(()), Err)
 }
 
-/// Like a foreign key: what is destroyed must not be referred to.
+/// Like a foreign key: a resource that is destroyed must not be referenced.
 fn check_unreferenced(accepted: &Accepted, kind: Kind, name: &str) -> Result<(), String> {
     for (other_kind, other, resource) in accepted.resources.iter() {
         let mut refers = false;

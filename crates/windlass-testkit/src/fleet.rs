@@ -1,31 +1,31 @@
-//! Fleets of any size that look like fleets people run.
+//! Generates realistic fleets of any size.
 //!
-//! A fleet is a few templates and modules and then sites of up to [`SITE_NODES`] nodes. Every site has a network in
-//! which each fourth of its nodes is a peer (the first two are hubs, some announce a subnet), one virtual IP for each
-//! ten peers, and an assignment on each eighth node. All of them validate without errors and without warnings.
+//! A fleet has a few templates and modules, and sites of up to [`SITE_NODES`] nodes. Every site has a network in which
+//! each fourth of its nodes is a peer (the first two are hubs, some announce a subnet), one virtual IP for each ten
+//! peers, and an assignment on each eighth node. All of them validate without errors and without warnings.
 //!
-//! Pure and deterministic: the same arguments give the same bytes, on every machine.
+//! Pure and deterministic: the same arguments give the same bytes on every machine.
 
 use std::ops::Range;
 
 pub use crate::form::FleetForm;
 use crate::write::{EntryName, FleetWriter};
 
-/// The account of every fleet made here.
+/// The account of every generated fleet.
 pub const ACCOUNT: &str = "acme";
 
-/// Nodes of one site, and so of one included file and around one network.
+/// The number of nodes of one site, which has one included file and one network.
 pub const SITE_NODES: usize = 1000;
 
-/// How many nodes, in [`FleetForm::List`], make one file that is just below the limit of 1 MiB.
+/// How many nodes, in [`FleetForm::List`], make one file just below the limit of 1 MiB.
 pub const LARGEST_FILE_NODES: usize = 8000;
 
-/// Which state of a fleet.
+/// A version of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FleetEdition {
-    /// As it was before: one node in a hundred has another size than in [`FleetEdition::Current`].
+    /// The earlier version: one node in a hundred has another size than in [`FleetEdition::Current`].
     Previous,
-    /// As it is.
+    /// The current version.
     Current,
 }
 
@@ -43,7 +43,7 @@ pub fn nothing() -> FleetText {
     FleetText { path: "fleet.yaml".to_owned(), text: format!("version: 1\naccount: {ACCOUNT}\n") }
 }
 
-/// A fleet of so many nodes in one file.
+/// A fleet with this many nodes in one file.
 pub fn one_file(nodes: usize, form: FleetForm, edition: FleetEdition) -> FleetText {
     let mut root = nothing();
     let mut out = FleetWriter::new(form);
@@ -53,8 +53,8 @@ pub fn one_file(nodes: usize, form: FleetForm, edition: FleetEdition) -> FleetTe
     root
 }
 
-/// A fleet of exactly so many resources: templates and modules in fleet.yaml, each site in a file that it includes.
-/// What no whole site fits is filled with nodes outside any network.
+/// A fleet with exactly this many resources: templates and modules in fleet.yaml, each site in an included file. The
+/// number is reached with nodes outside any network.
 pub fn spread(resources: usize, form: FleetForm, edition: FleetEdition) -> Vec<FleetText> {
     let mut left = resources.saturating_sub(ROLES.len() + 1 + MODULES.len());
     let site_resources = Site { number: 0, nodes: 0..SITE_NODES }.resources();
@@ -151,7 +151,7 @@ fn write_module(out: &mut FleetWriter, (name, version, setting, package): (&str,
     );
 }
 
-/// Nodes that belong together.
+/// A site: nodes with a common network.
 struct Site {
     number: usize,
     nodes: Range<usize>,
@@ -174,7 +174,7 @@ fn write_sites(out: &mut FleetWriter, sites: &[Site], edition: FleetEdition) {
 }
 
 impl Site {
-    /// How many resources the site and its network are.
+    /// The number of resources of the site and its network.
     fn resources(&self) -> usize {
         let peers = self.peers().count();
         self.nodes.len() + self.assigned().count() + 1 + peers + peers.div_ceil(10)

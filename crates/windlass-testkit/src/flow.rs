@@ -1,10 +1,10 @@
-//! Values as YAML on one line, whatever is in their texts.
+//! Writes values as YAML on one line, whatever their texts contain.
 //!
-//! JSON is nearly that; what YAML forbids are control characters as they are and long keys without a question mark.
+//! JSON is almost valid for that; YAML does not allow raw control characters, nor long keys without a question mark.
 
 use serde_json::Value;
 
-/// Longer keys are marked: with escapes, YAML's limit of 1,024 characters is reached sooner.
+/// Longer keys get a question mark: escapes count towards YAML's limit of 1,024 characters.
 const UNMARKED_KEY: usize = 100;
 
 /// The value as a YAML flow collection.

@@ -1,10 +1,10 @@
 //! The two forms in which sections are written.
 
-/// How sections are written. Both mean the same.
+/// The form of a section. Both have the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FleetForm {
-    /// As lists whose items carry their name.
+    /// Lists whose items contain their name.
     List,
-    /// As maps keyed by name.
+    /// Maps keyed by name.
     Map,
 }

@@ -1,4 +1,4 @@
-//! Fleets made up for tests and benchmarks, a world in which plans are only pretended to be applied, and real servers.
+//! Support for tests and benchmarks: generated fleets, applying plans in memory, and real servers.
 
 pub mod apply_plan;
 pub mod fleet;

@@ -1,15 +1,15 @@
-//! Small random fleets over all kinds, every reference sound.
+//! Generates small random fleets with all kinds of resources and valid references.
 //!
-//! A fleet is made from a tape of bytes: each choice reads one. Two tapes give two fleets with names in common, so
-//! that going from one to the other creates, updates and destroys. Shorter tapes and smaller bytes give simpler fleets,
-//! which is what a property test shrinks towards.
+//! A fleet is derived from a tape of bytes: each choice reads one byte. Two tapes give two fleets with names in common,
+//! so that a plan from one to the other creates, updates and destroys. Shorter tapes and smaller bytes give simpler
+//! fleets, so that property tests shrink towards them.
 
 use serde_json::{Map, Value, json};
 use windlass_core::manifest::SourceFile;
 
 use crate::flow::flow;
 
-/// A fleet as sections of named values, before it is written in one form or the other.
+/// A fleet as sections of named values, before it is written in a form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// Section path (`["sdwan", "networks"]`), name key, and the entries in order.
@@ -23,21 +23,21 @@ struct SectionModel {
     entries: Vec<(String, Value)>,
 }
 
-/// How a section is written.
+/// The form of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelForm {
-    /// As a map keyed by name.
+    /// A map keyed by name.
     Map,
-    /// As a list whose items carry the name.
+    /// A list whose items contain the name.
     List,
 }
 
-/// Reads choices from a tape; an exhausted tape chooses the first of everything.
+/// Reads choices from a tape; at its end every choice is the first one.
 struct TapeReader<'t> {
     tape: &'t [u8],
 }
 
-/// Texts that are easily read as something else, or not at all, once they are written down again.
+/// Texts that a wrong quoting would change or make unreadable.
 const HOSTILE: [&str; 10] = [
     "<<",
     "~",
@@ -66,7 +66,7 @@ impl TapeReader<'_> {
         words[self.below(N)]
     }
 
-    /// A text made to hurt; as a key it may be longer than YAML allows where keys stand by themselves.
+    /// A hostile text; as a key it may be longer than YAML allows without a question mark.
     fn hostile(&mut self) -> String {
         let text = HOSTILE[self.below(HOSTILE.len())];
         text.repeat([1, 1, 1, 400][self.below(4)])
@@ -76,14 +76,14 @@ impl TapeReader<'_> {
         (!values.is_empty()).then(|| values[self.below(values.len())].as_str())
     }
 
-    /// Names with a common stem, each there or not.
+    /// Names with a common prefix; the tape decides which of them exist.
     fn names(&mut self, stem: &str, count: usize) -> Vec<String> {
         (0..count).filter(|_| self.below(4) > 0).map(|number| format!("{stem}-{number}")).collect()
     }
 }
 
 impl Model {
-    /// The fleet a tape describes.
+    /// The fleet that a tape describes.
     pub fn from_tape(tape: &[u8]) -> Model {
         let mut choices = TapeReader { tape };
         let mut model = Model::default();
@@ -102,7 +102,7 @@ impl Model {
         model
     }
 
-    /// The same fleet with texts made to hurt in the free settings of its modules, as keys and as values.
+    /// The same fleet with hostile texts in the free settings of its modules, as keys and as values.
     pub fn with_hostile_texts(mut self, tape: &[u8]) -> Model {
         let mut choices = TapeReader { tape };
         let modules = self.sections.iter_mut().filter(|section| section.path == ["modules"]);
@@ -268,8 +268,8 @@ impl Model {
         self.add(&["alerts"], "name", entries);
     }
 
-    /// The fleet as files: `spread` says for each section which of four files it goes to and in which form, and in
-    /// which order its entries stand.
+    /// The fleet as files: `spread` decides for each section its file (of four), its form, and the order of its
+    /// entries.
     pub fn files(&self, spread: &[u8]) -> Vec<SourceFile> {
         let mut choices = TapeReader { tape: spread };
         let mut texts: Vec<String> = vec![String::new(); 4];

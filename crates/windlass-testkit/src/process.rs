@@ -1,4 +1,4 @@
-//! The end of programs that tests start.
+//! Waits for the exit of programs that tests start.
 
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -9,13 +9,13 @@ use nix::errno::Errno;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
-/// Whether a program has ended, for whoever waits for that. The program is left to be waited for: until then its number is
-/// its own, and a signal to it reaches no other.
+/// Whether a program has exited, for any number of waiters. The program is not reaped: until its owner does that, its
+/// process id is not reused, so that a signal cannot reach another process.
 #[derive(Clone, Debug)]
 pub struct End(Arc<(Mutex<bool>, Condvar)>);
 
 impl End {
-    /// Begins to watch.
+    /// Starts to watch a program.
     pub fn of(child: &Child) -> End {
         let number = i32::try_from(child.id()).expect("the system counts processes in 32 bits");
         let end = End(Arc::default());
@@ -30,7 +30,7 @@ impl End {
         end
     }
 
-    /// Waits for the end, but not longer than this. Says whether it came.
+    /// Waits for the exit, at most this long. Returns whether the program has exited.
     pub fn comes_within(&self, patience: Duration) -> bool {
         let (has_ended, tell) = &*self.0;
         let held = has_ended.lock().unwrap_or_else(PoisonError::into_inner);

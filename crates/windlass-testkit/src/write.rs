@@ -1,4 +1,4 @@
-//! Writing sections in either form, so that one description of a fleet serves both.
+//! Writes sections in either form, so that one description of a fleet serves both.
 
 use std::fmt::Write as _;
 
@@ -19,12 +19,12 @@ impl FleetWriter {
         self.text
     }
 
-    /// A line of its own.
+    /// Writes a line.
     pub(crate) fn line(&mut self, indent: usize, line: &str) {
         let _ = writeln!(self.text, "{:indent$}{line}", "");
     }
 
-    /// An entry of a section on one line; `fields` is what stands between the braces.
+    /// Writes an entry of a section on one line; `fields` is the text between the braces.
     pub(crate) fn entry(&mut self, indent: usize, name: EntryName<'_>, fields: &str) {
         let EntryName(key, name) = name;
         let _ = match (self.form, fields.is_empty()) {
@@ -34,7 +34,7 @@ impl FleetWriter {
         };
     }
 
-    /// The first line of an entry over several lines. What follows is indented by two more.
+    /// Writes the first line of an entry with several lines. The following ones are indented by two more.
     pub(crate) fn open_entry(&mut self, indent: usize, name: EntryName<'_>) {
         let EntryName(key, name) = name;
         match self.form {
@@ -44,6 +44,6 @@ impl FleetWriter {
     }
 }
 
-/// The key that carries an entry's name in the list form, and the name.
+/// The key of an entry's name in the list form, and the name.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryName<'n>(pub(crate) &'static str, pub(crate) &'n str);

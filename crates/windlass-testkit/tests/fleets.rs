@@ -1,4 +1,4 @@
-//! The fleets made up here are what they say they are.
+//! The generated fleets have the documented properties.
 
 use std::sync::Arc;
 

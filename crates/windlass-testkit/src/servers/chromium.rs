@@ -1,8 +1,8 @@
-//! A real browser: Debian's Chromium without a window, driven through its WebDriver program.
+//! A real browser: Debian's headless Chromium, controlled through its WebDriver program.
 //!
-//! One driver serves all tests of a program, and each session has a profile of its own in the driver's directory.
-//! Everything dies with the process that started it, however that ends: a shell between the two holds a pipe, and when
-//! the other end closes it ends the driver's process group, browsers and all, and removes the directory.
+//! One driver serves all tests of a process, and each session has a profile of its own in the driver's directory.
+//! Everything ends with the process that started it, even if that is killed: a shell between the two holds a pipe, and
+//! when the other end closes it kills the driver's process group with all browsers, and removes the directory.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 
 use super::{are_installed, find};
 
-/// What the driver says once it listens; its port follows.
+/// The driver's message when it listens; the port follows.
 const READY: &str = "started successfully on port ";
 
-/// How the browser is started: without a window, and without asking anything of anyone.
+/// The command line of the browser: headless, and without background requests.
 const FLAGS: &[&str] = &[
     "--headless=new",
-    // Chromium refuses its sandbox to root; the pages it opens are our own.
+    // Chromium does not run its sandbox as root; it opens only our own pages.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -34,7 +34,7 @@ const FLAGS: &[&str] = &[
     "--lang=en-US",
 ];
 
-/// Runs the driver in a process group of its own until standard input ends, then ends the group and removes the
+/// Runs the driver in a process group of its own until standard input ends, then kills the group and removes the
 /// directory.
 const KEEPER: &str = r#"
 trap '' HUP INT QUIT TERM
@@ -57,12 +57,12 @@ pub struct Chromium {
     url: String,
     directory: PathBuf,
     profiles: AtomicU32,
-    /// Its standard input is what keeps the driver alive.
+    /// The driver runs as long as this process's standard input is open.
     _keeper: Child,
 }
 
 impl Chromium {
-    /// The driver that all tests of this program share; none, and a message, where the browser is not installed.
+    /// The driver that all tests of this process share; `None`, with a message, if the browser is not installed.
     pub fn shared() -> Option<&'static Chromium> {
         static SHARED: OnceLock<Option<Chromium>> = OnceLock::new();
         SHARED
@@ -75,20 +75,20 @@ impl Chromium {
             .as_ref()
     }
 
-    /// A driver now and then ends at once without a word. A second one, with a directory of its own, does not.
+    /// A driver sometimes exits at once without output. The second attempt, with a new directory, succeeds.
     fn start(driver: &Path) -> Chromium {
         let started = Chromium::try_start(driver).or_else(|| Chromium::try_start(driver));
         started.expect("the driver tells its port")
     }
 
-    /// Starts a driver; none if it ends before it tells its port.
+    /// Starts a driver; `None` if it exits before it prints its port.
     fn try_start(driver: &Path) -> Option<Chromium> {
         let directory = tempfile::Builder::new().prefix("windlass-chromium-").tempdir();
-        // The keeper removes it, which outlives this process.
+        // The supervisor shell removes the directory; it outlives this process.
         let directory = directory.expect("a temporary directory").keep();
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "sh"]).arg(&directory).arg(driver).arg("--port=0");
-        // Nothing of whoever runs the tests is read or written.
+        // The user's own files are neither read nor written.
         for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
             keeper.env(name, &directory);
         }
@@ -101,7 +101,7 @@ impl Chromium {
             rest.trim_end_matches('.').parse::<u16>().ok()
         });
         let Some(port) = port else {
-            // Its keeper ends with it, and removes the directory.
+            // The supervisor shell exits with the driver, and removes the directory.
             let _ = keeper.wait();
             return None;
         };
@@ -109,12 +109,12 @@ impl Chromium {
         Some(Chromium { url, directory, profiles: AtomicU32::new(0), _keeper: keeper })
     }
 
-    /// Where the driver listens.
+    /// The address of the driver.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// What to ask the driver for to get a browser that knows nothing of any other, and keeps what pages log.
+    /// The capabilities for an isolated session that records console messages.
     pub fn capabilities(&self) -> Map<String, Value> {
         let number = self.profiles.fetch_add(1, Ordering::Relaxed);
         let profile =
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// A driver that does this.
+    /// A script in place of the driver.
     fn driver(directory: &Path, script: &str) -> PathBuf {
         let path = directory.join("driver");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -150,7 +150,7 @@ mod tests {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        // Only the first to come can make the directory.
+        // Only the first instance can create the directory.
         let script =
             r#"mkdir "$0.began" && exit 1; echo "ChromeDriver was started successfully on port 4444.""#;
         let chromium = Chromium::start(&driver(directory.path(), script));

@@ -1,4 +1,4 @@
-//! Git over https: nginx and git's own http backend, with a CA and a password of its own.
+//! Git over https: nginx and git's http backend, with a CA and a password of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ pub struct GitHttps {
 }
 
 impl GitHttps {
-    /// The user that is let in.
+    /// The user with access.
     pub const USER: &'static str = "windlass";
     /// The user's password.
     pub const PASSWORD: &'static str = "planted-password-7Q";
 
-    /// Starts a server. `None` if a program for it is missing, which is told.
+    /// Starts a server. `None`, with a message, if a program for it is missing.
     pub fn start() -> Option<GitHttps> {
         if !are_installed(&["git", "nginx", "fcgiwrap", "openssl"]) {
             return None;
@@ -53,12 +53,12 @@ impl GitHttps {
         Some(GitHttps { directory, port, _backend: backend, _server: server })
     }
 
-    /// Gives the user another password.
+    /// Changes the user's password.
     pub fn set_password(&self, password: &str) {
         let_in(self.directory.path(), password);
     }
 
-    /// Where bare repositories belong.
+    /// The directory for bare repositories.
     pub fn root(&self) -> PathBuf {
         self.directory.path().join("repositories")
     }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{ChildProcess, are_installed, find, free_port, run};
 
-/// A running `sshd` that lets one key in.
+/// A running `sshd` that accepts one key.
 pub struct GitSsh {
     directory: TempDir,
     port: u16,
@@ -17,7 +17,7 @@ pub struct GitSsh {
 }
 
 impl GitSsh {
-    /// Starts a server. `None` if a program for it is missing, which is told.
+    /// Starts a server. `None`, with a message, if a program for it is missing.
     pub fn start() -> Option<GitSsh> {
         if !are_installed(&["git", "sshd", "ssh", "ssh-keygen", "ssh-keyscan"]) {
             return None;
@@ -28,7 +28,7 @@ impl GitSsh {
         fs::create_dir(directory.path().join("repositories")).expect("a directory");
         let user = run(Command::new("id").arg("-un")).trim().to_owned();
         if user == "root" {
-            // Where sshd separates its privileges; a distribution makes it when the service starts.
+            // The directory for sshd's privilege separation; distributions create it when the service starts.
             fs::create_dir_all("/run/sshd").expect("root can make directories");
         }
         let port = free_port();
@@ -36,7 +36,7 @@ impl GitSsh {
         Some(GitSsh { directory, port, user, server })
     }
 
-    /// Where bare repositories belong.
+    /// The directory for bare repositories.
     pub fn root(&self) -> PathBuf {
         self.directory.path().join("repositories")
     }
@@ -46,7 +46,7 @@ impl GitSsh {
         format!("ssh://{}@127.0.0.1:{}{}/{name}", self.user, self.port, self.root().display())
     }
 
-    /// The private key that is let in.
+    /// The private key with access.
     pub fn key(&self) -> String {
         fs::read_to_string(self.directory.path().join("client")).expect("the key was made")
     }
@@ -56,7 +56,7 @@ impl GitSsh {
         fs::read_to_string(self.directory.path().join("host.pub")).expect("the key was made")
     }
 
-    /// The same server with a new host key, as after a reinstallation, or when somebody stands between.
+    /// Gives the server a new host key, as after a reinstallation or in a man-in-the-middle attack.
     pub fn replace_host_key(&mut self) {
         let host = self.directory.path().join("host");
         fs::remove_file(&host).expect("the key was made");

@@ -1,4 +1,4 @@
-//! Repositories that nobody makes by accident: small to send, endless to walk.
+//! Repositories made for attacks: small to transfer, endless to walk.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::process::{Child, Command, Stdio};
 
 use super::WorkTree;
 
-/// A fleet that looks everywhere below `bomb`.
+/// A fleet that includes everything below `bomb`.
 const FLEET: &str = "version: 1\naccount: acme\ninclude: ['bomb/**/*.yaml']\n";
 
 /// A fleet that includes nothing.
 const SOUND: &str = "version: 1\naccount: acme\n";
 
 impl WorkTree {
-    /// Commits directories in which each level names the next so many times: ten levels of ten are 10^10 paths, in about a
-    /// kilobyte.
+    /// Commits directories in which each level refers to the next `width` times: ten levels of ten are 10^10 paths, in
+    /// about a kilobyte.
     pub fn commit_path_bomb(&self, levels: usize, width: usize) -> String {
         let leaf = self.git_blob(SOUND);
         let mut trees = TreeMaker::start(self);
@@ -27,7 +27,7 @@ impl WorkTree {
         self.commit_bomb(trees, &below)
     }
 
-    /// Commits a directory whose only entry is one with a name of so many bytes, and so many files in that: each of their
+    /// Commits a directory with one entry whose name has `name_bytes` bytes, with `files` files in it: each of their
     /// paths is that long.
     pub fn commit_long_name(&self, name_bytes: usize, files: usize) -> String {
         let leaf = self.git_blob(SOUND);
@@ -39,7 +39,7 @@ impl WorkTree {
         self.commit_bomb(trees, &long)
     }
 
-    /// Commits a directory in which so many names lead to the same directory, which has one file with a name of so many
+    /// Commits a directory with `wide` entries for the same directory, which has one file with a name of `name_bytes`
     /// bytes.
     pub fn commit_wide_to_long(&self, wide: usize, name_bytes: usize) -> String {
         let leaf = self.git_blob(SOUND);
@@ -51,7 +51,7 @@ impl WorkTree {
         self.commit_bomb(trees, &wide)
     }
 
-    /// Makes a bare repository beside others in a directory, with directories inside one another, so many deep.
+    /// Creates a bare repository below `root` with directories nested `depth` levels deep.
     pub fn publish_nested_trees(root: &Path, name: &str, depth: usize) -> PathBuf {
         let work = WorkTree::new();
         work.commit("fleet.yaml", SOUND);
@@ -60,7 +60,7 @@ impl WorkTree {
         let file = |path: &str, text: &str| format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
         let commit = "reset refs/heads/main\n\ncommit refs/heads/main\ncommitter Ana <ana@example.com> 0 +0000\ndata 6\na bomb\n";
         let script = format!("{commit}{}{}", file("fleet.yaml", FLEET), file(&path, SOUND));
-        // Looking for similar objects would compare all of them.
+        // The search for similar objects would compare all of them.
         for arguments in [&["config", "pack.window", "0"][..], &["fast-import", "--quiet", "--force"]] {
             let mut git = Command::new("git")
                 .current_dir(&bare)
@@ -70,14 +70,14 @@ impl WorkTree {
                 .stdin(Stdio::piped())
                 .spawn()
                 .expect("git is installed");
-            // `git config` reads nothing, and may be gone before it is told.
+            // `git config` reads no input and may exit before it is written.
             let _ = git.stdin.take().expect("a pipe").write_all(script.as_bytes());
             assert!(git.wait().expect("git ends").success());
         }
         bare
     }
 
-    /// Commits a file of so many zero bytes, of which little is sent.
+    /// Commits a file of zero bytes, which compresses to almost nothing.
     pub fn commit_zeros(&self, path: &str, bytes: u64) -> String {
         let file = std::fs::File::create(self.path().join(path)).expect("a file");
         file.set_len(bytes).expect("a file with a hole");
@@ -105,7 +105,7 @@ impl WorkTree {
     }
 }
 
-/// A git program that makes one tree after the other: one program for each would take minutes.
+/// One `git mktree` process for all trees: a process for each would take minutes.
 struct TreeMaker {
     child: Child,
     answers: BufReader<std::process::ChildStdout>,
@@ -126,7 +126,7 @@ impl TreeMaker {
         TreeMaker { child, answers }
     }
 
-    /// Makes a tree of entries: mode and kind, id, name.
+    /// Writes a tree of entries: mode and kind, id, name.
     fn make(&mut self, entries: &[(&str, &str, String)]) -> String {
         let mut text: String =
             entries.iter().map(|(mode, id, name)| format!("{mode} {id}\t{name}\n")).collect();

@@ -1,4 +1,4 @@
-//! aiosmtpd: a mail server that keeps what it is given.
+//! aiosmtpd: a mail server that stores what it receives.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub struct MailServer {
 }
 
 impl MailServer {
-    /// Starts one without TLS and without passwords. `None` if the program is missing, which is told.
+    /// Starts a server without TLS and without passwords. `None`, with a message, if the program is missing.
     pub fn start() -> Option<MailServer> {
         if !are_installed(&["aiosmtpd"]) {
             return None;
@@ -32,12 +32,12 @@ impl MailServer {
         Some(MailServer { directory, port, server })
     }
 
-    /// Where it listens on the loopback interface.
+    /// Its port on the loopback interface.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The first mail, once there is one, with folded lines unfolded.
+    /// Waits for the first mail and returns it, with folded lines unfolded.
     pub fn next(&self, patience: Duration) -> String {
         let file = self.server.look("no mail came", patience, || self.first());
         let text = fs::read_to_string(file).expect("a mail is text");

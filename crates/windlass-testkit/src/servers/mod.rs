@@ -1,7 +1,7 @@
 //! Real servers for tests: started on a free port of the loopback interface, stopped when dropped.
 //!
-//! They are the programs that people run, with throw-away keys in temporary directories. Nothing outside those
-//! directories is touched.
+//! They are the programs that people run, with temporary keys in temporary directories. Nothing outside those
+//! directories is changed.
 
 mod chromium;
 mod forge;
@@ -33,13 +33,13 @@ pub use vault::VaultServer;
 
 use crate::process::End;
 
-/// A server that has not come up by then never will.
+/// A server that has not started by then has failed.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a server that says nothing is tried: too short to wait for, too long to keep a core busy.
+/// How often a server without output is polled: short enough not to delay tests, long enough not to keep a core busy.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Whether programs are installed. Says which are not, so that a test can return early; in CI that is a failure.
+/// Whether programs are installed. Prints which are missing, so that a test can return early; in CI that is a failure.
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 pub fn are_installed(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs.iter().copied().filter(|program| find(program).is_none()).collect();
@@ -51,7 +51,7 @@ pub fn are_installed(programs: &[&str]) -> bool {
     false
 }
 
-/// Where a program lies. Servers are often outside the path of ordinary users.
+/// The path of a program. Servers are often outside the `PATH` of ordinary users.
 fn find(program: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -66,14 +66,14 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("a bound socket has an address").port()
 }
 
-/// Runs a program to its end and returns what it printed.
+/// Runs a program to its end and returns its output.
 fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("the program was found before");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A child process that ends with its owner.
+/// A child process that is stopped when this is dropped.
 struct ChildProcess {
     child: Child,
     end: End,
@@ -86,13 +86,13 @@ impl ChildProcess {
         ChildProcess { end: End::of(&child), child }
     }
 
-    /// Waits until somebody answers on a port.
+    /// Waits until a port accepts connections.
     fn wait_for_port(&self, port: u16) {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         self.wait_for(|| TcpStream::connect_timeout(&address, START_TIMEOUT).is_ok());
     }
 
-    /// Waits until a file is there.
+    /// Waits until a file exists.
     fn wait_for_file(&self, path: &Path) {
         self.wait_for(|| path.exists());
     }
@@ -101,7 +101,7 @@ impl ChildProcess {
         self.look("the server does not answer", START_TIMEOUT, || is_ready().then_some(()));
     }
 
-    /// Looks until there is something to see. A server that ended has nothing to show any more.
+    /// Polls until `look` returns something. Panics if the server exits first.
     fn look<T>(&self, in_vain: &str, patience: Duration, look: impl Fn() -> Option<T>) -> T {
         let deadline = Instant::now() + patience;
         loop {
@@ -115,7 +115,7 @@ impl ChildProcess {
 }
 
 impl ChildProcess {
-    /// Ends it, unless it has ended by itself.
+    /// Stops the process, unless it has exited.
     fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! A provider of identities: the authorization code flow of OpenID Connect, for whomever a test makes up.
+//! A single sign-on provider: the authorization code flow of OpenID Connect, with users that tests define.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ pub struct OidcServer {
 }
 
 impl OidcServer {
-    /// Starts one. `None` if the program is missing, which is told.
+    /// Starts a provider. `None`, with a message, if the program is missing.
     pub fn start() -> Option<OidcServer> {
         if !are_installed(&["oidc-provider-mock"]) {
             return None;
@@ -28,12 +28,12 @@ impl OidcServer {
         Some(OidcServer { port, _server: server })
     }
 
-    /// What it calls itself.
+    /// Its issuer.
     pub fn issuer(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Makes someone known, or known anew, with these claims.
+    /// Adds or replaces a user with these claims.
     pub fn put(&self, subject: &str, claims: &Value) {
         let body = claims.to_string();
         let request = format!(

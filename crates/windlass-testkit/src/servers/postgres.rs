@@ -1,8 +1,8 @@
-//! A PostgreSQL server of one's own: a new cluster in a temporary directory, on a free port of 127.0.0.1.
+//! A PostgreSQL server for tests: a new cluster in a temporary directory, on a free port of 127.0.0.1.
 //!
-//! The server dies with the process that started it, however that ends: a shell between the two holds a pipe, and
-//! when the other end closes it stops the server and removes the directory. (A death signal would not do: it comes
-//! when the *thread* that started the server ends, and every test is a thread.)
+//! The server ends with the process that started it, even if that is killed: a shell between the two holds a pipe, and
+//! when the other end closes it stops the server and removes the directory. (A parent-death signal would not work: it
+//! is sent when the *thread* that started the server ends, and every test is a thread.)
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -14,13 +14,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where Debian keeps the server's programs, one directory for each version.
+/// Where Debian installs the server's programs, one directory for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The oldest version Windlass supports.
 const OLDEST: u32 = 15;
 
-/// The user Debian's package makes; PostgreSQL refuses to run as root.
+/// The user that Debian's package creates; PostgreSQL does not run as root.
 const USER: &str = "postgres";
 
 /// Another program may take the free port before the server does.
@@ -29,11 +29,11 @@ const ATTEMPTS: u32 = 5;
 /// Far longer than a start takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The role that must say its password, unlike `postgres`.
+/// A role that needs its password, unlike `postgres`.
 const ROLE: &str = "windlass";
 const PASSWORD: &str = "only-for-tests";
 
-/// Runs the server until it ends or standard input does, then removes its directory.
+/// Runs the server until it exits or standard input ends, then removes its directory.
 const SUPERVISOR_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 directory=$1
@@ -59,7 +59,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// A server of one's own, or nothing where PostgreSQL is not installed.
+    /// A new server, or `None` where PostgreSQL is not installed.
     ///
     /// # Panics
     ///
@@ -88,17 +88,17 @@ impl Postgres {
         SHARED.get_or_init(Postgres::start).as_ref()
     }
 
-    /// The database every cluster has, as a superuser without a password.
+    /// The default database, as a superuser without a password.
     pub fn url(&self) -> String {
         self.url_of("postgres")
     }
 
-    /// The same as a superuser whose password is asked for.
+    /// The default database, as a superuser with a password.
     pub fn url_with_password(&self) -> String {
         format!("postgres://{ROLE}:{PASSWORD}@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// A new, empty database: its URL.
+    /// Creates an empty database and returns its URL.
     pub fn fresh_database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.ask(&self.url(), &format!("CREATE DATABASE {name}"));
@@ -109,7 +109,7 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Does a statement in a database.
+    /// Executes a statement in a database.
     pub fn ask(&self, url: &str, statement: &str) {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--command", statement, url]);
@@ -157,7 +157,7 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
     keeper.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(told)?);
     let keeper = keeper.spawn().map_err(told)?;
-    // From here on the keeper removes it, which outlives this process.
+    // From here on the supervisor script removes it; the script outlives this process.
     let _ = temporary.keep();
     let mut server = Postgres { programs: programs.to_owned(), port, keeper, databases: AtomicU32::new(0) };
     server.wait_until_ready().map_err(|why| format!("{why}\n{}", text_of(&mut log)))?;
@@ -166,7 +166,7 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
 }
 
 impl Postgres {
-    /// Each question is a process, so that asking again and again does not spin.
+    /// Each check starts a process, so that polling does not spin.
     fn wait_until_ready(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -183,16 +183,16 @@ impl Postgres {
     }
 }
 
-/// Who the server runs as.
+/// The user that the server runs as.
 enum ServerUser {
-    /// Whoever runs the tests.
+    /// The user who runs the tests.
     Ourselves,
-    /// We are root, which PostgreSQL refuses.
+    /// Another user, because PostgreSQL does not run as root.
     Unprivileged,
 }
 
 impl ServerUser {
-    /// Who can own this new directory and run the server in it; the directory is theirs afterwards.
+    /// The user that runs the server in this new directory; that user owns the directory afterwards.
     fn of(directory: &Path) -> Result<ServerUser, String> {
         if fs::metadata(directory).map_err(told)?.uid() != 0 {
             return Ok(ServerUser::Ourselves);
@@ -214,7 +214,7 @@ impl ServerUser {
                 command
             }
         };
-        // A directory the other user may stand in.
+        // A directory that the other user may enter.
         command.current_dir("/");
         command
     }

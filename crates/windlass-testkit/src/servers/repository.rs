@@ -1,4 +1,4 @@
-//! A repository that a test works in with the real `git`.
+//! A git repository for tests, changed with the real `git`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl WorkTree {
         work
     }
 
-    /// An empty repository whose objects have SHA-256 names.
+    /// An empty repository with SHA-256 object ids.
     pub fn with_sha256() -> WorkTree {
         let work = WorkTree { directory: tempfile::tempdir().expect("a temporary directory") };
         work.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
@@ -39,7 +39,7 @@ impl WorkTree {
         self.directory.path()
     }
 
-    /// Runs git in it, without the configuration of whoever runs the tests.
+    /// Runs git in it, without the user's own configuration.
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("git");
         command.current_dir(self.path()).args(arguments);
@@ -69,7 +69,7 @@ impl WorkTree {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Makes a bare repository beside others in a directory, from what is here.
+    /// Creates a bare clone of this repository below `root`.
     pub fn publish(&self, root: &Path, name: &str) -> PathBuf {
         let bare = root.join(name);
         let bare_text = bare.to_str().expect("temporary directories have plain names");
@@ -79,7 +79,7 @@ impl WorkTree {
         bare
     }
 
-    /// Brings a branch of a bare repository to the state of this one, whatever it was.
+    /// Force-pushes the current commit to a branch of a bare repository.
     pub fn push(&self, bare: &Path, branch: &str) {
         let bare = bare.to_str().expect("temporary directories have plain names");
         self.git(&["push", "--quiet", "--force", bare, &format!("HEAD:refs/heads/{branch}")]);

@@ -1,4 +1,4 @@
-//! TLS with a private CA, and an nginx that puts it in front of a server that speaks plain HTTP.
+//! TLS with a private CA, and an nginx that terminates TLS for a plain HTTP server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{ChildProcess, are_installed, find, free_port, run};
 
-/// A running nginx that passes requests over TLS on to another server.
+/// A running nginx that forwards requests over TLS to another server.
 pub struct TlsFront {
     directory: TempDir,
     port: u16,
@@ -16,7 +16,7 @@ pub struct TlsFront {
 }
 
 impl TlsFront {
-    /// Starts one in front of a server, `http://127.0.0.1:…`. `None` if a program for it is missing, which is told.
+    /// Starts nginx in front of a server, `http://127.0.0.1:…`. `None`, with a message, if a program for it is missing.
     pub fn start(behind: &str) -> Option<TlsFront> {
         if !are_installed(&["nginx", "openssl"]) {
             return None;
@@ -44,13 +44,13 @@ impl TlsFront {
     }
 }
 
-/// A private CA, and certificates that it makes for this machine.
+/// A private CA that issues certificates for this machine.
 pub struct CertificateAuthority {
     directory: TempDir,
 }
 
 impl CertificateAuthority {
-    /// A new one. `None` if openssl is missing, which is told.
+    /// Creates a CA. `None`, with a message, if openssl is missing.
     pub fn new() -> Option<CertificateAuthority> {
         if !are_installed(&["openssl"]) {
             return None;
@@ -65,7 +65,7 @@ impl CertificateAuthority {
         self.directory.path().join("ca.pem")
     }
 
-    /// Makes a certificate and its key, and returns both in PEM.
+    /// Issues a certificate and returns it with its key, both in PEM.
     pub fn issue(&self) -> (String, String) {
         make_server_certificate(self.directory.path());
         let read =
@@ -74,7 +74,7 @@ impl CertificateAuthority {
     }
 }
 
-/// A CA of its own (`ca.pem`), and a certificate that it made for this machine.
+/// Creates a CA (`ca.pem`), and a certificate that it issues for this machine.
 pub(super) fn make_certificates(at: &Path) {
     let openssl = |arguments: &str| {
         run(Command::new("openssl").current_dir(at).args(arguments.split(' ')));
@@ -101,7 +101,7 @@ fn make_server_certificate(at: &Path) {
     );
 }
 
-/// Whom nginx works as: started by root, it may not give up what its directory needs.
+/// The user of nginx's workers: without root's privileges they could not read the directory.
 pub(super) fn nginx_user() -> &'static str {
     if run(Command::new("id").arg("-u")).trim() == "0" { "user root;" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! OpenBao, which speaks Vault's API: ready to use, or never set up.
+//! OpenBao, which has Vault's API: ready to use, or uninitialised.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::{ChildProcess, are_installed, find, free_port};
 
-/// The token that may do everything in a ready server.
+/// The root token of a ready server.
 const ROOT: &str = "planted-root-token-5V";
 
 /// A running OpenBao.
@@ -23,7 +23,7 @@ pub struct VaultServer {
 }
 
 impl VaultServer {
-    /// Starts one that is ready, with KV version 2 at `secret/`. `None` if the program is missing, which is told.
+    /// Starts a ready server, with KV version 2 at `secret/`. `None`, with a message, if the program is missing.
     pub fn start() -> Option<VaultServer> {
         let mut vault = VaultServer::prepare()?;
         let listen = format!("-dev-listen-address=127.0.0.1:{}", vault.port);
@@ -34,7 +34,7 @@ impl VaultServer {
         Some(vault)
     }
 
-    /// Starts one that was never set up. Its data lasts as long as it runs, sealed or not.
+    /// Starts an uninitialised server. Its data lasts as long as it runs, sealed or not.
     pub fn start_empty() -> Option<VaultServer> {
         let mut vault = VaultServer::prepare()?;
         let config = json!({
@@ -73,7 +73,7 @@ impl VaultServer {
         });
     }
 
-    /// Sets up one that was started empty, and leaves it unsealed with KV version 2 at `secret/`.
+    /// Initialises a server that was started empty, and leaves it unsealed with KV version 2 at `secret/`.
     pub fn set_up(&mut self) {
         let made = self.ask("PUT", "sys/init", &json!({"secret_shares": 1, "secret_threshold": 1}));
         made["root_token"].as_str().expect("a token").clone_into(&mut self.root);
@@ -83,7 +83,7 @@ impl VaultServer {
         self.wait_until("secret/config", 200);
     }
 
-    /// Unseals one that was set up.
+    /// Unseals an initialised server.
     pub fn unseal(&mut self) {
         self.ask("PUT", "sys/unseal", &json!({"key": self.key}));
         self.wait_until("sys/health", 200);
@@ -94,7 +94,7 @@ impl VaultServer {
         self.ask("PUT", "sys/seal", &Value::Null);
     }
 
-    /// Ends it, as if its machine were gone.
+    /// Kills it, as if its machine were gone.
     pub fn stop(&mut self) {
         self.server = None;
     }
@@ -104,12 +104,12 @@ impl VaultServer {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The token that may do everything.
+    /// The root token.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// Asks as root. Panics unless it succeeds.
+    /// Sends a request as root. Panics unless it succeeds.
     pub fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = exchange(self.port, &self.root, method, path, body)
             .unwrap_or_else(|| panic!("no answer: {path}"));
@@ -117,12 +117,12 @@ impl VaultServer {
         answer
     }
 
-    /// Puts a new version of a secret below `secret/`.
+    /// Writes a new version of a secret below `secret/`.
     pub fn put(&self, path: &str, fields: &Value) {
         self.ask("POST", &format!("secret/data/{path}"), &json!({"data": fields}));
     }
 
-    /// Makes a policy that lets read and list what is below a path of `secret/`.
+    /// Creates a policy with read and list permission below a path of `secret/`.
     pub fn let_read(&self, policy: &str, path: &str) {
         let rules = format!(
             "path \"secret/data/{path}/*\" {{ capabilities = [\"read\"] }}\n\
@@ -131,18 +131,18 @@ impl VaultServer {
         self.ask("PUT", &format!("sys/policies/acl/{policy}"), &json!({"policy": rules}));
     }
 
-    /// Makes a token with a policy that lives an hour unless it is renewed.
+    /// Creates a token with a policy that expires after an hour unless it is renewed.
     pub fn token(&self, policy: &str) -> String {
         let made = self.ask("POST", "auth/token/create", &json!({"policies": [policy], "ttl": "1h"}));
         made["auth"]["client_token"].as_str().expect("a token").to_owned()
     }
 
-    /// Takes a token back.
+    /// Revokes a token.
     pub fn revoke(&self, token: &str) {
         self.ask("POST", "auth/token/revoke", &json!({"token": token}));
     }
 
-    /// Makes an AppRole with a policy, and returns its role id and a secret id.
+    /// Creates an AppRole with a policy, and returns its role id and a secret id.
     pub fn app_role(&self, name: &str, policy: &str) -> (String, String) {
         let methods = self.ask("GET", "sys/auth", &Value::Null);
         if methods["data"].get("approle/").is_none() {
@@ -156,7 +156,7 @@ impl VaultServer {
         (text(&id["data"]["role_id"]), text(&secret["data"]["secret_id"]))
     }
 
-    /// Every token but root's: how they are and how long they live.
+    /// Every token but the root token, with state and lifetime.
     pub fn tokens(&self) -> Vec<Value> {
         let list = self.ask("GET", "auth/token/accessors?list=true", &Value::Null);
         let accessors = list["data"]["keys"].as_array().expect("a list").iter();
@@ -166,17 +166,17 @@ impl VaultServer {
         looked.filter(|token| token["policies"] != json!(["root"])).collect()
     }
 
-    /// Leaves a token only this long to live.
+    /// Sets the remaining lifetime of a token.
     pub fn shorten(&self, accessor: &Value, life: &str) {
         self.ask("POST", "auth/token/renew-accessor", &json!({"accessor": accessor, "increment": life}));
     }
 }
 
-/// One request over a connection of its own. `None` if nobody answers.
+/// Sends one request on a connection of its own. `None` if the server does not answer.
 fn exchange(port: u16, token: &str, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    // In version 1.0 an answer comes in one piece and ends with its connection.
+    // With HTTP 1.0 the response is not chunked and ends with the connection.
     let request = format!(
         "{method} /v1/{path} HTTP/1.0\r\nHost: 127.0.0.1\r\nX-Vault-Token: {token}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",

@@ -1,4 +1,4 @@
-//! What each forge answers.
+//! The responses of each forge.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn missing() -> Told {
     (404, json!({"message": "Not Found"}))
 }
 
-/// Answers a request, if its token is good.
+/// Answers a request, if its token is valid.
 pub(super) fn answer(flavour: ForgeFlavour, inside: &mut ForgeState, received: &ReceivedRequest) -> Told {
     let (base, scheme) = match flavour {
         ForgeFlavour::GitHub => ("/api/v3/", "Bearer"),
@@ -140,7 +140,7 @@ fn list(flavour: ForgeFlavour, inside: &ForgeState, number: &str, query: &str) -
     let told =
         all.map(|comment| json!({"id": comment.id, "body": comment.body, author: {"id": comment.author}}));
     match flavour {
-        // All at once, whatever page is asked for.
+        // All at once, whatever page is requested.
         ForgeFlavour::Gitea => told.collect(),
         ForgeFlavour::GitHub | ForgeFlavour::GitLab => {
             let size = asked("per_page").unwrap_or(30).min(100);

@@ -1,7 +1,6 @@
-//! Pretended forges: each answers what Windlass asks as the real one does, and remembers every request.
+//! Fake forges: each answers the requests of Windlass like the real one, and records every request.
 //!
-//! Pretended because the real ones are too large for tests or cannot be had. What they answer is written down from their
-//! documentation in `answer.rs`.
+//! The real ones are too large for tests, or not available. The responses in `answer.rs` follow their documentation.
 
 mod answer;
 mod state;
@@ -22,7 +21,7 @@ pub use self::state::{FakeComment, ForgeFlavour, ReceivedRequest};
 
 use self::state::{ForgeState, PreparedAnswer};
 
-/// A running pretended forge. It has a repository `acme/fleet` and an organisation `acme`.
+/// A running fake forge. It has a repository `acme/fleet` and an organisation `acme`.
 pub struct FakeForge {
     flavour: ForgeFlavour,
     address: SocketAddr,
@@ -32,14 +31,14 @@ pub struct FakeForge {
 }
 
 impl FakeForge {
-    /// The token it takes.
+    /// The valid token.
     pub const TOKEN: &'static str = state::TOKEN;
-    /// Whose token that is.
+    /// The login of the token's user.
     pub const LOGIN: &'static str = state::LOGIN;
-    /// Their id.
+    /// The id of that user.
     pub const USER_ID: i64 = state::USER_ID;
 
-    /// Starts one.
+    /// Starts a fake forge.
     pub fn start(flavour: ForgeFlavour) -> FakeForge {
         let inside: Arc<Mutex<ForgeState>> = Arc::default();
         let (stop, stopped) = oneshot::channel();
@@ -65,7 +64,7 @@ impl FakeForge {
         lock(&self.inside)
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -75,7 +74,7 @@ impl FakeForge {
         self.address.to_string()
     }
 
-    /// How settings call it.
+    /// The kind of forge, as settings spell it.
     pub fn kind(&self) -> &'static str {
         match self.flavour {
             ForgeFlavour::GitHub => "github",
@@ -89,23 +88,23 @@ impl FakeForge {
         self.inside().requests.clone()
     }
 
-    /// Forgets the requests so far.
+    /// Clears the recorded requests.
     pub fn forget_requests(&self) {
         self.inside().requests.clear();
     }
 
-    /// Answers the next request so, whatever it is. Several are used up in order.
+    /// Sets the response to the next request, whatever it is. Several are used in order.
     pub fn prepare(&self, status: u16, headers: &[(&str, &str)], body: Value) {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         self.inside().prepared.push_back(PreparedAnswer { status, headers, body });
     }
 
-    /// Answers everything with 500 from now on.
+    /// Answers every request with 500 from now on.
     pub fn break_down(&self) {
         self.inside().is_down = true;
     }
 
-    /// Is well again.
+    /// Answers normally again.
     pub fn recover(&self) {
         self.inside().is_down = false;
     }
@@ -115,12 +114,12 @@ impl FakeForge {
         self.inside().is_admin = true;
     }
 
-    /// Takes the right to write from the token's user.
+    /// Removes the write permission of the token's user.
     pub fn let_only_read(&self) {
         self.inside().may_only_read = true;
     }
 
-    /// Writes a comment as someone.
+    /// Adds a comment by a user.
     pub fn write_comment(&self, number: u64, author: i64, body: &str) {
         let mut inside = self.inside();
         answer::add_comment(&mut inside, &number.to_string(), author, body);
@@ -141,7 +140,7 @@ impl FakeForge {
         self.inside().statuses.clone()
     }
 
-    /// Repositories that were made, as the path they were made at and their name.
+    /// The repositories that were created: path of the request, and name.
     pub fn repositories(&self) -> Vec<String> {
         self.inside().repositories.clone()
     }
@@ -156,7 +155,7 @@ impl Drop for FakeForge {
     }
 }
 
-/// What is inside is sound whatever the thread that held it last did.
+/// The state is consistent even if another thread panicked while it held the lock.
 fn lock(inside: &Mutex<ForgeState>) -> MutexGuard<'_, ForgeState> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,19 +1,19 @@
-//! What a pretended forge is, was asked and keeps.
+//! The state of a fake forge: its data and the recorded requests.
 
 use std::collections::VecDeque;
 
 use serde_json::Value;
 
-/// The token it takes.
+/// The valid token.
 pub(super) const TOKEN: &str = "planted-forge-token-6W";
 
-/// Whose token that is.
+/// The login of the token's user.
 pub(super) const LOGIN: &str = "windlass-bot";
 
-/// Their id.
+/// The id of that user.
 pub(super) const USER_ID: i64 = 77;
 
-/// Which forge is pretended.
+/// The kind of fake forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeFlavour {
     /// GitHub Enterprise Server, below `/api/v3`.
@@ -24,14 +24,14 @@ pub enum ForgeFlavour {
     GitLab,
 }
 
-/// A request as it came.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     /// `POST`.
     pub method: String,
     /// The path as it was sent, percent-encoded.
     pub path: String,
-    /// What stands after `?`.
+    /// The query string.
     pub query: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
@@ -51,15 +51,15 @@ impl ReceivedRequest {
 pub struct FakeComment {
     /// Its id.
     pub id: i64,
-    /// On which pull request.
+    /// The number of the pull request.
     pub number: String,
-    /// Who wrote it.
+    /// The id of the author.
     pub author: i64,
-    /// What it says.
+    /// The text.
     pub body: String,
 }
 
-/// An answer that was prepared.
+/// A response that a test prepared.
 pub(super) struct PreparedAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
@@ -73,7 +73,7 @@ pub(super) struct ForgeState {
     pub(super) comments: Vec<FakeComment>,
     /// Commit and body of every status.
     pub(super) statuses: Vec<(String, Value)>,
-    /// Repositories that were made.
+    /// The repositories that were created.
     pub(super) repositories: Vec<String>,
     pub(super) is_admin: bool,
     pub(super) may_only_read: bool,
