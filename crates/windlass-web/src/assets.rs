@@ -1,12 +1,13 @@
-//! What pages load: one style sheet, one script, one icon, built into the binary.
+//! The assets of pages: one style sheet, one script, one icon, built into the binary.
 //!
-//! An asset's address holds the digest of its bytes, so it can be kept for ever and never be out of date.
+//! The URL of an asset contains the digest of its bytes, so browsers can cache it forever and never use an outdated
+//! one.
 
 use std::sync::LazyLock;
 
 use windlass_core::digest::Digest;
 
-/// Where assets are served.
+/// The path prefix of assets.
 pub const PREFIX: &str = "/app/assets/";
 
 /// A file that pages load.
@@ -14,7 +15,7 @@ pub const PREFIX: &str = "/app/assets/";
 pub struct Asset {
     /// Its name with the digest of its bytes.
     pub name: String,
-    /// What it is, for browsers.
+    /// Its media type.
     pub media_type: &'static str,
     /// The file.
     pub bytes: &'static [u8],
@@ -23,19 +24,19 @@ pub struct Asset {
 impl Asset {
     fn new(stem: &str, ending: &str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
         let digest: String = Digest::of(bytes).to_string().chars().filter(char::is_ascii_hexdigit).collect();
-        // The end of the digest: the beginning may be the letters of its algorithm.
+        // The end of the digest: the beginning may be the name of its algorithm.
         let name = format!("{stem}-{}.{ending}", &digest[digest.len() - 16..]);
         Asset { name, media_type, bytes }
     }
 
-    /// Where it is served.
+    /// The path of the asset.
     pub fn url(&self) -> String {
         format!("{PREFIX}{}", self.name)
     }
 }
 
-/// The one style sheet: what all pages share first, then what single pages add. A later rule wins, so the order is
-/// part of the look.
+/// The style sheet: shared rules first, then the rules of single pages. Later rules override earlier ones, so the order
+/// matters.
 const SHEET: &str = concat!(
     include_str!("../assets/windlass.css"),
     include_str!("../assets/repositories.css"),
@@ -54,7 +55,7 @@ static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
 static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_bytes!("../assets/icon.svg")));
 
-/// The asset of this name, if it is one of this version's.
+/// The asset with this name, if this version has it.
 pub fn find(name: &str) -> Option<&'static Asset> {
     [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.name == name)
 }

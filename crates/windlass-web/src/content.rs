@@ -1,4 +1,4 @@
-//! What differs in the files that a resource names, as rows of a table.
+//! The differences in the files that a resource names, as rows of a table.
 
 use windlass_core::content::ContentDifference;
 use windlass_core::display::{DiffLineKind, content_lines};
@@ -6,9 +6,9 @@ use windlass_core::display::{DiffLineKind, content_lines};
 /// One row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentRow {
-    /// What the row is, for the style: `gone`, `come`, `fold` or nothing.
+    /// The CSS class of the row: `gone`, `come`, `fold` or empty.
     pub class: &'static str,
-    /// What stands before the text.
+    /// The sign before the text.
     pub sign: &'static str,
     /// The text.
     pub text: String,
@@ -28,6 +28,6 @@ fn row((mark, text): (DiffLineKind, String)) -> ContentRow {
         DiffLineKind::Added => ("come", "+"),
         DiffLineKind::Removed => ("gone", "−"),
     };
-    // The sign stands in a column of its own.
+    // The sign has a column of its own.
     ContentRow { class, sign, text: text.chars().skip(1).collect() }
 }

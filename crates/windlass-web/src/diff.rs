@@ -1,5 +1,5 @@
-//! Two specs side by side, line by line, with what differs inside a line marked. Pure text: colours are the style
-//! sheet's.
+//! Compares two specs line by line, and marks what differs inside a line. Plain data: the style sheet defines the
+//! colours.
 
 use serde_json::Value;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -8,16 +8,16 @@ use windlass_core::yaml;
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 
-/// Fewer hidden lines than this are not worth a fold.
+/// Fewer unchanged lines than this are not folded.
 const WORTH_FOLDING: usize = 3;
 
-/// Beyond so many lines a side is compared only by its ends: finding the least difference takes the square of the time.
+/// A longer text is compared only from both ends: the full comparison takes quadratic time.
 const MAX_COMPARED: usize = 4_000;
 
-/// Rows that a page shows; the rest is said to be there.
+/// The most rows on a page; the number of further rows is shown.
 const MAX_ROWS: usize = 2_000;
 
-/// A stretch of a line.
+/// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinePart {
     /// The text.
@@ -26,41 +26,41 @@ pub struct LinePart {
     pub differs: bool,
 }
 
-/// One side's line.
+/// One line of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub number: usize,
-    /// The line in stretches.
+    /// The parts of the line.
     pub parts: Vec<LinePart>,
 }
 
 /// One row of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiffRow {
-    /// On both sides alike.
+    /// The same on both sides.
     Same(DiffLine, DiffLine),
-    /// Before and after, where one may be missing.
+    /// Before and after; one of them may be missing.
     Changed(Option<DiffLine>, Option<DiffLine>),
-    /// So many lines that are alike and not shown.
+    /// This many unchanged lines are hidden.
     Fold(usize),
-    /// So many rows that are too many for a page.
+    /// This many further rows are not shown.
     Cut(usize),
 }
 
-/// What a spec was and would be.
+/// The comparison of a spec before and after a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecDiff {
-    /// In the order of the text.
+    /// The rows in the order of the text.
     pub rows: Vec<DiffRow>,
-    /// Lines that come.
+    /// The number of added lines.
     pub added: usize,
-    /// Lines that go.
+    /// The number of removed lines.
     pub removed: usize,
 }
 
 impl SpecDiff {
-    /// Compares two specs as YAML; none is an empty text.
+    /// Compares two specs as YAML; `None` is an empty text.
     pub fn of(before: Option<&Value>, after: Option<&Value>) -> SpecDiff {
         let text =
             |value: Option<&Value>| value.map_or_else(String::new, |value| yaml::write(without_nulls(value)));
@@ -95,7 +95,7 @@ impl SpecDiff {
         }
     }
 
-    /// Lines of one side against lines of the other, paired from the top.
+    /// Replaces lines of one side by lines of the other, paired from the top.
     fn replace(&mut self, old: &[&str], new: &[&str], gone: (usize, usize), come: (usize, usize)) {
         self.removed += gone.1;
         self.added += come.1;
@@ -116,7 +116,7 @@ impl SpecDiff {
         }
     }
 
-    /// Hides what is far from every change, and what is too much for a page.
+    /// Folds unchanged lines far from every change, and cuts the rows at the limit.
     fn fold(&mut self) {
         let is_change = |row: &DiffRow| matches!(row, DiffRow::Changed(..));
         let changes: Vec<usize> =
@@ -148,7 +148,7 @@ impl SpecDiff {
     }
 }
 
-/// A field that is not set says nothing, and most are not.
+/// Removes fields that are null: most fields are not set.
 pub(crate) fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -197,7 +197,7 @@ fn same(text: &str) -> LinePart {
     LinePart { text: text.to_owned(), differs: false }
 }
 
-/// Two lines with what differs between them marked: what they begin and end with alike is not.
+/// Two lines with their differing parts marked: everything but the common beginning and end.
 fn marked(before: &str, after: &str) -> (Vec<LinePart>, Vec<LinePart>) {
     let head: usize =
         before.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();

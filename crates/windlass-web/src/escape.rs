@@ -1,8 +1,7 @@
-//! How text gets into a page: as text, and visible.
+//! Escapes text in pages and makes hidden characters visible.
 //!
-//! Every template uses this escaper (askama.toml), so no page can forget it. Beside what HTML needs it makes control
-//! characters and marks that hide or reorder text visible, as the command line does: what a reviewer reads is what is
-//! there.
+//! Every template uses this escaper (askama.toml). In addition to HTML escaping it makes control characters, and
+//! characters that hide or reorder text, visible, as the command line does, so that a reviewer sees everything.
 
 use std::fmt::{self, Write};
 
@@ -30,7 +29,8 @@ impl Escaper for VisibleEscaper {
             '&' => dest.write_str("&amp;"),
             '"' => dest.write_str("&quot;"),
             '\'' => dest.write_str("&#39;"),
-            // An unquoted attribute would end here; there is none, and none must become one.
+            // A backtick could end an unquoted attribute in old browsers. No template has one; this is a second
+            // safeguard.
             '`' => dest.write_str("&#96;"),
             c if is_unseen(c) => write!(dest, "⟨U+{:04X}⟩", u32::from(c)),
             c => dest.write_char(c),
@@ -42,7 +42,7 @@ fn needs_care(c: char) -> bool {
     matches!(c, '<' | '>' | '&' | '"' | '\'' | '`') || is_unseen(c)
 }
 
-/// Control characters, and marks that hide or reorder what stands beside them.
+/// Whether a character is a control character, or hides or reorders text.
 fn is_unseen(c: char) -> bool {
     let reorders =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,31 +1,31 @@
-//! What surrounds every page: who is signed in, where they are, what was just done.
+//! The frame of every page: the user, the navigation, and the result of the last action.
 
 use windlass_api::permission::Permission;
 use windlass_api::types::{HaltInfo, Me};
 use windlass_core::time::Timestamp;
 
-/// Which entry of the navigation is lit.
+/// The highlighted entry of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NavEntry {
-    /// The account at a glance.
+    /// The overview of the account.
     Overview,
-    /// What waits for a decision.
+    /// Proposals that await approval.
     Approvals,
-    /// Where fleets come from.
+    /// The registered repositories.
     Repositories,
-    /// What was compared.
+    /// Sync runs.
     Runs,
     /// People, tokens, the policy, the kill switch.
     Settings,
     /// The accepted state.
     Resources,
-    /// What was changed by hand.
+    /// Manual changes and drifted targets.
     Drift,
-    /// Networks as pictures.
+    /// Networks as diagrams.
     Topology,
-    /// What happened.
+    /// Events.
     Events,
-    /// Who did what.
+    /// The audit log.
     Audit,
     /// None of them.
     Elsewhere,
@@ -34,7 +34,7 @@ pub enum NavEntry {
 /// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// As the system says.
+    /// The setting of the browser or system.
     #[default]
     System,
     /// Always light.
@@ -44,7 +44,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The theme of this spelling; the system's for anything else.
+    /// The theme with this spelling; the system's for anything else.
     pub fn of(word: &str) -> Theme {
         match word {
             "light" => Theme::Light,
@@ -62,14 +62,14 @@ impl Theme {
     }
 }
 
-/// How a notice is meant.
+/// The tone of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// It was done.
+    /// Success.
     Good,
-    /// It was done in part.
+    /// Partial success.
     Warn,
-    /// It was not done.
+    /// Failure.
     Bad,
 }
 
@@ -83,20 +83,20 @@ impl Tone {
         }
     }
 
-    /// The tone of this spelling.
+    /// The tone with this spelling.
     pub fn from_slug(slug: &str) -> Option<Tone> {
         [Tone::Good, Tone::Warn, Tone::Bad].into_iter().find(|tone| tone.slug() == slug)
     }
 }
 
-/// What a page says about what was just done.
+/// The result of the last action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How it is meant.
+    /// The tone.
     pub tone: Tone,
     /// One sentence.
     pub message: String,
-    /// Each thing by itself.
+    /// Details, one line each.
     pub lines: Vec<String>,
 }
 
@@ -107,31 +107,31 @@ impl Notice {
     }
 }
 
-/// What surrounds a page of someone who is signed in.
+/// The frame of a page for a signed-in user.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Who they are and what they may do.
+    /// The user and their permissions.
     pub me: Me,
-    /// What every form sends back.
+    /// The CSRF token of every form.
     pub csrf: String,
-    /// Where they are.
+    /// The highlighted entry of the navigation.
     pub place: NavEntry,
     /// Light or dark.
     pub theme: Theme,
-    /// Proposals that wait for a decision.
+    /// The number of proposals that await approval.
     pub pending: usize,
-    /// Whether applying is halted.
+    /// The halt, if applying is halted.
     pub halted: Option<HaltInfo>,
-    /// What was just done.
+    /// The result of the last action.
     pub notice: Option<Notice>,
-    /// The last event the page knows of.
+    /// The number of the newest event that the page includes.
     pub seen: i64,
-    /// The time when it was made.
+    /// The time of rendering.
     pub now: Timestamp,
 }
 
 impl Frame {
-    /// Why they may not do something; nothing if they may. The same sentence as the API's.
+    /// Why the user may not do something; `None` if they may. The same sentence as in the API.
     pub fn why_not(&self, permission: Permission) -> Option<String> {
         (!self.me.permissions.contains(&permission))
             .then(|| format!("this needs the permission {permission}"))

@@ -1,9 +1,9 @@
-//! The pages of the web app: models in, HTML out. Pure: no clock, no files, no server; a page can be made and read in a
-//! test without any of them.
+//! The pages of the web app: models in, HTML out. Pure: without clock, files or server, so that a test can render and
+//! check any page.
 //!
-//! Models are the API's own types wherever they suffice, so that a page and the API say the same. All text goes through
-//! one escaper (`escape`), which no template can leave out; templates hold no inline script or style, because the
-//! content security policy forbids them.
+//! Models use the API's own types where possible, so that a page and the API show the same. All text passes one escaper
+//! (`escape`), which no template can bypass; templates have no inline script or style, because the content security
+//! policy forbids them.
 //!
 //! # How to add a page
 //!
@@ -38,9 +38,9 @@ mod words;
 
 pub use sentence::sentence;
 
-/// Something that can be shown.
+/// Something that can be rendered as a page.
 pub trait Html {
-    /// The page.
+    /// The HTML of the page.
     fn html(&self) -> String;
 }
 

@@ -1,8 +1,8 @@
-//! Addresses of pages, with names written so that no name can become another address.
+//! Paths of pages, encoded so that a name cannot change the path.
 
 use windlass_core::resource::Kind;
 
-/// A text as one segment of an address or one value behind `?`: everything but letters, digits and `-_.~` is encoded.
+/// Percent-encodes a text as one path segment or query value: everything but letters, digits and `-_.~`.
 pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -11,7 +11,7 @@ pub(crate) fn encoded(text: &str) -> String {
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
-    // Alone they would mean this place and the one above.
+    // `.` and `..` would mean this directory and its parent.
     if out.chars().all(|c| c == '.') { out.replace('.', "%2E") } else { out }
 }
 
@@ -20,17 +20,17 @@ pub(crate) fn resource(kind: &str, name: &str) -> String {
     format!("/app/resources/{}/{}", encoded(kind), encoded(name))
 }
 
-/// The list of a kind, or of all.
+/// The list of a kind, or of all kinds.
 pub(crate) fn resources(kind: Option<Kind>) -> String {
     kind.map_or_else(|| "/app/resources".to_owned(), |kind| format!("/app/resources/{}", kind.plural()))
 }
 
-/// A network's picture.
+/// The diagram of a network.
 pub(crate) fn network(name: &str) -> String {
     format!("/app/topology/{}", encoded(name))
 }
 
-/// An address with what stands behind `?`; what is empty is left out.
+/// A path with query parameters; empty ones are left out.
 pub(crate) fn with_query(path: &str, pairs: &[(&str, &str)]) -> String {
     let query: Vec<String> = pairs
         .iter()

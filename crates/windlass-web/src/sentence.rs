@@ -1,11 +1,11 @@
-//! Beginnings of lines and sentences.
+//! Capitalises the beginning of labels and sentences.
 
-/// A word of ours as the beginning of a line: `Commit sha` for `commit_sha`.
+/// An identifier as a label: `Commit sha` for `commit_sha`.
 pub(crate) fn title(word: impl AsRef<str>) -> String {
     sentence(&word.as_ref().replace('_', " "))
 }
 
-/// A message as the beginning of a sentence. A name that it begins with stays as it is.
+/// A message with a capital letter at its beginning. A name at the beginning stays unchanged.
 pub fn sentence(message: &str) -> String {
     let first = message.split_whitespace().next().unwrap_or_default();
     if first.contains(['.', ':', '/', '`']) {

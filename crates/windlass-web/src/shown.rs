@@ -1,5 +1,5 @@
-//! How states look: what people read, from the core's tables, and the colour it is told in. Each set of words is matched
-//! whole, so that a new state cannot be without a colour.
+//! Labels and tones of states. Labels come from the core's tables. Every match is exhaustive, so that a new state
+//! cannot lack a tone.
 
 use windlass_core::access::Role;
 use windlass_core::code;
@@ -15,10 +15,10 @@ use crate::sentence::title;
 
 /// Something that pages show as a state.
 pub(crate) trait Shown {
-    /// What people read.
+    /// The label.
     fn label(&self) -> String;
 
-    /// The colour it is told in.
+    /// The tone, which decides the colour.
     fn tone(&self) -> &'static str {
         "calm"
     }
@@ -34,7 +34,7 @@ impl<T: Shown + ?Sized> Shown for &T {
     }
 }
 
-/// A word of no table, such as the outcome in an audit entry, which is told as it was written.
+/// A word without a table, such as the outcome in an audit entry, is shown as it was written.
 impl Shown for str {
     fn label(&self) -> String {
         title(self)

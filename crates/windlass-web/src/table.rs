@@ -1,28 +1,28 @@
-//! The table of pages: every address below `/app`, and which operation of the API decides who may use it.
+//! The table of pages: every path below `/app`, and the operation of the API whose permission it needs.
 //!
-//! The server's router, its permission check and the authorization tests are made from this table, so that none of
-//! them can forget a page, and a page can never be open to more people than the operation it stands for.
+//! The server's router, its permission check and the authorization tests are derived from this table, so that none of
+//! them can miss a page, and a page can never be open to more people than its operation.
 
 use windlass_api::endpoint::{Access, Method, Operation, endpoints};
 
-/// One page, or one thing a form does.
+/// One page, or one action of a form.
 #[derive(Clone, Debug)]
 pub struct PageEntry {
-    /// Which.
+    /// The page.
     pub page: Page,
-    /// How it is asked for.
+    /// The HTTP method.
     pub method: Method,
-    /// Where, with `{id}` for what varies.
+    /// The path, with placeholders such as `{id}`.
     pub path: &'static str,
-    /// Who may.
+    /// Who has access.
     pub access: Access,
 }
 
-/// Who may use a page.
+/// Who has access to a page.
 enum PageAccess {
     /// Everyone.
     Public,
-    /// Whoever may do this through the API.
+    /// Everyone with permission for this operation.
     As(Operation),
 }
 
@@ -62,31 +62,31 @@ use Operation as O;
 use PageAccess::{As, Public};
 
 pages! {
-    /// The root leads to the app.
+    /// Redirects to the app.
     Root Get "/" Public;
     /// The style sheet, the script, the icon.
     Asset Get "/app/assets/{name}" Public;
-    /// The form to sign in.
+    /// The sign-in form.
     SignInForm Get "/app/sign-in" Public;
     /// Signs in.
     SignIn Post "/app/sign-in" Public;
-    /// Begins to sign in through the provider.
+    /// Starts a sign-in through the provider.
     SsoBegin Get "/app/sign-in/oidc" Public;
-    /// Comes back from the provider.
+    /// The callback of the provider.
     SsoEnd Get "/app/sign-in/oidc/callback" Public;
     /// Signs out.
     SignOut Post "/app/sign-out" As(O::Logout);
-    /// The form to choose a password.
+    /// The form to change the password.
     PasswordForm Get "/app/password" As(O::Me);
-    /// Changes one's password.
+    /// Changes the user's password.
     Password Post "/app/password" As(O::Password);
-    /// Says that something happened, as it happens.
+    /// The stream of live updates.
     Live Get "/app/live" As(O::EventStream);
-    /// The account at a glance.
+    /// The overview of the account.
     Overview Get "/app" As(O::Status);
-    /// What waits for a decision.
+    /// Proposals that await approval.
     Approvals Get "/app/approvals" As(O::ProposalList);
-    /// Decides about several.
+    /// Decides about several proposals.
     Decide Post "/app/approvals" As(O::ProposalBatch);
     /// One proposal.
     Proposal Get "/app/proposals/{id}" As(O::ProposalShow);
@@ -108,13 +108,13 @@ pages! {
     Run Get "/app/runs/{id}" As(O::RunShow);
     /// Approves a set of its plan.
     ApproveSet Post "/app/runs/{id}/approve" As(O::RunApprove);
-    /// Lets proposals go on although it failed.
+    /// Resumes the proposals of a repository although the run failed.
     ConfirmFailure Post "/app/runs/{id}/confirm-failure" As(O::RunConfirmFailure);
     /// The form to register a repository.
     RegisterForm Get "/app/repositories/new" As(O::RepositoryCreate);
     /// Registers it.
     Register Post "/app/repositories/new" As(O::RepositoryCreate);
-    /// Tests the connection of what the form says.
+    /// Tests the connection of the values in the form.
     Probe Post "/app/repositories/new/test" As(O::RepositoryProbe);
     /// One repository.
     Repository Get "/app/repositories/{id}" As(O::RepositoryShow);
@@ -122,89 +122,89 @@ pages! {
     ConfigureForm Get "/app/repositories/{id}/edit" As(O::RepositoryPatch);
     /// Changes it.
     Configure Post "/app/repositories/{id}/edit" As(O::RepositoryPatch);
-    /// Syncs it on its own, or no longer.
+    /// Turns automatic syncs on or off.
     Schedule Post "/app/repositories/{id}/schedule" As(O::RepositoryPatch);
-    /// The repository again, where a test was shown.
+    /// The repository page, for a reload after a test.
     Tested Get "/app/repositories/{id}/test" As(O::RepositoryShow);
     /// Tests its connection.
     Test Post "/app/repositories/{id}/test" As(O::RepositoryTest);
     /// Forgets its host keys.
     ForgetHostKeys Post "/app/repositories/{id}/forget-host-keys" As(O::RepositoryForgetHostKeys);
-    /// Releases what is quarantined of it.
+    /// Releases what is quarantined.
     Release Post "/app/repositories/{id}/release" As(O::RepositoryRelease);
-    /// The repository again, where the secret of its webhook was shown.
+    /// The repository page, for a reload after the webhook's secret was shown.
     Webhook Get "/app/repositories/{id}/webhook" As(O::RepositoryShow);
     /// Shows the secret of its webhook.
     ShowWebhook Post "/app/repositories/{id}/webhook" As(O::RepositoryWebhook);
     /// Replaces the secret of its webhook.
     RotateWebhook Post "/app/repositories/{id}/webhook/rotate" As(O::RepositoryWebhookRotate);
-    /// Removes it.
+    /// Unregisters it.
     Unregister Post "/app/repositories/{id}/remove" As(O::RepositoryRemove);
     /// What a commit or files would change.
     Preview Get "/app/previews/{id}" As(O::PreviewShow);
-    /// The account, one's own and the kill switch.
+    /// The account, the user's own settings, and the kill switch.
     Settings Get "/app/settings" As(O::Status);
     /// Pulls the kill switch.
     Halt Post "/app/settings/halt" As(O::Halt);
-    /// Lets applying go on.
+    /// Resumes applying.
     Resume Post "/app/settings/resume" As(O::Resume);
     /// The people of the account.
     People Get "/app/settings/people" As(O::UserList);
-    /// Adds someone.
+    /// Adds a person.
     AddPerson Post "/app/settings/people" As(O::UserCreate);
-    /// Changes someone.
+    /// Changes a person.
     ChangePerson Post "/app/settings/people/{id}" As(O::UserPatch);
-    /// Takes someone out.
+    /// Removes a person.
     RemovePerson Post "/app/settings/people/{id}/remove" As(O::UserRemove);
-    /// Takes back an invitation to the account.
+    /// Revokes an invitation to the account.
     RevokeInvitation Post "/app/settings/people/invitations/{id}/revoke" As(O::InvitationRevoke);
-    /// Accounts that ask one to join.
+    /// Invitations that the user has received.
     Invitations Get "/app/settings/invitations" As(O::ReceivedInvitationList);
-    /// Joins one.
+    /// Accepts an invitation.
     AcceptInvitation Post "/app/settings/invitations/{id}/accept" As(O::InvitationAccept);
-    /// Declines to.
+    /// Declines an invitation.
     DeclineInvitation Post "/app/settings/invitations/{id}/decline" As(O::InvitationDecline);
     /// API tokens.
     Tokens Get "/app/settings/tokens" As(O::TokenList);
-    /// Makes one.
+    /// Creates a token.
     MakeToken Post "/app/settings/tokens" As(O::TokenCreate);
-    /// Takes one back.
+    /// Revokes a token.
     RevokeToken Post "/app/settings/tokens/{id}/revoke" As(O::TokenRevoke);
     /// The approval policy.
     Policy Get "/app/settings/policy" As(O::PolicyShow);
-    /// Replaces it.
+    /// Replaces the policy.
     SavePolicy Post "/app/settings/policy" As(O::PolicyReplace);
-    /// Where notifications go, and the log of them.
+    /// The notification providers and the delivery log.
     Notifications Get "/app/settings/notifications" As(O::DeliveryList);
     /// Sends a test message.
     NotificationTest Post "/app/settings/notifications/{id}/test" As(O::ProviderTest);
-    /// Sends one again that has not arrived.
+    /// Retries a delivery.
     NotificationRetry Post "/app/settings/notifications/deliveries/{id}/retry" As(O::DeliveryRetry);
-    /// The accepted state, of every kind.
+    /// The accepted state of all kinds.
     Resources Get "/app/resources" As(O::ResourceList);
-    /// The accepted state, of one kind.
+    /// The accepted state of one kind.
     ResourcesOfKind Get "/app/resources/{kind}" As(O::ResourceList);
     /// One accepted resource.
     Resource Get "/app/resources/{kind}/{name}" As(O::ResourceList);
-    /// How the accepted state differs from git.
+    /// Differences between git, the accepted state and the fleet.
     Drift Get "/app/drift" As(O::DriftReport);
-    /// Proposes to make a resource what git says.
+    /// Proposes to restore a resource to git's version.
     DriftRevert Post "/app/drift/{id}/revert" As(O::DriftRevert);
     /// Shows the patch that writes the accepted state into git, and pushes it.
     DriftAdopt Post "/app/drift/{id}/adopt" As(O::DriftAdopt);
-    /// Says that a difference is meant.
+    /// Accepts a difference.
     DriftAccept Post "/app/drift/{id}/accept" As(O::DriftAccept);
-    /// Takes that back.
+    /// Withdraws an acceptance.
     DriftUnaccept Post "/app/drift/{id}/unaccept" As(O::DriftUnaccept);
     /// The networks.
     Networks Get "/app/topology" As(O::ResourceList);
-    /// One network as a picture.
+    /// One network as a diagram.
     Topology Get "/app/topology/{network}" As(O::ResourceList);
-    /// What happened, and what happens.
+    /// Events.
     Events Get "/app/events" As(O::EventList);
-    /// Who did what.
+    /// The audit log.
     Audit Get "/app/audit" As(O::AuditList);
-    /// Checks the log.
+    /// Verifies the audit log.
     AuditVerify Post "/app/audit/verify" As(O::AuditVerify);
     /// Every other address below `/app`.
     Lost Get "/app/{*rest}" Public;

@@ -1,4 +1,4 @@
-//! Small words and shapes of text that pages share: how long ago, how many, which tone.
+//! Formatting functions that templates share: times, counts, tones.
 
 use serde_json::Value;
 use windlass_core::diff::Action;
@@ -8,10 +8,10 @@ use windlass_core::time::Timestamp;
 pub(crate) use crate::sentence::{sentence, title};
 use crate::shown::Shown;
 
-/// Longer values are cut in tables; the proposal's page shows them whole.
+/// Longer values are cut in tables; the proposal's page shows them in full.
 const MAX_SHOWN: usize = 72;
 
-/// How long ago a moment was, or how long until it comes.
+/// How long ago a time was, or how long until it comes.
 pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
     let Some(moment) = Timestamp::parse(at) else { return at.to_owned() };
     let (past, future) = (now.elapsed_since(moment).as_secs(), moment.elapsed_since(*now).as_secs());
@@ -22,7 +22,7 @@ pub(crate) fn ago(now: &Timestamp, at: &str) -> String {
     }
 }
 
-/// A length of time.
+/// A duration.
 pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -32,13 +32,13 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// A moment for a tooltip: without the milliseconds.
+/// A time for a tooltip, without milliseconds.
 pub(crate) fn timestamp(at: &str) -> String {
     let cut = at.split_once('.').map_or(at, |(whole, _)| whole);
     format!("{} UTC", cut.replace('T', " ").trim_end_matches('Z'))
 }
 
-/// `1 change`, `2 changes`. Takes a number however a template hands it over.
+/// `1 change`, `2 changes`. Accepts any number type, as templates pass them.
 pub(crate) fn count(count: impl std::fmt::Display, noun: &str) -> String {
     let number = count.to_string();
     let ending = if number == "1" { "" } else { "s" };
@@ -50,7 +50,7 @@ pub(crate) fn short_commit(id: &str) -> String {
     id.chars().take(10).collect()
 }
 
-/// The end of an id: ids of the same moment begin alike.
+/// The end of an id: ids created at the same time begin alike.
 pub(crate) fn short_id(id: &str) -> String {
     let length = id.chars().count();
     id.chars().skip(length.saturating_sub(8)).collect()
@@ -61,7 +61,7 @@ pub(crate) fn short_digest(digest: &str) -> String {
     digest.trim_start_matches("sha256:").chars().take(12).collect()
 }
 
-/// What a set of changes is: `8001 changes, 3 deletions included`, or `40 × update node`.
+/// The text for a set of changes: `8001 changes, 3 deletions included`, or `40 × update node`.
 pub(crate) fn change_set(set: &windlass_api::types::ChangeSetInfo) -> String {
     let destroys = match set.destroys {
         0 => String::new(),
@@ -92,12 +92,12 @@ fn is_single(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
-/// Who did something, without the proposal through which they did: pages link to that.
+/// The actor without the proposal: pages link to that separately.
 pub(crate) fn person(name: &str) -> &str {
     name.split_once(" (proposal ").map_or(name, |(person, _)| person)
 }
 
-/// What a map or list says in a few words: `env: prod, matchLabels: {…}` without what is empty.
+/// A map or list in a few words: `env: prod, matchLabels: {…}` without empty members.
 pub(crate) fn value_summary(value: &Value) -> String {
     let says = |value: &Value| match value {
         Value::Null => false,
@@ -129,7 +129,7 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// What a document says, one fact a line: each member of an object with its value in full.
+/// A document as a list of facts: each member of an object with its full value.
 pub(crate) fn facts(document: &Value) -> Vec<(String, String)> {
     match document {
         Value::Null => Vec::new(),
@@ -148,7 +148,7 @@ fn whole(value: &Value) -> String {
     }
 }
 
-/// A text as part of a query in an address.
+/// A text encoded for a query.
 pub(crate) fn query(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
@@ -157,7 +157,7 @@ pub(crate) fn query(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// What something waits for beside what comes first: that it does not exist yet is said by that already.
+/// The blockers that are not dependencies: a missing dependency is already shown as one.
 pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<&'r String> {
     let is_said = |reason: &str| {
         first.iter().any(|word| reason.strip_prefix(word.as_str()).is_some_and(|rest| rest.starts_with(' ')))
@@ -165,12 +165,12 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
     reasons.iter().filter(|reason| !is_said(reason)).collect()
 }
 
-/// What a state is called.
+/// The label of a state.
 pub(crate) fn state(shown: impl Shown) -> String {
     shown.label()
 }
 
-/// What people call a kind of resource.
+/// The label of a kind of resource.
 pub(crate) fn kind(slug: &str) -> String {
     match slug {
         "virtual_ip" => "virtual IP".to_owned(),
@@ -179,7 +179,7 @@ pub(crate) fn kind(slug: &str) -> String {
     }
 }
 
-/// The colour a state is told in.
+/// The tone of a state.
 pub(crate) fn tone(shown: impl Shown) -> &'static str {
     shown.tone()
 }
@@ -212,7 +212,7 @@ pub(crate) fn kind_icon(kind: &str) -> &'static str {
     }
 }
 
-/// What a commit's message says below its first line.
+/// The message of a commit without its first line.
 pub(crate) fn body(message: &Option<String>) -> Option<&str> {
     let (_, rest) = message.as_deref()?.trim_start().split_once('\n')?;
     Some(rest.trim()).filter(|rest| !rest.is_empty())

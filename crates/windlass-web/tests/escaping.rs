@@ -1,4 +1,4 @@
-//! Whatever a repository, a person or a server says, a page shows it as text: every text of every model is hostile here.
+//! Pages show every text of repositories, people and servers as text: every text of every model is hostile here.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod models;
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use models::{HOSTILE, every_page};
 
-/// What a page is made of: each sort of tag with the names of its attributes. Text and values are left out.
+/// The structure of a page: each kind of tag with the names of its attributes, without texts and values.
 fn shapes(html: &str) -> BTreeSet<String> {
     let (mut shapes, mut shape, mut state) = (BTreeSet::new(), String::new(), State::Text);
     for c in html.chars() {

@@ -1,4 +1,4 @@
-//! The change that writes the accepted state into git: the patch, and a branch to push it to.
+//! Adopts the accepted state into git: shows the patch, and pushes it to a branch.
 
 use askama::Template;
 use windlass_api::types::ErrorBody;
@@ -6,12 +6,12 @@ use windlass_api::types::ErrorBody;
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// What came of making the change.
+/// The result of making the patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdoptOutcome {
     /// A patch for `git apply`.
     Patch(String),
-    /// It could not be made, or not be pushed.
+    /// It could not be made or pushed.
     Failed(ErrorBody),
 }
 
@@ -19,23 +19,23 @@ pub enum AdoptOutcome {
 #[derive(Clone, Debug, Template)]
 #[template(path = "adopt.html")]
 pub struct AdoptPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The repository's id.
     pub repository_id: String,
     /// The repository's name.
     pub repository_name: String,
-    /// The resource's kind; empty for all that drifted.
+    /// The resource's kind; empty for all differences.
     pub kind: String,
     /// The resource's name.
     pub name: String,
-    /// The branch that is suggested, or was tried.
+    /// The branch to push to: suggested, or the one that was tried.
     pub branch: String,
-    /// What came of it.
+    /// The result.
     pub made: AdoptOutcome,
 }
 
-/// What a line of a patch is, for its colour.
+/// The tone of a patch line.
 fn line_tone(line: &str) -> &'static str {
     match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => "fold",
@@ -59,7 +59,7 @@ impl AdoptPage {
         patch.lines().map(|line| (line_tone(line), line)).collect()
     }
 
-    /// Whether stars stand for something in the patch.
+    /// Whether values in the patch are masked.
     pub(crate) fn hides_something(&self, patch: &str) -> bool {
         patch.contains("***")
     }

@@ -1,4 +1,4 @@
-//! What waits for a decision: by run, identical changes together, in the order in which they would be applied.
+//! Proposals that await approval: by run, identical changes together, in the order in which they would be applied.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use super::Allowed;
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// Fields of a change shown in its row.
+/// The most fields shown in a row.
 const FIELDS_IN_ROW: usize = 3;
 
-/// Changes that come first shown in a row.
+/// The most dependencies shown in a row.
 const FIRST_IN_ROW: usize = 3;
 
-/// Names of a group shown before it is opened.
+/// The most names shown for a closed group.
 const NAMES_IN_ROW: usize = 3;
 
-/// What is searched for, as it stands in the address.
+/// The filter, as in the URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalSearch {
     /// Text in the name.
@@ -36,7 +36,7 @@ pub struct ProposalSearch {
     pub repository: String,
     /// A run's id.
     pub run: String,
-    /// `pending_approval` unless another is chosen; `open` for all that are open.
+    /// The status; `pending_approval` by default, `open` for all open proposals.
     pub status: String,
 }
 
@@ -46,14 +46,14 @@ impl ProposalSearch {
     }
 }
 
-/// How many open proposals there are, by what they can be chosen by.
+/// The number of open proposals for each filter value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilterCounts {
-    /// Kind → how many.
+    /// By kind.
     pub kinds: BTreeMap<String, usize>,
-    /// Change → how many.
+    /// By change.
     pub changes: BTreeMap<String, usize>,
-    /// Repository → how many.
+    /// By repository.
     pub repositories: BTreeMap<String, usize>,
 }
 
@@ -61,17 +61,17 @@ pub struct FilterCounts {
 #[derive(Clone, Debug, Template)]
 #[template(path = "approvals.html")]
 pub struct ApprovalsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// What is searched for.
+    /// The current filter.
     pub search: ProposalSearch,
-    /// What can be searched for.
+    /// The filter values to choose from.
     pub choices: FilterCounts,
-    /// How many match.
+    /// The number of matching proposals.
     pub matching: usize,
     /// Where the list goes on.
     pub next: Option<String>,
-    /// Where this page is, to come back to.
+    /// The URL of this page, to return to after a decision.
     pub here: String,
     /// The proposals of this page.
     pub runs: Vec<RunGroup>,
@@ -84,16 +84,16 @@ pub struct RunGroup {
     pub id: String,
     /// Its repository's name.
     pub repository: String,
-    /// The run, if it is still known.
+    /// The run, if it still exists.
     pub run: Option<RunInfo>,
-    /// Identical changes together, where the first of them stands.
+    /// Identical changes together, at the position of the first of them.
     pub same: Vec<IdenticalChanges>,
 }
 
-/// Proposals that make the same change to resources of one kind. Never empty.
+/// Proposals for the same change to several resources of one kind. Never empty.
 #[derive(Clone, Debug)]
 pub struct IdenticalChanges {
-    /// In order.
+    /// The proposals, in apply order.
     pub proposals: Vec<ProposalRow>,
 }
 
@@ -102,18 +102,18 @@ pub struct IdenticalChanges {
 pub struct ProposalRow {
     /// The proposal.
     pub proposal: ProposalInfo,
-    /// What comes first: in words, and its proposal if it is on this page.
+    /// The changes it depends on: in words, and the proposal's id if it is on this page.
     pub after: Vec<(String, Option<String>)>,
 }
 
-/// A field that a row tells about.
+/// A field as a row shows it.
 pub struct FieldSummary {
     pub(crate) path: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
 }
 
-/// Puts proposals, which come in order, under their runs and joins those that are identical.
+/// Groups proposals, which are sorted, by run, and joins identical ones.
 pub fn group(proposals: Vec<ProposalInfo>, runs: &[RunInfo]) -> Vec<RunGroup> {
     let known: BTreeMap<String, String> = proposals
         .iter()
@@ -142,7 +142,7 @@ pub fn group(proposals: Vec<ProposalInfo>, runs: &[RunInfo]) -> Vec<RunGroup> {
     groups
 }
 
-/// What makes two changes the same: kind, cause and what differs, but not the name.
+/// The key by which two changes are identical: kind, cause and difference, without the name.
 fn signature(proposal: &ProposalInfo) -> String {
     let what = match proposal.change {
         Action::Create => json!(proposal.desired),
@@ -159,7 +159,7 @@ impl ApprovalsPage {
 }
 
 impl RunGroup {
-    /// The run's whole plan, where it can be approved as one and that is more than one change.
+    /// The set of the run's whole plan, if it can be approved as one and has more than one change.
     pub(crate) fn whole_plan(&self) -> Option<&ChangeSetInfo> {
         let whole = self.run.as_ref()?.sets.first()?;
         (whole.count > 1).then_some(whole)
@@ -180,7 +180,7 @@ impl IdenticalChanges {
         self.proposals.len() > 1
     }
 
-    /// The names a closed group shows.
+    /// The names of a closed group.
     pub(crate) fn names(&self) -> String {
         let mut names: Vec<&str> =
             self.proposals.iter().take(NAMES_IN_ROW).map(|item| item.proposal.name.as_str()).collect();
@@ -192,7 +192,7 @@ impl IdenticalChanges {
 }
 
 impl IdenticalChanges {
-    /// What comes first for any of them, and how many more do than are told.
+    /// The changes that any of them depends on, and how many more there are than are shown.
     pub(crate) fn comes_after(&self) -> (Vec<&(String, Option<String>)>, usize) {
         let mut after: Vec<&(String, Option<String>)> = Vec::new();
         for first in self.proposals.iter().flat_map(|item| &item.after) {
@@ -205,7 +205,7 @@ impl IdenticalChanges {
         (after, more)
     }
 
-    /// What any of them waits for beside that.
+    /// Everything else that blocks any of them.
     pub(crate) fn waits(&self) -> Vec<&String> {
         let mut waits: Vec<&String> = Vec::new();
         for item in &self.proposals {
@@ -219,7 +219,7 @@ impl IdenticalChanges {
 }
 
 impl ProposalRow {
-    /// What a checkbox sends: which proposal, and exactly which content was looked at.
+    /// The value of the checkbox: the proposal and the digest of the reviewed content.
     pub(crate) fn pick(&self) -> String {
         format!("{}:{}", self.proposal.id, self.proposal.digest)
     }
@@ -236,7 +236,7 @@ impl ProposalRow {
         told(&self.proposal).len().saturating_sub(FIELDS_IN_ROW)
     }
 
-    /// What the policy says, in few words.
+    /// The state of the approvals, in a few words.
     pub(crate) fn policy(&self) -> String {
         let Some(gate) = &self.proposal.gate else { return words::state(self.proposal.status) };
         match gate.consent {
@@ -273,7 +273,7 @@ fn told(proposal: &ProposalInfo) -> Vec<FieldSummary> {
     }
     let payload = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
     let Value::Object(map) = payload else { return Vec::new() };
-    // The name is in the row already, whole or in parts.
+    // The row already shows the name, as a whole or in parts.
     let is_name = |value: &Value| {
         value.as_str().is_some_and(|text| {
             text == proposal.name || proposal.name.split(['/', ':']).any(|part| part == text)

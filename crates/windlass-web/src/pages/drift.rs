@@ -1,5 +1,5 @@
-//! Differences: machines and clusters that are not as accepted, and where the accepted state is not as in git (changed in
-//! Windlass, waiting for approval, accepted drift); and what to do about each.
+//! Differences: machines and clusters that differ from the accepted state, and accepted state that differs from git
+//! (manual change, pending approval, accepted drift), with the actions for each.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -10,26 +10,26 @@ use super::Allowed;
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
-/// Which differences.
+/// The kind of difference that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriftTab {
-    /// A machine or a cluster is not as accepted.
+    /// A machine or a cluster differs from the accepted state.
     Drifted,
-    /// Someone changed the accepted state.
+    /// Someone changed the accepted state manually.
     #[default]
     ManualChange,
-    /// Git moved and nobody approved it yet.
+    /// Git changed and nobody has approved it yet.
     Pending,
-    /// Someone said that they are meant.
+    /// Someone accepted the difference.
     AcceptedDrift,
 }
 
 impl DriftTab {
-    /// Each.
+    /// All tabs, in order.
     pub const ALL: [DriftTab; 4] =
         [DriftTab::Drifted, DriftTab::ManualChange, DriftTab::Pending, DriftTab::AcceptedDrift];
 
-    /// The spelling in addresses.
+    /// The spelling in URLs.
     pub const fn slug(self) -> &'static str {
         match self {
             DriftTab::Drifted => "drifted",
@@ -39,7 +39,7 @@ impl DriftTab {
         }
     }
 
-    /// The sort of this spelling; manual changes for anything else.
+    /// The tab with this spelling; manual changes for anything else.
     pub fn of(word: &str) -> DriftTab {
         DriftTab::ALL.into_iter().find(|sort| sort.slug() == word).unwrap_or_default()
     }
@@ -54,7 +54,7 @@ impl DriftTab {
     }
 }
 
-/// A difference and whose it is.
+/// A difference, with its repository.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriftCard {
     /// The repository's id.
@@ -65,16 +65,16 @@ pub struct DriftCard {
     pub item: DriftItem,
 }
 
-/// A machine or a cluster that is not as accepted.
+/// A machine or a cluster that differs from the accepted state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriftedTarget {
     /// `node` or `cluster`.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What its agent saw, in words.
+    /// What its agent observed, in words.
     pub seen: String,
-    /// Since when.
+    /// The time since when it has differed.
     pub since: String,
     /// Its status, with the last known one while it is offline.
     pub summary: String,
@@ -90,23 +90,23 @@ impl DriftedTarget {
 #[derive(Clone, Debug, Template)]
 #[template(path = "drift.html")]
 pub struct DriftPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// Which differences it shows.
+    /// The tab that is shown.
     pub sort: DriftTab,
-    /// How many there are of each sort, in the order of [`DriftTab::ALL`].
+    /// The number of differences of each tab, in the order of [`DriftTab::ALL`].
     pub counts: [usize; 4],
     /// The repositories: id and name.
     pub repositories: Vec<(String, String)>,
-    /// The id of the one it is about; otherwise all.
+    /// The id of the repository that is shown; empty for all.
     pub repository: String,
-    /// The machines and clusters that are not as accepted, if it shows those.
+    /// The drifted machines and clusters, if the tab shows them.
     pub targets: Vec<DriftedTarget>,
-    /// The differences from git, if it shows those.
+    /// The differences from git, if the tab shows them.
     pub differences: Vec<DriftCard>,
     /// Where the list goes on.
     pub next: Option<String>,
-    /// The page's own address, to come back to.
+    /// The URL of this page, to return to.
     pub here: String,
 }
 
@@ -124,7 +124,7 @@ impl DriftPage {
         DriftTab::ALL.into_iter().zip(self.counts).map(|(sort, count)| (sort, count, url(sort))).collect()
     }
 
-    /// What happened to it, in words.
+    /// The difference in words.
     pub(crate) fn told(&self, difference: &DriftCard) -> &'static str {
         match (self.sort, difference.item.change) {
             (DriftTab::Pending, Action::Create) => "in git, not applied yet",
@@ -164,7 +164,7 @@ impl DriftPage {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
-    /// Why some of the buttons cannot be pressed.
+    /// Why some buttons are disabled.
     pub(crate) fn reasons(&self) -> Vec<(&'static str, String)> {
         let each =
             [("Revert", self.may_revert()), ("Adopt", self.may_adopt()), ("Accept", self.may_accept())];

@@ -1,4 +1,4 @@
-//! Editing what a proposal would apply, before anyone approves it.
+//! Edits the payload of a proposal before it is approved.
 
 use askama::Template;
 use windlass_api::types::{ErrorBody, Problem, ProposalInfo};
@@ -10,14 +10,14 @@ use crate::words;
 #[derive(Clone, Debug, Template)]
 #[template(path = "edit.html")]
 pub struct EditPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The proposal.
     pub proposal: ProposalInfo,
-    /// The text to edit: YAML, of which JSON is a part.
+    /// The text to edit: YAML, or JSON, which is valid YAML.
     pub text: String,
     /// Problems in the text, each with its place.
     pub problems: Vec<Problem>,
-    /// Why it was refused as a whole.
+    /// Why the server rejected it as a whole.
     pub error: Option<ErrorBody>,
 }

@@ -1,4 +1,4 @@
-//! What happened, newest first, and what happens.
+//! Events, newest first, with live updates.
 
 use askama::Template;
 use windlass_api::types::EventInfo;
@@ -6,14 +6,14 @@ use windlass_api::types::EventInfo;
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// What is searched for, as it stands in the address.
+/// The filter, as in the URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSearch {
     /// Text in the message.
     pub q: String,
-    /// A kind of event, or the beginning of kinds ending in `.`.
+    /// A kind of event, or a prefix of kinds that ends in `.`.
     pub kind: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: String,
     /// A repository's id or name.
     pub repository: String,
@@ -31,21 +31,21 @@ impl EventSearch {
     }
 }
 
-/// Something that can be chosen from a list.
+/// A repository in a list to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryChoice {
-    /// What stands in the address.
+    /// Its id, as in the URL.
     pub id: String,
-    /// What people call it.
+    /// Its name.
     pub name: String,
 }
 
-/// Which part of the list is shown.
+/// The part of the list that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventsPart {
-    /// The newest: new ones are added as they happen.
+    /// The newest events: new ones are added live.
     Newest,
-    /// Older ones, which stay as they are.
+    /// Older events, which do not change.
     Older,
 }
 
@@ -53,23 +53,23 @@ pub enum EventsPart {
 #[derive(Clone, Debug, Template)]
 #[template(path = "events.html")]
 pub struct EventsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// What is searched for.
+    /// The current filter.
     pub search: EventSearch,
     /// The repositories of the account, by name.
     pub repositories: Vec<RepositoryChoice>,
-    /// Newest first.
+    /// The events, newest first.
     pub events: Vec<EventInfo>,
-    /// Which part of the list they are.
+    /// The part of the list.
     pub part: EventsPart,
-    /// Where the list begins.
+    /// The URL of the newest events.
     pub newest: String,
     /// Where the list goes on.
     pub next: Option<String>,
 }
 
-/// What people look for, under the beginning or the name of its kind.
+/// The kinds to choose from: prefix or name of the kind, and its label.
 const KINDS: &[(&str, &str)] = &[
     ("gitops.", "All GitOps events"),
     ("gitops.proposal_opened", "Proposed"),
@@ -89,19 +89,19 @@ const KINDS: &[(&str, &str)] = &[
 const SEVERITIES: &[&str] = &["low", "medium", "high", "critical"];
 
 impl EventsPage {
-    /// What kinds can be chosen: with the one that is chosen, whichever it is.
+    /// The kinds to choose from, including the current one.
     fn kinds(&self) -> Vec<(&str, &str)> {
         let chosen = self.search.kind.as_str();
         let is_listed = chosen.is_empty() || KINDS.iter().any(|(kind, _)| *kind == chosen);
         KINDS.iter().copied().chain((!is_listed).then_some((chosen, chosen))).collect()
     }
 
-    /// What severities can be chosen.
+    /// The severities to choose from.
     fn severities(&self) -> &'static [&'static str] {
         SEVERITIES
     }
 
-    /// The name of a repository; its id if it is not there any more.
+    /// The name of a repository; its id if it no longer exists.
     fn repository_name<'e>(&'e self, id: &'e str) -> &'e str {
         self.repositories.iter().find(|known| known.id == id).map_or(id, |known| known.name.as_str())
     }

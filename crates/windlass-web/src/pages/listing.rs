@@ -1,11 +1,11 @@
-//! A text that someone wrote, with what is wrong in it at its place.
+//! A text of the user, with each problem at its line.
 
 use windlass_api::types::Problem;
 
-/// Lines that are shown with their problems; a longer text is told by line number alone.
+/// A longer text is not listed: problems are shown with line numbers only.
 const MAX_LISTED: usize = 400;
 
-/// A line of the text with what is wrong in it.
+/// A line of the text with its problems.
 pub(crate) struct ListedLine<'e> {
     pub(crate) number: usize,
     pub(crate) text: &'e str,
@@ -30,7 +30,7 @@ pub(crate) fn unplaced<'e>(text: &str, problems: &'e [Problem]) -> Vec<&'e Probl
     problems.iter().filter(|problem| problem.line == 0 || problem.line > lines).collect()
 }
 
-/// How tall the field for a text is.
+/// The height of the text field in lines.
 pub(crate) fn rows(text: &str) -> usize {
     (text.lines().count() + 2).clamp(10, 32)
 }

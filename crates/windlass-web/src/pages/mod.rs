@@ -1,4 +1,4 @@
-//! One file per page: the model, and what the template asks of it.
+//! One file per page: the model, and the methods of its template.
 
 pub mod adopt;
 pub mod approvals;
@@ -24,12 +24,12 @@ pub mod sign_in;
 mod steps;
 pub mod topology;
 
-/// Whether someone may do something now.
+/// Whether the user may do something now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// They may.
     Yes,
-    /// They may not, because.
+    /// They may not, for this reason.
     No(String),
 }
 

@@ -6,14 +6,14 @@ use windlass_api::types::ResourceInfo;
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
-/// A network with what is in it.
+/// A network with the number of its members.
 #[derive(Clone, Debug)]
 pub struct NetworkSummary {
     /// The network.
     pub network: ResourceInfo,
-    /// How many peers it has.
+    /// The number of peers.
     pub peers: usize,
-    /// How many virtual IPs it has.
+    /// The number of virtual IPs.
     pub virtual_ips: usize,
 }
 
@@ -21,9 +21,9 @@ pub struct NetworkSummary {
 #[derive(Clone, Debug, Template)]
 #[template(path = "networks.html")]
 pub struct NetworksPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The networks that are accepted.
+    /// The accepted networks.
     pub networks: Vec<NetworkSummary>,
     /// Networks that are only proposed: name and proposal.
     pub proposed: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Notifications: where they go, how the last one fared, and the log.
+//! Notifications: the providers, the last delivery of each, and the delivery log.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -10,34 +10,34 @@ use super::settings::{Tab, tabs};
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
-/// A provider, and the last that was sent through it.
+/// A provider with its last delivery.
 #[derive(Clone, Debug)]
 pub struct ProviderRow {
     /// Its name.
     pub name: String,
-    /// What it speaks.
+    /// Its type.
     pub speaks: String,
-    /// Where it is, if that is no secret.
+    /// Its address, if that is not secret.
     pub address: String,
     /// The last delivery.
     pub last: Option<DeliveryInfo>,
 }
 
-/// Where notifications go, and the log of them.
+/// The providers and the delivery log.
 #[derive(Clone, Debug, Template)]
 #[template(path = "notifications.html")]
 pub struct NotificationsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// By name.
+    /// The providers, sorted by name.
     pub providers: Vec<ProviderRow>,
-    /// How many alerts there are.
+    /// The number of alerts.
     pub alerts: usize,
     /// A page of the log, newest first.
     pub deliveries: Vec<DeliveryInfo>,
-    /// Only of this provider; empty for all.
+    /// The provider that is shown; empty for all.
     pub provider: String,
-    /// Only in this state; empty for all.
+    /// The state that is shown; empty for all.
     pub state: String,
     /// Where the log goes on.
     pub next: Option<String>,
@@ -52,7 +52,7 @@ impl NotificationsPage {
         Allowed::unless(self.frame.why_not(Permission::GitopsWrite))
     }
 
-    /// The states one can choose: spelling and word.
+    /// The states to choose from: spelling and label.
     pub(crate) fn states(&self) -> [(&'static str, &'static str); 5] {
         [
             ("", "Any state"),
@@ -68,7 +68,7 @@ impl NotificationsPage {
     }
 }
 
-/// Whether one can be sent again.
+/// Whether a delivery can be retried.
 pub(crate) fn can_retry(delivery: &DeliveryInfo) -> bool {
     delivery.state != DeliveryState::Sent
 }

@@ -1,4 +1,4 @@
-//! The account at a glance.
+//! The overview of the account.
 
 use askama::Template;
 use windlass_api::types::{ProposalInfo, RepositoryInfo, RunInfo, Status};
@@ -6,16 +6,16 @@ use windlass_api::types::{ProposalInfo, RepositoryInfo, RunInfo, Status};
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// How the resources of one kind are.
+/// The state of the resources of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindHealth {
-    /// Which kind, in the plural.
+    /// The kind, in the plural.
     pub kind: String,
-    /// How many are accepted.
+    /// The number of accepted resources.
     pub accepted: usize,
-    /// How many were changed by hand.
+    /// The number of manual changes.
     pub drifted: usize,
-    /// How many have an open proposal.
+    /// The number of open proposals.
     pub open: usize,
 }
 
@@ -23,17 +23,17 @@ pub struct KindHealth {
 #[derive(Clone, Debug, Template)]
 #[template(path = "overview.html")]
 pub struct OverviewPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The account's state.
+    /// The state of the account.
     pub status: Status,
     /// By kind, in the order of the kinds.
     pub kinds: Vec<KindHealth>,
-    /// Where fleets come from.
+    /// The repositories.
     pub repositories: Vec<RepositoryInfo>,
     /// The last runs.
     pub runs: Vec<RunInfo>,
-    /// The first few that wait for a decision.
+    /// The first few proposals that await approval.
     pub waiting: Vec<ProposalInfo>,
 }
 
@@ -61,7 +61,7 @@ impl OverviewPage {
 }
 
 impl KindHealth {
-    /// The share that is as git says, in steps that the style sheet knows.
+    /// The share that is in sync, rounded to the steps of the style sheet.
     pub(crate) fn share(&self) -> usize {
         match self.accepted {
             0 => 0,

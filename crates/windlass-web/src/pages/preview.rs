@@ -1,4 +1,4 @@
-//! One preview: what a commit or files would change. Nothing can be decided here, because nothing was proposed.
+//! One preview: what a commit or files would change. It has no decisions, because nothing was proposed.
 
 use askama::Template;
 use windlass_api::types::PreviewInfo;
@@ -14,28 +14,28 @@ use crate::diff::{DiffRow, SpecDiff};
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// Groups of changes that are shown before the rest is only counted.
+/// The most groups of changes that are shown; the rest is counted.
 const GROUPS_SHOWN: usize = 100;
 
-/// Names of a group that are shown before the rest is only counted.
+/// The most names of a group that are shown; the rest is counted.
 const NAMES_SHOWN: usize = 8;
 
-/// Problems that are shown before the rest is only counted.
+/// The most problems that are shown; the rest is counted.
 const PROBLEMS_SHOWN: usize = 100;
 
 /// The page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "preview.html")]
 pub struct PreviewPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The preview. Its plan is read already.
+    /// The preview, without its plan.
     pub preview: PreviewInfo,
-    /// Its plan; none if another version of Windlass wrote it.
+    /// The plan; `None` if another version of Windlass wrote it.
     pub plan: Option<ParsedPlan>,
 }
 
-/// The same change of one or many resources.
+/// Identical changes of one or several resources.
 pub(crate) struct ChangeGroup {
     pub(crate) change: Action,
     pub(crate) kind: &'static str,
@@ -63,14 +63,14 @@ impl PreviewPage {
         by_kind(&document)
     }
 
-    /// The changes, and how many more there are.
+    /// The groups, and how many more there are.
     pub(crate) fn groups(&self, plan: &ParsedPlan) -> (Vec<ChangeGroup>, usize) {
         let groups = plan.groups();
         let left: usize = groups.iter().skip(GROUPS_SHOWN).map(|group| group.steps.len()).sum();
         (groups.iter().take(GROUPS_SHOWN).map(|group| shown(group, plan)).collect(), left + plan.omitted)
     }
 
-    /// How many problems are not shown.
+    /// The number of problems that are not shown.
     pub(crate) fn problems_left(&self, plan: &ParsedPlan) -> usize {
         plan.problems.len().saturating_sub(PROBLEMS_SHOWN)
     }
@@ -106,7 +106,7 @@ fn shown(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
     }
 }
 
-/// What was found, in words.
+/// The outcome in words.
 pub(crate) fn outcome(outcome: &PreviewOutcome) -> &'static str {
     match outcome {
         PreviewOutcome::Nothing => "No changes",
@@ -115,7 +115,7 @@ pub(crate) fn outcome(outcome: &PreviewOutcome) -> &'static str {
     }
 }
 
-/// Its tone.
+/// The tone of the outcome.
 pub(crate) fn outcome_tone(outcome: &PreviewOutcome) -> &'static str {
     match outcome {
         PreviewOutcome::Nothing => "good",
@@ -124,7 +124,7 @@ pub(crate) fn outcome_tone(outcome: &PreviewOutcome) -> &'static str {
     }
 }
 
-/// What the policy would do, in words.
+/// The policy's forecast in words.
 pub(crate) fn outlook(outlook: &PolicyOutlook) -> &'static str {
     match outlook {
         PolicyOutlook::Auto => "Applied automatically",
@@ -133,7 +133,7 @@ pub(crate) fn outlook(outlook: &PolicyOutlook) -> &'static str {
     }
 }
 
-/// Its tone.
+/// The tone of the forecast.
 pub(crate) fn outlook_tone(outlook: &PolicyOutlook) -> &'static str {
     match outlook {
         PolicyOutlook::Auto => "good",

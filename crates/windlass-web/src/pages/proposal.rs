@@ -1,4 +1,4 @@
-//! One proposal: what would change, why, who is behind it, what it touches, and the decision.
+//! One proposal: its changes, their cause, its contributors, the affected resources, and the decision.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -13,10 +13,10 @@ use crate::diff::{DiffRow, SpecDiff};
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
-/// How the difference is laid out.
+/// The layout of the diff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiffLayout {
-    /// One below the other.
+    /// Before and after in one column.
     #[default]
     Unified,
     /// Before on the left, after on the right.
@@ -24,44 +24,44 @@ pub enum DiffLayout {
 }
 
 impl DiffLayout {
-    /// The view of this spelling; unified for anything else.
+    /// The layout with this spelling; unified for anything else.
     pub fn of(word: &str) -> DiffLayout {
         if word == "split" { DiffLayout::Split } else { DiffLayout::Unified }
     }
 }
 
-/// Something the resource refers to, or that refers to it.
+/// A resource that the resource refers to, or that refers to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
     /// Its kind.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Whether it is there.
+    /// Whether it exists.
     pub standing: NeighbourState,
 }
 
-/// Whether a neighbour is there.
+/// Whether a neighbour exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NeighbourState {
     /// It is accepted.
     Accepted,
-    /// It comes with Windlass.
+    /// It is built into Windlass.
     BuiltIn,
-    /// An open proposal is about it.
+    /// There is an open proposal for it.
     Proposed(String),
-    /// It is not there.
+    /// It does not exist.
     Missing,
 }
 
-/// What a change touches beside the resource itself.
+/// The resources that a change affects besides its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlastRadius {
-    /// What the resource would refer to.
+    /// The resources it would refer to.
     pub refers_to: Vec<Neighbour>,
-    /// What refers to it.
+    /// The resources that refer to it.
     pub referred_by: Vec<Neighbour>,
-    /// Whether more refer to it than are told.
+    /// Whether more resources refer to it than are listed.
     pub is_cut: bool,
 }
 
@@ -69,24 +69,24 @@ pub struct BlastRadius {
 #[derive(Clone, Debug, Template)]
 #[template(path = "proposal.html")]
 pub struct ProposalPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The proposal.
     pub proposal: ProposalInfo,
-    /// The run that opened it, if it is still known.
+    /// The run that opened it, if it still exists.
     pub run: Option<RunInfo>,
-    /// What it touches.
+    /// The affected resources.
     pub reach: BlastRadius,
-    /// How the difference is laid out.
+    /// The layout of the diff.
     pub view: DiffLayout,
-    /// The difference.
+    /// The diff of the spec.
     pub comparison: SpecDiff,
-    /// What differs in the files that the resource names.
+    /// The differences in the files that the resource names.
     pub content: Vec<ContentRow>,
 }
 
 impl ProposalPage {
-    /// What shows it whole.
+    /// The CLI command that shows the full proposal.
     pub(crate) fn command(&self) -> String {
         format!("windlass proposal show {}", self.proposal.id)
     }

@@ -1,4 +1,4 @@
-//! Where fleets come from.
+//! The registered repositories.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -13,9 +13,9 @@ use crate::words;
 #[derive(Clone, Debug, Template)]
 #[template(path = "repositories.html")]
 pub struct RepositoriesPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// By name.
+    /// Sorted by name.
     pub repositories: Vec<RepositoryInfo>,
 }
 

@@ -1,4 +1,4 @@
-//! One repository: how it is, what it is set to, and what can be done with it.
+//! One repository: its state, its settings and its actions.
 
 use askama::Template;
 use windlass_api::permission::Permission;
@@ -18,7 +18,7 @@ use crate::words;
 #[derive(Clone, Debug, Template)]
 #[template(path = "repository.html")]
 pub struct RepositoryPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The repository.
     pub repository: RepositoryInfo,
@@ -26,37 +26,37 @@ pub struct RepositoryPage {
     pub runs: Vec<RunInfo>,
     /// Its last previews, newest first, without their plans.
     pub previews: Vec<PreviewInfo>,
-    /// How many accepted resources it owns.
+    /// The number of accepted resources it owns.
     pub owned: usize,
-    /// How many of its proposals are open.
+    /// The number of its open proposals.
     pub open: usize,
-    /// How many of them wait for a decision.
+    /// The number of its proposals that await approval.
     pub pending: usize,
     /// Its webhook.
     pub webhook: WebhookInfo,
-    /// What was asked for beside, and is shown this once.
+    /// A panel that is shown only in the response to an action.
     pub aside: OneTimePanel,
 }
 
-/// What stands beside a repository this once.
+/// A panel that is shown only in the response to an action.
 #[derive(Clone, Debug)]
 pub enum OneTimePanel {
-    /// Nothing.
+    /// No panel.
     Nothing,
-    /// What a test of its connection found.
+    /// The result of a connection test.
     Test(RepositoryTest),
-    /// The secret of its webhook.
+    /// The secret of the webhook.
     Secret(HookSecret),
 }
 
-/// What a forge is given to sign with.
+/// The secret of a webhook, as forges need it.
 #[derive(Clone, Debug)]
 pub struct HookSecret {
     /// The secret.
     pub secret: Redacted<String>,
-    /// The same in the spelling of GitLab's signing tokens.
+    /// The same secret as a GitLab signing token.
     pub signing_token: Redacted<String>,
-    /// How to set it up, forge by forge.
+    /// The setup instructions for each forge.
     pub setup: Vec<WebhookSetup>,
 }
 
@@ -70,7 +70,7 @@ impl RepositoryPage {
         self.runs.first()
     }
 
-    /// Where the last run is.
+    /// The steps of the last run.
     pub(crate) fn steps(&self) -> Vec<RunStep> {
         let decided = DecisionCounts {
             pending: self.pending,
@@ -80,18 +80,18 @@ impl RepositoryPage {
         self.last().map(|run| steps(run, &decided)).unwrap_or_default()
     }
 
-    /// What the last run would have destroyed, if that stopped it.
+    /// What the last run would have destroyed, if the mass-destroy guard stopped it.
     pub(crate) fn stopped(&self) -> Option<&str> {
         let error = self.last()?.error.as_ref()?;
         (error.code == MASS_DESTROY).then_some(error.message.as_str())
     }
 
-    /// The commit that the last run found: a confirmation counts for it alone.
+    /// The commit of the last run: a confirmation is valid only for this commit.
     pub(crate) fn stopped_commit(&self) -> &str {
         self.last().and_then(|run| run.commit_sha.as_deref()).unwrap_or_default()
     }
 
-    /// Why the forge could not be told when it was last tried.
+    /// Why the last report to the forge failed.
     pub(crate) fn forge_error(&self) -> Option<&str> {
         self.repository.forge.as_ref()?.last_error.as_deref()
     }
@@ -101,10 +101,10 @@ impl RepositoryPage {
     }
 }
 
-/// The code of a run that was stopped because it would destroy most of what a repository owns.
+/// The code of a run that the mass-destroy guard stopped.
 pub(crate) const MASS_DESTROY: &str = "mass-destroy";
 
-/// Which sort of credential an address needs: `https`, `ssh`, `file`, or nothing if it cannot be told yet.
+/// The kind of credential that a URL needs: `https`, `ssh`, `file`, or empty if that is not known yet.
 pub(crate) fn url_scheme(url: &str) -> &'static str {
     let url = url.trim();
     match url.split_once("://") {
@@ -116,7 +116,7 @@ pub(crate) fn url_scheme(url: &str) -> &'static str {
     }
 }
 
-/// The class of a step of a connection test.
+/// The CSS class of a connection test's step.
 pub(crate) fn outcome(outcome: &CheckOutcome) -> &'static str {
     match outcome {
         CheckOutcome::Passed => "passed",
@@ -125,7 +125,7 @@ pub(crate) fn outcome(outcome: &CheckOutcome) -> &'static str {
     }
 }
 
-/// Its icon.
+/// The icon of a connection test's step.
 pub(crate) fn outcome_icon(outcome: &CheckOutcome) -> &'static str {
     match outcome {
         CheckOutcome::Passed => "good",
@@ -134,7 +134,7 @@ pub(crate) fn outcome_icon(outcome: &CheckOutcome) -> &'static str {
     }
 }
 
-/// What people call a forge.
+/// The name of a forge.
 pub(crate) fn forge(sender: &WebhookSender) -> &'static str {
     match sender {
         WebhookSender::Generic => "Anything else",
@@ -142,7 +142,7 @@ pub(crate) fn forge(sender: &WebhookSender) -> &'static str {
     }
 }
 
-/// What a step of a connection test is called.
+/// The label of a connection test's step.
 pub(crate) fn step(step: &str) -> String {
     match step {
         "dns" => "DNS".to_owned(),

@@ -1,4 +1,4 @@
-//! The form that registers a repository or changes one, with what its address asks for.
+//! The form that registers or changes a repository.
 
 use askama::Template;
 use windlass_api::types::{ErrorBody, RepositoryInfo, RepositoryTest};
@@ -7,53 +7,53 @@ use super::repository::url_scheme;
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// What stands in the form.
+/// The values of the form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryFormFields {
-    /// The name; empty for the last part of the address.
+    /// The name; empty for the last part of the URL.
     pub name: String,
-    /// Where it is.
+    /// The URL.
     pub repo_url: String,
     /// The branch.
     pub branch: String,
     /// The directory of fleet.yaml.
     pub path_prefix: String,
-    /// Where the credential is kept.
+    /// The path of the credential.
     pub credential_path: String,
     /// Seconds between syncs, as typed.
     pub interval: String,
-    /// Whether it is synced on its own.
+    /// Whether it is synced automatically.
     pub enabled: bool,
     /// Whether creates and updates are applied without approval.
     pub auto_apply: bool,
     /// A certificate authority to trust.
     pub ca_pem: String,
-    /// Public keys one of which must have signed.
+    /// Public keys, one of which must have signed the commit.
     pub allowed_signers: String,
-    /// Whether the certificate authority is taken away.
+    /// Whether to remove the certificate authority.
     pub drops_ca: bool,
-    /// Whether signatures are no longer demanded.
+    /// Whether to stop requiring signatures.
     pub drops_signers: bool,
-    /// What the forge is told.
+    /// The settings of status reporting.
     pub forge: ForgeFormFields,
 }
 
-/// What stands in the part about the forge.
+/// The values of the forge settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgeFormFields {
-    /// Which forge: `none`, `github`, `gitea` or `gitlab`; empty to leave it as it is.
+    /// The forge: `none`, `github`, `gitea` or `gitlab`; empty to keep the setting.
     pub kind: String,
-    /// Where its API is.
+    /// The URL of its API.
     pub api_url: String,
     /// `owner/name` there.
     pub project: String,
-    /// Where the token is kept.
+    /// The path of the token.
     pub credential_path: String,
     /// Whether commits get a status.
     pub commit_status: bool,
     /// Whether pull requests get a comment.
     pub comment: bool,
-    /// Whether pull requests from forks are planned, too.
+    /// Whether pull requests from forks get a preview.
     pub previews_of_forks: bool,
 }
 
@@ -95,19 +95,19 @@ impl Default for RepositoryFormFields {
 #[derive(Clone, Debug, Template)]
 #[template(path = "repository_form.html")]
 pub struct RepositoryForm {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The repository that is changed; none if one is registered.
+    /// The repository to change; `None` to register one.
     pub existing: Option<RepositoryInfo>,
-    /// What stands in the form.
+    /// The values of the form.
     pub filled: RepositoryFormFields,
-    /// Why it was refused.
+    /// Why the server rejected it.
     pub error: Option<ErrorBody>,
-    /// What a test of the connection found, if one was asked for.
+    /// The result of a connection test, if one was requested.
     pub test: Option<RepositoryTest>,
 }
 
-/// The fields whose errors begin with their names.
+/// The fields that error messages begin with.
 const FIELDS: [&str; 12] = [
     "repo_url",
     "name",
@@ -123,7 +123,7 @@ const FIELDS: [&str; 12] = [
     "forge.credential_path",
 ];
 
-/// The forges that can be told, as settings and people call them.
+/// The forges to choose from: spelling and name.
 const FORGES: [(&str, &str); 4] =
     [("none", "Nothing"), ("github", "GitHub"), ("gitea", "Gitea or Forgejo"), ("gitlab", "GitLab")];
 
@@ -132,7 +132,7 @@ impl RepositoryForm {
         url_scheme(&self.filled.repo_url)
     }
 
-    /// What is wrong with one field, and what to do about it.
+    /// The error of one field, with its help.
     pub(crate) fn wrong(&self, field: &str) -> Option<(String, &str)> {
         let error = self.error.as_ref()?;
         let rest = error.message.strip_prefix(field)?;
@@ -140,12 +140,12 @@ impl RepositoryForm {
         rest.starts_with([':', ' ']).then_some((message, error.help.as_str()))
     }
 
-    /// What is wrong with no single field.
+    /// The error, if it belongs to no single field.
     pub(crate) fn wrong_at_large(&self) -> Option<&ErrorBody> {
         self.error.as_ref().filter(|_| FIELDS.iter().all(|field| self.wrong(field).is_none()))
     }
 
-    /// Whether the seldom used part is open.
+    /// Whether the advanced section is open.
     pub(crate) fn is_advanced(&self) -> bool {
         let filled = &self.filled;
         self.wrong("ca_pem").is_some()
@@ -155,7 +155,7 @@ impl RepositoryForm {
             || self.existing.as_ref().is_some_and(|it| it.has_ca || it.requires_signature)
     }
 
-    /// Whether the part about the forge is open.
+    /// Whether the forge section is open.
     pub(crate) fn is_told(&self) -> bool {
         let is_wrong = FIELDS.iter().any(|field| field.starts_with("forge.") && self.wrong(field).is_some());
         is_wrong || !matches!(self.filled.forge.kind.as_str(), "" | "none")

@@ -1,4 +1,4 @@
-//! One accepted resource: what it is, where it comes from, what is tied to it, and what became of it so far.
+//! One accepted resource: its spec, its origin, related resources, and its history.
 
 use askama::Template;
 use windlass_api::types::{AuditInfo, DriftItem, EventInfo, FieldChange, ProposalInfo, ResourceInfo};
@@ -16,7 +16,7 @@ use crate::{link, words};
 pub struct DeclaredAt {
     /// The file.
     pub file: String,
-    /// The line in it and the commit in which it was there, as far as a proposal told.
+    /// The line, and the commit that has it there, if a proposal recorded them.
     pub line: Option<(usize, String)>,
 }
 
@@ -24,25 +24,25 @@ pub struct DeclaredAt {
 #[derive(Clone, Debug, Template)]
 #[template(path = "resource.html")]
 pub struct ResourcePage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The resource, with secrets hidden.
     pub resource: ResourceInfo,
     /// Where git declares it.
     pub declared: Option<DeclaredAt>,
-    /// What it refers to and what refers to it.
+    /// The resources it refers to and those that refer to it.
     pub reach: BlastRadius,
-    /// How it differs from git.
+    /// Its difference from git.
     pub drift: Option<DriftItem>,
     /// Open proposals about it.
     pub proposals: Vec<ProposalInfo>,
-    /// Who changed it, newest first.
+    /// Its audit entries, newest first.
     pub audit: Vec<AuditInfo>,
-    /// What happened to it, newest first.
+    /// Its events, newest first.
     pub events: Vec<EventInfo>,
 }
 
-/// One thing that happened.
+/// One entry of the history.
 #[derive(Debug, PartialEq)]
 pub(crate) struct HistoryEntry {
     pub(crate) at: String,
@@ -58,14 +58,14 @@ impl ResourcePage {
         yaml::write(without_nulls(&self.resource.spec))
     }
 
-    /// What Windlass chose: name and value.
+    /// The addresses that Windlass allocated: name and value.
     pub(crate) fn allocated(&self) -> Vec<(String, String)> {
         let chosen = self.resource.allocated.as_object();
         let told = |(name, value): (&String, &serde_json::Value)| (words::title(name), words::value(value));
         chosen.map(|map| map.iter().map(told).collect()).unwrap_or_default()
     }
 
-    /// The picture of the network it belongs to.
+    /// The diagram of its network.
     pub(crate) fn network_url(&self) -> Option<String> {
         let name = match self.resource.kind.as_str() {
             "network" => self.resource.name.as_str(),
@@ -80,7 +80,7 @@ impl ResourcePage {
         link::with_query("/app/drift", &[("repository", repository.unwrap_or_default())])
     }
 
-    /// What happened, newest first, each thing once: changes from the audit log, everything else from the events.
+    /// The history, newest first, without duplicates: changes from the audit log, everything else from the events.
     pub(crate) fn steps(&self) -> Vec<HistoryEntry> {
         let changes = self.audit.iter().map(change_step);
         let others = self.events.iter().filter(|event| event.kind != "resource.changed").map(event_step);

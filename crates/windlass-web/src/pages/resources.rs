@@ -1,4 +1,4 @@
-//! The accepted state: tables by kind, a page at a time, however many there are.
+//! The accepted state: tables by kind, in pages.
 
 use askama::Template;
 use serde_json::Value;
@@ -8,12 +8,12 @@ use windlass_core::resource::Kind;
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
-/// What is searched for, as it stands in the address.
+/// The filter, as in the URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceSearch {
     /// Text in the name.
     pub q: String,
-    /// The repository that owns it; `none` for those nobody owns.
+    /// The repository that owns it; `none` for resources without an owner.
     pub repository: String,
 }
 
@@ -22,7 +22,7 @@ pub struct ResourceSearch {
 pub struct ResourceRow {
     /// The resource.
     pub resource: ResourceInfo,
-    /// Whether someone changed it by hand.
+    /// Whether it was changed manually.
     pub is_drifted: bool,
     /// The open proposal about it.
     pub proposal_id: Option<String>,
@@ -32,13 +32,13 @@ pub struct ResourceRow {
 #[derive(Clone, Debug, Template)]
 #[template(path = "resources.html")]
 pub struct ResourcesPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The kind it shows; otherwise all.
+    /// The kind that is shown; `None` for all.
     pub kind: Option<Kind>,
-    /// What is searched for.
+    /// The current filter.
     pub search: ResourceSearch,
-    /// How many of each kind are found.
+    /// The number of matching resources of each kind.
     pub counts: Vec<(Kind, usize)>,
     /// The names of the repositories.
     pub repositories: Vec<String>,
@@ -48,7 +48,7 @@ pub struct ResourcesPage {
     pub next: Option<String>,
 }
 
-/// The fields that say what a resource of a kind is.
+/// The fields that describe a resource of a kind best.
 fn telling(kind: &str) -> &'static [&'static str] {
     let Some(kind) = Kind::from_word(kind) else { return &[] };
     match kind {
@@ -69,12 +69,12 @@ fn telling(kind: &str) -> &'static [&'static str] {
 }
 
 impl ResourceRow {
-    /// What it is in a few words: field and value.
+    /// A short description: field and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         telling(&self.resource.kind)
             .iter()
             .filter_map(|field| Some((*field, self.resource.spec.get(field)?)))
-            // Most say no to most things.
+            // A field that is false is the usual case and not shown.
             .filter(|(field, value)| *field == "enabled" || **value != Value::Bool(false))
             .map(|(field, value)| (field, words::value_summary(value)))
             .filter(|(_, told)| !told.is_empty() && told != "—" && told != "\"\"")
@@ -83,7 +83,7 @@ impl ResourceRow {
 }
 
 impl ResourcesPage {
-    /// How many are found of all kinds.
+    /// The number of matching resources of all kinds.
     pub(crate) fn total(&self) -> usize {
         self.counts.iter().map(|(_, count)| count).sum()
     }
@@ -105,12 +105,12 @@ impl ResourcesPage {
         self.kind.map_or_else(|| "Resources".to_owned(), |kind| words::title(words::kind(kind.plural())))
     }
 
-    /// The same search among resources of another kind.
+    /// The URL of the same filter for another kind.
     pub(crate) fn url_of(&self, kind: &Kind) -> String {
         self.url(Some(*kind))
     }
 
-    /// The same search among resources of every kind.
+    /// The URL of the same filter for all kinds.
     pub(crate) fn url_of_all(&self) -> String {
         self.url(None)
     }

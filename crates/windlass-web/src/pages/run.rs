@@ -1,4 +1,4 @@
-//! One sync run: what it read, what differs by kind, what became of each change.
+//! One sync run: what it read, the differences by kind, and the state of each change.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,33 @@ use super::steps::{DecisionCounts, RunStep, steps};
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// Names of one kind and change that are shown before the rest is only counted.
+/// The most names shown of one kind and change; the rest is counted.
 const NAMES_SHOWN: usize = 40;
 
-/// Actions that were never proposed and are shown before the rest is only counted.
+/// The most skipped actions shown; the rest is counted.
 const SKIPPED_SHOWN: usize = 100;
 
-/// What a run waits for that is told before the rest is only counted.
+/// The most blockers shown; the rest is counted.
 const WAITS_SHOWN: usize = 8;
 
-/// Groups of identical changes that are shown before the rest is only counted.
+/// The most groups of identical changes shown; the rest is counted.
 const GROUPS_SHOWN: usize = 20;
 
-/// Which of a run's changes are shown.
+/// The tab over a run's proposals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProposalTab {
-    /// All.
+    /// All proposals.
     #[default]
     All,
-    /// Those that wait for a decision.
+    /// Proposals that await approval.
     Waiting,
-    /// Those that are approved and not applied yet.
+    /// Approved proposals that are not applied yet.
     Approved,
-    /// Those that were applied.
+    /// Applied proposals.
     Applied,
-    /// Those that failed.
+    /// Failed proposals.
     Failed,
-    /// Those that were decided otherwise.
+    /// Proposals that were closed without being applied.
     NotApplied,
 }
 
@@ -57,12 +57,12 @@ impl ProposalTab {
         ProposalTab::NotApplied,
     ];
 
-    /// The choice of this spelling; all for anything else.
+    /// The tab with this spelling; all for anything else.
     pub fn of(word: &str) -> ProposalTab {
         ProposalTab::EACH.into_iter().find(|show| show.slug() == word).unwrap_or_default()
     }
 
-    /// The spelling in addresses.
+    /// The spelling in URLs.
     pub const fn slug(self) -> &'static str {
         match self {
             ProposalTab::All => "",
@@ -74,7 +74,7 @@ impl ProposalTab {
         }
     }
 
-    /// The states it stands for; none for all.
+    /// The statuses it includes; empty for all.
     pub const fn statuses(self) -> &'static [Status] {
         match self {
             ProposalTab::All => &[],
@@ -104,29 +104,29 @@ impl ProposalTab {
 #[derive(Clone, Debug, Template)]
 #[template(path = "run.html")]
 pub struct RunPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The run. Its proposals and actions are those of this page.
+    /// The run, with the proposals and actions of this page.
     pub run: RunInfo,
-    /// How many of all its proposals are in each state.
+    /// The number of its proposals in each status.
     pub tally: BTreeMap<Status, usize>,
-    /// When the last of them was decided about.
+    /// The time of the last decision.
     pub decided_at: Option<String>,
-    /// Which are shown.
+    /// The tab that is shown.
     pub show: ProposalTab,
     /// Where the list goes on.
     pub next: Option<String>,
 }
 
-/// What differs of one kind.
+/// The differences of one kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KindDiff {
     pub(crate) kind: String,
-    /// Change, how many, names that are shown, how many are not.
+    /// Change, number, the names that are shown, and how many are not.
     pub(crate) changes: Vec<(Action, usize, Vec<String>, usize)>,
 }
 
-/// A tab over a run's changes.
+/// A tab over a run's proposals.
 pub(crate) struct TabLink {
     pub(crate) slug: &'static str,
     pub name: &'static str,
@@ -145,7 +145,7 @@ impl RunPage {
         by_kind(&self.run.diff)
     }
 
-    /// What still differed after applying; none before.
+    /// The differences that were left after applying; `None` before.
     pub(crate) fn left_after(&self) -> Option<Vec<KindDiff>> {
         self.run.drift_after_apply.as_ref().map(by_kind)
     }
@@ -166,7 +166,7 @@ impl RunPage {
         self.tally.iter().filter(counts).map(|(_, count)| count).sum()
     }
 
-    /// How many proposals it has.
+    /// The number of proposals.
     pub(crate) fn total(&self) -> usize {
         self.count(ProposalTab::All)
     }
@@ -179,7 +179,7 @@ impl RunPage {
         self.count(ProposalTab::Failed)
     }
 
-    /// The tabs: all, and those of which there is any.
+    /// The tabs: all, and those that are not empty.
     pub(crate) fn choices(&self) -> Vec<TabLink> {
         let choice = |show: ProposalTab| TabLink {
             slug: show.slug(),
@@ -191,7 +191,7 @@ impl RunPage {
         ProposalTab::EACH.into_iter().map(choice).filter(is_there).collect()
     }
 
-    /// The changes of this page, each with what became of it.
+    /// The proposals of this page, each with its action.
     pub(crate) fn rows(&self) -> Vec<(&RunProposal, Option<&ActionInfo>)> {
         let run = &self.run;
         let actions: BTreeMap<&str, &ActionInfo> =
@@ -203,7 +203,7 @@ impl RunPage {
         run.proposals.iter().map(|proposal| (proposal, actions.get(proposal.id.as_str()).copied())).collect()
     }
 
-    /// Whether there is something to say about a change beside its state.
+    /// Whether there are details about a proposal besides its status.
     pub(crate) fn has_why(&self, proposal: &RunProposal, action: &Option<&ActionInfo>) -> bool {
         match action {
             Some(action) => action.reason.is_some(),
@@ -211,26 +211,26 @@ impl RunPage {
         }
     }
 
-    /// Differences that were never proposed, and how many more there are.
+    /// Differences that were not proposed, and how many more there are.
     pub(crate) fn skipped(&self) -> (Vec<&ActionInfo>, usize) {
         let all = || self.run.skipped_actions.iter().filter(|action| action.proposal_id.is_none());
         (all().take(SKIPPED_SHOWN).collect(), all().count().saturating_sub(SKIPPED_SHOWN))
     }
 
-    /// What it waits for, and how much more.
+    /// What blocks the run, and how many more blockers there are.
     pub(crate) fn waits(&self) -> (&[String], usize) {
         let waits = &self.run.waiting_for;
         let shown = waits.len().min(WAITS_SHOWN);
         (&waits[..shown], waits.len() - shown)
     }
 
-    /// Whether it was stopped because it would destroy too much.
+    /// Whether the mass-destroy guard stopped it.
     pub(crate) fn is_stopped(&self) -> bool {
         self.run.error.as_ref().is_some_and(|error| error.code == MASS_DESTROY)
     }
 
-    /// What of its plan can be approved as one, and how many groups more there are than are shown. A group that is the
-    /// whole plan is not shown twice.
+    /// The sets of the plan that can be approved as one, and how many more groups there are. A group that is the whole
+    /// plan is not listed twice.
     pub(crate) fn sets(&self) -> (Vec<&ChangeSetInfo>, usize) {
         let sets = &self.run.sets;
         let whole = sets.first().map_or(0, |set| set.count);
@@ -239,7 +239,7 @@ impl RunPage {
         (sets.iter().take(1).chain(groups.into_iter().take(GROUPS_SHOWN)).collect(), more)
     }
 
-    /// Whether there is anything left to approve of its plan.
+    /// Whether something in its plan can still be approved.
     pub(crate) fn is_undecided(&self) -> bool {
         self.pending() > 0 || self.run.remaining > 0
     }
@@ -248,18 +248,18 @@ impl RunPage {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
-    /// Whether whoever looks may say that a mass destroy is meant.
+    /// Whether the user may confirm a mass destroy.
     pub(crate) fn may_confirm(&self) -> Allowed {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
-    /// The commit that it found.
+    /// The commit.
     pub(crate) fn commit(&self) -> &str {
         self.run.commit_sha.as_deref().unwrap_or_default()
     }
 }
 
-/// Kinds stand at the top, or one level down as those of the SD-WAN do.
+/// Collects kinds from the top level, or one level down, as for the SD-WAN.
 fn collect(diff: &Value, kinds: &mut Vec<KindDiff>) {
     let Value::Object(map) = diff else { return };
     for (kind, below) in map {

@@ -11,11 +11,11 @@ use crate::words;
 #[derive(Clone, Debug, Template)]
 #[template(path = "runs.html")]
 pub struct RunsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// Newest first.
+    /// The runs, newest first.
     pub runs: Vec<RunInfo>,
-    /// The repository they are of, if only one's are shown.
+    /// The repository, if only its runs are shown.
     pub repository: Option<String>,
     /// Where the list goes on.
     pub next: Option<String>,

@@ -11,20 +11,20 @@ use super::Allowed;
 use crate::frame::{Frame, NavEntry};
 use crate::words;
 
-/// A secret that is shown this once.
+/// A secret that is shown only once.
 #[derive(Clone, Debug)]
 pub struct OneTimeSecret {
-    /// Whose or what it is.
+    /// The person or token it belongs to.
     pub of: String,
     /// The secret.
     pub secret: Redacted<String>,
 }
 
-/// The account, one's own and the kill switch.
+/// The account, the user's own settings, and the kill switch.
 #[derive(Clone, Debug, Template)]
 #[template(path = "settings.html")]
 pub struct SettingsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The account.
     pub account: AccountInfo,
@@ -36,29 +36,29 @@ pub struct SettingsPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "people.html")]
 pub struct PeoplePage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// By e-mail address.
+    /// The people, sorted by e-mail address.
     pub people: Vec<UserInfo>,
-    /// Who is asked to join and has not accepted, by e-mail address.
+    /// The open invitations, sorted by e-mail address.
     pub invitations: Vec<InvitationInfo>,
     /// The e-mail address in the form.
     pub email: String,
     /// The name in the form.
     pub name: String,
-    /// Why something was refused.
+    /// Why the server rejected a request.
     pub error: Option<ErrorBody>,
-    /// A one-time password that was made.
+    /// A new one-time password.
     pub once: Option<OneTimeSecret>,
 }
 
-/// Accounts that ask whoever looks to join.
+/// The invitations that the user has received.
 #[derive(Clone, Debug, Template)]
 #[template(path = "invitations.html")]
 pub struct InvitationsPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// Newest first.
+    /// The invitations, newest first.
     pub invitations: Vec<ReceivedInvitation>,
 }
 
@@ -66,19 +66,19 @@ pub struct InvitationsPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "tokens.html")]
 pub struct TokensPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// Newest first.
+    /// The tokens, newest first.
     pub tokens: Vec<TokenInfo>,
     /// The name in the form.
     pub name: String,
     /// The days in the form.
     pub days: String,
-    /// The permissions that are ticked in the form.
+    /// The permissions that are checked in the form.
     pub ticked: Vec<Permission>,
-    /// Why something was refused.
+    /// Why the server rejected a request.
     pub error: Option<ErrorBody>,
-    /// The secret of a token that was made.
+    /// The secret of a new token.
     pub once: Option<OneTimeSecret>,
 }
 
@@ -86,21 +86,21 @@ pub struct TokensPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "policy.html")]
 pub struct PolicyPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// The policy as YAML, or what someone made of it.
+    /// The policy as YAML, or the text that the user edited.
     pub text: String,
-    /// The version it was when it was read.
+    /// The version on which the text is based.
     pub version: i64,
-    /// Repositories that rules name and that are gone.
+    /// Repositories that rules name and that no longer exist.
     pub unknown: Vec<String>,
     /// Problems in the text, each with its place.
     pub problems: Vec<Problem>,
-    /// Why it was refused as a whole.
+    /// Why the server rejected it as a whole.
     pub error: Option<ErrorBody>,
 }
 
-/// One tab: where, what, whether it is open, and why it may not be.
+/// One tab: URL, label, whether it is open, and why it is disabled.
 pub(crate) struct Tab {
     pub(crate) href: &'static str,
     pub(crate) name: &'static str,
@@ -132,7 +132,7 @@ impl SettingsPage {
         Allowed::unless(self.frame.why_not(Permission::GitopsApprove))
     }
 
-    /// Every permission, and whether one has it.
+    /// Every permission, and whether the user has it.
     pub(crate) fn permissions(&self) -> Vec<(&'static str, &'static str, bool)> {
         let has = |permission: &Permission| self.frame.me.permissions.contains(permission);
         Permission::ALL.iter().map(|it| (it.slug(), meaning(*it), has(it))).collect()
@@ -168,7 +168,7 @@ impl TokensPage {
         tabs(&self.frame, "/app/settings/tokens")
     }
 
-    /// Every permission: its spelling, what it means, whether it is ticked, whether one may give it away.
+    /// Every permission: spelling, meaning, whether it is checked, and whether the user may grant it.
     pub(crate) fn choices(&self) -> Vec<(&'static str, &'static str, bool, bool)> {
         let has = |permission: &Permission| self.frame.me.permissions.contains(permission);
         Permission::ALL
@@ -177,7 +177,7 @@ impl TokensPage {
             .collect()
     }
 
-    /// What a token is now.
+    /// The state of a token and its tone.
     pub(crate) fn state(&self, token: &TokenInfo) -> (&'static str, &'static str) {
         let is_over = token.expires_at.as_ref().is_some_and(|at| *at <= self.frame.now.to_string());
         match (&token.revoked_at, is_over) {

@@ -1,57 +1,57 @@
-//! Pages around the app itself: signing in, choosing a password, errors, and the way in from other sites.
+//! Pages outside the frame: signing in, changing the password, errors, and redirects from other sites.
 
 use askama::Template;
 use windlass_api::types::ErrorBody;
 
 use crate::frame::{Frame, Theme};
 
-/// The form to sign in.
+/// The sign-in form.
 #[derive(Clone, Debug, Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage {
     /// Light or dark.
     pub theme: Theme,
-    /// What the form sends back.
+    /// The CSRF token of the form.
     pub csrf: String,
-    /// Where to go afterwards.
+    /// The page to open after signing in.
     pub next: String,
-    /// What was typed.
+    /// The e-mail address that was typed.
     pub email: String,
-    /// What was typed.
+    /// The account that was typed.
     pub account: String,
-    /// Why it did not work.
+    /// Why signing in failed.
     pub problem: Option<ErrorBody>,
-    /// The provider through which people sign in.
+    /// The single sign-on provider.
     pub sso: Option<Sso>,
-    /// Whether passwords are asked for.
+    /// Whether the password form is shown.
     pub form: PasswordForm,
 }
 
-/// The way over a provider of identities.
+/// The link to a single sign-on provider.
 #[derive(Clone, Debug)]
 pub struct Sso {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// Where it begins.
+    /// The URL that starts the sign-in.
     pub href: String,
 }
 
-/// Whether passwords are asked for.
+/// Whether the password form is shown.
 #[derive(Clone, Debug)]
 pub enum PasswordForm {
-    /// They are.
+    /// It is shown.
     Shown,
-    /// Only behind this address: they are for administrators of the installation.
+    /// It is at this URL: only administrators of the installation may use passwords.
     AtUrl(String),
 }
 
-/// The form to choose a password.
+/// The form to change the password.
 #[derive(Clone, Debug, Template)]
 #[template(path = "password.html")]
 pub struct PasswordPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
-    /// Why it did not work.
+    /// Why it failed.
     pub problem: Option<ErrorBody>,
 }
 
@@ -67,15 +67,15 @@ impl PasswordPage {
     }
 }
 
-/// A page that says what went wrong and what to do.
+/// An error with its help.
 #[derive(Clone, Debug, Template)]
 #[template(path = "trouble.html")]
 pub struct ErrorPage {
     /// Light or dark.
     pub theme: Theme,
-    /// The status of the answer.
+    /// The HTTP status.
     pub status: u16,
-    /// What went wrong.
+    /// The error.
     pub error: ErrorBody,
 }
 
@@ -95,11 +95,11 @@ impl ErrorPage {
     }
 }
 
-/// A page that loads the same address again, this time from here: a browser then sends the session's cookie, which it
-/// keeps back when a link on another site is followed.
+/// A page that loads the same URL again, this time from this site: a browser then sends the session cookie, which it
+/// omits when the user follows a link from another site.
 #[derive(Clone, Debug, Template)]
 #[template(path = "bounce.html")]
 pub struct RedirectPage {
-    /// The address.
+    /// The URL.
     pub to: String,
 }

@@ -1,11 +1,11 @@
-//! The life of a run as steps: queued, fetched, compared, approved, applied.
+//! The progress of a run as steps: queued, fetched, compared, approved, applied.
 
 use windlass_api::types::RunInfo;
 use windlass_core::run::{RunStatus, Stage};
 
 use crate::words;
 
-/// How far a step is.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
     Done,
@@ -31,25 +31,25 @@ impl StepState {
     }
 }
 
-/// One step of a run's life.
+/// One step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunStep {
     pub(crate) what: &'static str,
     pub(crate) state: StepState,
-    /// When it was done, if that is known.
+    /// When it was completed, if that is known.
     pub(crate) at: Option<String>,
-    /// What is told instead.
+    /// A note that is shown if there is no time.
     pub(crate) note: String,
 }
 
-/// What became of a run's proposals, as far as it is known.
+/// The number of a run's proposals by decision, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DecisionCounts {
     pub(crate) pending: usize,
     /// Approved, and not applied yet.
     pub(crate) approved: usize,
     pub(crate) failed: usize,
-    /// When the last one was decided about.
+    /// The time of the last decision.
     pub(crate) at: Option<String>,
 }
 
@@ -65,7 +65,7 @@ fn step(what: &'static str, state: StepState, at: Option<&String>, note: &str) -
     RunStep { what, state, at, note: note.to_owned() }
 }
 
-/// Until it has compared.
+/// The steps up to the comparison.
 fn reading(run: &RunInfo) -> Vec<RunStep> {
     use StepState::{Done, Failed, Now, Pending};
     let has_commit = run.commit_sha.is_some();
@@ -89,7 +89,7 @@ fn reading(run: &RunInfo) -> Vec<RunStep> {
     ]
 }
 
-/// After it has compared.
+/// The steps after the comparison.
 fn settling(run: &RunInfo, decided: &DecisionCounts) -> [RunStep; 2] {
     use StepState::{Done, Failed, NotNeeded, Now, Pending};
     let has_compared = run.stage == Stage::Finished && run.error.is_none();

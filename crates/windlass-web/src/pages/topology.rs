@@ -1,4 +1,4 @@
-//! One network as a picture, and the same facts as a table.
+//! One network as a diagram, and the same facts as a table.
 
 use askama::Template;
 
@@ -8,36 +8,36 @@ use crate::topology::{
 };
 use crate::{link, words};
 
-/// Rows of the table; the rest is in the list of resources.
+/// The most rows of the table; the list of resources has the rest.
 const MAX_ROWS: usize = 500;
 
-/// A virtual IP and who holds it.
+/// A virtual IP with its holders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VirtualIp {
     /// Its name inside the network.
     pub name: String,
     /// Its address.
     pub address: Option<String>,
-    /// The peer that holds it.
+    /// The primary holder.
     pub holder: String,
-    /// Those that take over, in order.
+    /// The failover holders, in order.
     pub failover: Vec<String>,
-    /// Whether it is as git says.
+    /// Its state compared with git.
     pub standing: TopologyStatus,
 }
 
-/// What is known of the network itself.
+/// The facts about the network itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkFacts {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
-    /// How peers learn where to send traffic.
+    /// Its routing mode.
     pub routing_mode: String,
-    /// Its addresses.
+    /// Its address range.
     pub cidr: Option<String>,
-    /// Whether it is as git says.
+    /// Its state compared with git.
     pub standing: TopologyStatus,
 }
 
@@ -45,7 +45,7 @@ pub struct NetworkFacts {
 #[derive(Clone, Debug, Template)]
 #[template(path = "topology.html")]
 pub struct TopologyPage {
-    /// What surrounds it.
+    /// The frame of the page.
     pub frame: Frame,
     /// The network.
     pub network: NetworkFacts,
@@ -53,7 +53,7 @@ pub struct TopologyPage {
     pub peers: Vec<Peer>,
     /// Its virtual IPs.
     pub virtual_ips: Vec<VirtualIp>,
-    /// The picture.
+    /// The diagram.
     pub drawing: Drawing,
 }
 
@@ -81,7 +81,7 @@ impl TopologyPage {
         self.peers.len().saturating_sub(MAX_ROWS)
     }
 
-    /// The list of its peers.
+    /// The URL of the list of its peers.
     pub(crate) fn list_url(&self) -> String {
         link::with_query("/app/resources/peers", &[("q", &format!("{}/", self.network.name))])
     }
@@ -107,7 +107,7 @@ impl TopologyPage {
         line.peer.map_or("many", |index| self.peers[index].standing.slug())
     }
 
-    /// How thick a line is drawn: a step for each tenfold.
+    /// The thickness of a line: one step for each power of ten.
     pub(crate) fn weight(&self, line: &TunnelLine) -> u32 {
         line.tunnels.max(1).ilog10().min(3)
     }
@@ -116,7 +116,7 @@ impl TopologyPage {
         self.peers.iter().filter(|peer| peer.standing.slug() == slug).count()
     }
 
-    /// The picture in words, for those who do not see it.
+    /// The diagram in words, for screen readers.
     pub(crate) fn told(&self) -> String {
         let hubs = self.hubs();
         format!(
@@ -133,7 +133,7 @@ impl TopologyPage {
 }
 
 impl Peer {
-    /// What the pointer tells.
+    /// The tooltip.
     pub(crate) fn tip(&self) -> String {
         let mut parts = vec![self.host.clone()];
         parts.extend(self.address.clone());

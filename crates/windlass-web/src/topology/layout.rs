@@ -1,49 +1,49 @@
-//! Where everything goes: hubs in the middle, the others around them.
+//! The layout of the diagram: hubs in the middle, the other peers around them.
 //!
-//! Two columns follow an ellipse, and each place in a column has a height of its own that no other reaches into: so no
-//! two labels can meet, however many there are. Many peers are drawn as one place for each region, in rings.
+//! The other peers are in two columns along an ellipse. Each item in a column has its own vertical range, so that
+//! labels cannot overlap, however many there are. Many peers are drawn as one item for each region, in rings.
 
 use std::collections::BTreeMap;
 
 use super::text::{label, shortened, size};
 use super::{Anchor, Area, Dot, Drawing, LabelText, Peer, Ring, Role, TunnelLine};
 
-/// Beyond so many peers those of a region are drawn together: a label for each would be too small to read.
+/// With more peers, those of a region are drawn together: single labels would be too small to read.
 const MAX_LABELLED: usize = 60;
 
-/// Beyond so many hubs they are drawn together.
+/// With more hubs, they are drawn together.
 const MAX_HUBS: usize = 24;
 
-/// Regions drawn by themselves; the smallest of more are drawn together.
+/// The most regions drawn separately; if there are more, the smallest are drawn together.
 const MAX_GROUPS: usize = 36;
 
-/// Dots of one group: nine rings around one. Those beyond are only counted.
+/// The most dots of one group: nine rings around one dot. Further peers are only counted.
 const MAX_DOTS: usize = 271;
 
-/// Virtual IPs told beside one peer.
+/// The most virtual IPs shown beside one peer.
 const MAX_BADGES: usize = 3;
 
 const PEER: i32 = 7;
 const HUB: i32 = 11;
 const SMALL: i32 = 5;
 
-/// From ring to ring.
+/// The distance between rings.
 const STEP: i32 = 15;
 
-/// Between a dot and its label, and between places.
+/// The distance between a dot and its label, and between items.
 const GAP: i32 = 10;
 
-/// Around the picture.
+/// The margin around the diagram.
 const MARGIN: i32 = 16;
 
-/// The least height of the ellipse, so that few peers stand around and not in a row.
+/// The minimum height of the ellipse, so that a few peers are not drawn in one row.
 const LEAST_HEIGHT: i32 = 300;
 
-/// Something that has a place: a peer, or peers drawn together.
+/// An item of the layout: a peer, or several peers drawn together.
 struct LayoutItem {
     peers: Vec<usize>,
     words: Vec<LabelText>,
-    /// Half the size of what is drawn.
+    /// Half the size of the drawn item.
     radius: i32,
     is_group: bool,
 }
@@ -54,7 +54,7 @@ impl LayoutItem {
     }
 }
 
-/// Where an item is.
+/// An item with its position.
 struct PlacedItem<'i> {
     item: &'i LayoutItem,
     x: i32,
@@ -80,7 +80,7 @@ pub fn draw(peers: &[Peer]) -> Drawing {
     finish(peers, &middle, &around)
 }
 
-/// Neighbours in the picture are neighbours in the world, as far as regions tell.
+/// Sorts peers by region, so that peers of a region are next to each other.
 fn in_order(peers: &[Peer], mut indexes: Vec<usize>) -> Vec<usize> {
     indexes.sort_by(|a, b| {
         let key = |index: &usize| (&peers[*index].region, &peers[*index].host, *index);
@@ -106,7 +106,7 @@ fn single(peers: &[Peer], index: usize, radius: i32) -> LayoutItem {
 }
 
 fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> LayoutItem {
-    // What needs a look is drawn first, so that it is never among those that are only counted.
+    // Peers that need attention come first, so that they always have a dot.
     members.sort_by(|a, b| (&peers[*a].standing, *a).cmp(&(&peers[*b].standing, *b)));
     let count = |slug: &str| members.iter().filter(|index| peers[**index].standing.slug() == slug).count();
     let held: usize = members.iter().map(|index| peers[*index].held.len()).sum();
@@ -127,7 +127,7 @@ fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> LayoutItem {
     LayoutItem { peers: members, words: words.into_iter().map(shortened).collect(), radius, is_group: true }
 }
 
-/// Peers by region; the smallest regions together if there are too many.
+/// Groups peers by region; if there are too many regions, the smallest are joined.
 fn regions(peers: &[Peer], spokes: Vec<usize>) -> Vec<LayoutItem> {
     let mut by_region: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for index in spokes {
@@ -151,7 +151,7 @@ fn regions(peers: &[Peer], spokes: Vec<usize>) -> Vec<LayoutItem> {
     items
 }
 
-/// Rings of six, twelve, eighteen … that so many need around one in the middle.
+/// How many rings of six, twelve, eighteen … dots this many peers need around one in the middle.
 fn rings_around(count: usize) -> i32 {
     let mut rings = 0;
     let mut room = 1;
@@ -162,7 +162,7 @@ fn rings_around(count: usize) -> i32 {
     i32::try_from(rings).unwrap_or(i32::MAX)
 }
 
-/// Hubs in rows, each with its label below, and how far they reach from the middle.
+/// Places hubs in rows, each with its label below, and returns how far they extend from the middle.
 fn place_hubs(hubs: &[LayoutItem]) -> (Vec<PlacedItem<'_>>, (i32, i32)) {
     if hubs.is_empty() {
         return (Vec::new(), (0, 0));
@@ -187,7 +187,7 @@ fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// The others in two columns along an ellipse around the room that hubs take.
+/// Places the other peers in two columns along an ellipse around the hubs.
 fn place_around(items: &[LayoutItem], room: (i32, i32)) -> Vec<PlacedItem<'_>> {
     let total: i32 = items.iter().map(LayoutItem::height).sum();
     let mut right = 0;
@@ -233,12 +233,12 @@ impl Ellipse {
         placed
     }
 
-    /// How far from the middle an item at this height is: on the ellipse, but never in the hubs' room and never across
-    /// the middle.
+    /// The distance of an item at this height from the middle: on the ellipse, but outside of the hubs' area and on its
+    /// own side.
     fn x_at(&self, item: &LayoutItem, y: i32) -> i32 {
         let half = f64::from(self.height) / 2.0 + f64::from(4 * GAP);
         let share = f64::from(y) / half;
-        // Rounded to whole pixels; both are far smaller than an i32 can hold.
+        // Rounded to whole pixels; both values are far smaller than an i32 can hold.
         #[allow(clippy::cast_possible_truncation, reason = "a picture is a few thousand pixels wide")]
         let on_ellipse = (f64::from(self.across) * (1.0 - share * share).max(0.0).sqrt()) as i32;
         let is_beside_hubs = y.abs() - item.height() / 2 <= self.room.1 + GAP;
@@ -247,7 +247,7 @@ impl Ellipse {
     }
 }
 
-/// Everything that is drawn, moved so that the paper begins at its upper left corner.
+/// The complete diagram, moved so that its upper left corner is at the origin.
 fn finish(peers: &[Peer], middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) -> Drawing {
     let mut drawing = Drawing { lines: lines(middle, around), ..Drawing::default() };
     for placed in middle.iter().chain(around) {
@@ -264,7 +264,7 @@ fn finish(peers: &[Peer], middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) 
     drawing.move_by(MARGIN - bounds.left, MARGIN - bounds.top);
     drawing.width = bounds.right - bounds.left + 2 * MARGIN;
     drawing.height = bounds.bottom - bounds.top + 2 * MARGIN;
-    // What needs a look is drawn last, above the rest.
+    // Peers that need attention are drawn last, on top of the others.
     drawing.dots.sort_by(|a, b| peers[b.peer].standing.cmp(&peers[a.peer].standing));
     drawing
 }
@@ -291,7 +291,7 @@ impl Bounds {
     }
 }
 
-/// Each hub to every other, and everything around to every hub.
+/// The tunnels: each hub to every other, and each other peer to every hub.
 fn lines(middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) -> Vec<TunnelLine> {
     let mut lines = Vec::new();
     for (index, hub) in middle.iter().enumerate() {
@@ -327,7 +327,7 @@ impl Drawing {
         self.labels.push(label(item.words.clone(), x, y, placed.anchor));
     }
 
-    /// One in the middle, six around it, twelve around those.
+    /// Adds the dots of a group: one in the middle, six around it, twelve around those.
     fn add_group(&mut self, placed: &PlacedItem<'_>) {
         let members = &placed.item.peers;
         self.rings.push(Ring { x: placed.x, y: placed.y, radius: placed.item.radius });

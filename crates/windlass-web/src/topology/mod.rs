@@ -1,6 +1,6 @@
-//! Networks as pictures: who is in them, and where each goes on the paper. Pure: the same peers make the same picture.
+//! Diagrams of networks: the peers and their positions. Pure: the same peers give the same diagram.
 //!
-//! Says where things are, not how they look: colours and type are the style sheet's, and the template writes the SVG.
+//! The result has positions and no styles: the style sheet defines colours and fonts, and the template writes the SVG.
 
 mod layout;
 mod text;
@@ -10,28 +10,28 @@ mod tests;
 
 pub use layout::draw;
 
-/// What a peer is to the others.
+/// The role of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Others reach it directly.
+    /// Others connect to it directly.
     Hub,
     /// It reaches others through hubs.
     Spoke,
 }
 
-/// Whether something is as git says.
+/// The state of a resource compared with git.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TopologyStatus {
-    /// Someone changed it by hand.
+    /// It was changed manually.
     Drifted,
-    /// A change of it waits.
+    /// A change of it is proposed.
     Proposed {
         /// `create`, `update` or `destroy`.
         change: String,
         /// The proposal's id.
         proposal_id: String,
     },
-    /// It is.
+    /// It is in sync.
     InSync,
 }
 
@@ -45,12 +45,12 @@ impl TopologyStatus {
     }
 }
 
-/// Who holds a virtual IP when.
+/// The rank of a virtual IP's holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HolderRank {
-    /// While it is healthy.
+    /// It holds the address while it is healthy.
     Primary,
-    /// When those before it fail; counted from 1.
+    /// It takes over when those before it fail; counted from 1.
     Failover(usize),
 }
 
@@ -59,28 +59,28 @@ pub enum HolderRank {
 pub struct HeldVirtualIp {
     /// The virtual IP's name inside its network.
     pub name: String,
-    /// When this peer holds it.
+    /// The rank of this peer.
     pub turn: HolderRank,
-    /// Whether it is as git says.
+    /// Its state compared with git.
     pub standing: TopologyStatus,
 }
 
 /// A peer of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// The node.
+    /// The name of the node.
     pub host: String,
     /// Its address in the network.
     pub address: Option<String>,
-    /// Where the node is.
+    /// The region of the node.
     pub region: Option<String>,
-    /// What it is to the others.
+    /// Its role.
     pub role: Role,
-    /// Whether it is as git says.
+    /// Its state compared with git.
     pub standing: TopologyStatus,
-    /// Where others reach it.
+    /// The endpoint at which others reach it.
     pub endpoint: Option<String>,
-    /// Networks behind it.
+    /// The subnets behind it.
     pub subnets: Vec<String>,
     /// The virtual IPs it holds or would take over.
     pub held: Vec<HeldVirtualIp>,
@@ -93,14 +93,14 @@ pub struct Area {
     pub x: i32,
     /// Its upper side.
     pub y: i32,
-    /// How wide it is.
+    /// Its width.
     pub width: i32,
-    /// How high it is.
+    /// Its height.
     pub height: i32,
 }
 
 impl Area {
-    /// Whether two have a point in common.
+    /// Whether two rectangles overlap.
     pub fn meets(&self, other: &Area) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
@@ -109,104 +109,104 @@ impl Area {
     }
 }
 
-/// A peer on the paper.
+/// The dot of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dot {
-    /// Which peer.
+    /// The index of the peer.
     pub peer: usize,
-    /// Its middle.
+    /// The x coordinate of its centre.
     pub x: i32,
-    /// Its middle.
+    /// The y coordinate of its centre.
     pub y: i32,
-    /// Half its size.
+    /// Its radius.
     pub radius: i32,
 }
 
 /// A circle around peers that are drawn together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
-    /// Its middle.
+    /// The x coordinate of its centre.
     pub x: i32,
-    /// Its middle.
+    /// The y coordinate of its centre.
     pub y: i32,
-    /// Half its size.
+    /// Its radius.
     pub radius: i32,
 }
 
-/// Tunnels between two places.
+/// A line that stands for tunnels between two items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelLine {
-    /// Where it begins.
+    /// Its start.
     pub from: (i32, i32),
-    /// Where it ends.
+    /// Its end.
     pub to: (i32, i32),
-    /// How many tunnels it stands for.
+    /// The number of tunnels.
     pub tunnels: usize,
-    /// The peer whose tunnel it is, if it stands for one.
+    /// The index of the peer, if the line stands for a single tunnel.
     pub peer: Option<usize>,
 }
 
-/// What a line of a label tells.
+/// The text of a label row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelText {
     /// A host or a region.
     Name(String),
     /// An address or a count.
     Detail(String),
-    /// Something to look at, and how it stands.
+    /// A status that needs attention: its slug and its text.
     Notice(&'static str, String),
     /// A virtual IP.
     Badge(HeldVirtualIp),
 }
 
-/// A line of a label.
+/// A row of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRow {
-    /// What it tells.
+    /// Its text.
     pub word: LabelText,
-    /// Where its letters stand.
+    /// The y coordinate of its baseline.
     pub baseline: i32,
-    /// The room it takes.
+    /// The area it takes.
     pub area: Area,
 }
 
-/// From where a label's lines are written.
+/// The alignment of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// From the left.
+    /// Left-aligned.
     Start,
-    /// From the middle.
+    /// Centred.
     Middle,
-    /// From the right.
+    /// Right-aligned.
     End,
 }
 
-/// What stands beside a peer or a group.
+/// The label of a peer or a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The room it takes.
+    /// The area it takes.
     pub area: Area,
-    /// From where it is written.
+    /// Its alignment.
     pub anchor: Anchor,
-    /// Its lines.
+    /// Its rows.
     pub rows: Vec<LabelRow>,
 }
 
-/// A network on paper.
+/// The diagram of a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawing {
-    /// The paper's width.
+    /// Its width.
     pub width: i32,
-    /// The paper's height.
+    /// Its height.
     pub height: i32,
-    /// Tunnels, below everything.
+    /// The tunnels, below everything else.
     pub lines: Vec<TunnelLine>,
-    /// Circles around groups.
+    /// The circles around groups.
     pub rings: Vec<Ring>,
-    /// Peers.
+    /// The peers.
     pub dots: Vec<Dot>,
-    /// What they are called.
+    /// The labels.
     pub labels: Vec<Label>,
-    /// Peers that are counted in a label but have no dot of their own.
+    /// Peers that a label counts and that have no dot.
     pub uncounted: usize,
 }

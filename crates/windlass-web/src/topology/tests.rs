@@ -1,4 +1,4 @@
-//! Whatever is drawn, nothing lies on top of anything else.
+//! Nothing in a diagram overlaps anything else.
 
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn peer(index: usize, role: Role, region: &str, held: usize) -> Peer {
     }
 }
 
-/// Hubs, others, regions: each peer's region and how many virtual IPs it holds by its number.
+/// A network with this many hubs, spokes and regions; a peer's index decides its region and its number of virtual IPs.
 fn network(hubs: usize, spokes: usize, regions: usize) -> Vec<Peer> {
     let made = |index: usize, role| peer(index, role, &format!("r{}", index % regions), index % 5);
     let hubs = (0..hubs).map(|index| made(index, Role::Hub));

@@ -1,20 +1,20 @@
-//! How much room words take. Labels are written in a fixed-width font, so that this is known without a browser.
+//! Measures text. Labels use a fixed-width font, so that their size is known without a browser.
 
 use super::{Anchor, Area, Label, LabelRow, LabelText};
 
-/// Letters of a name that are shown.
+/// The most characters of a name.
 const MAX_NAME: usize = 26;
 
-/// Letters of an address that are shown.
+/// The most characters of an address.
 const MAX_DETAIL: usize = 30;
 
-/// Letters of a virtual IP's name that are shown.
+/// The most characters of a virtual IP's name.
 const MAX_BADGE: usize = 20;
 
-/// Room beside a badge's letters.
+/// The padding of a badge.
 const BADGE_PADDING: i32 = 8;
 
-/// A text of at most so many letters, cut at its end.
+/// A text of at most `most` characters, cut at its end.
 fn cut(text: &str, most: usize) -> String {
     match text.chars().count() > most {
         true => text.chars().take(most - 1).chain(['…']).collect(),
@@ -22,7 +22,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// A text of at most so many letters, cut at its beginning: addresses of one network begin alike.
+/// A text of at most `most` characters, cut at its beginning: addresses of one network begin alike.
 fn cut_front(text: &str, most: usize) -> String {
     let length = text.chars().count();
     match length > most {
@@ -31,7 +31,7 @@ fn cut_front(text: &str, most: usize) -> String {
     }
 }
 
-/// A word as short as a label has room for.
+/// A text, cut to the limit for its kind.
 pub(super) fn shortened(word: LabelText) -> LabelText {
     match word {
         LabelText::Name(text) => LabelText::Name(cut(&text, MAX_NAME)),
@@ -44,7 +44,8 @@ pub(super) fn shortened(word: LabelText) -> LabelText {
     }
 }
 
-/// Tenths of a pixel that the letters of a text take at a width for one. Letters beyond ASCII may take two places.
+/// The width of a text in tenths of a pixel, given the width of one character. Characters beyond ASCII may be twice as
+/// wide.
 fn letters(text: &str, tenths: i32) -> i32 {
     let places: i32 = text.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
     (places * tenths + 9) / 10
@@ -67,7 +68,7 @@ impl LabelText {
         }
     }
 
-    /// From the upper side of its room to the line on which its letters stand.
+    /// The distance from the top of its area to its baseline.
     fn ascent(&self) -> i32 {
         match self {
             LabelText::Name(_) => 12,
@@ -77,13 +78,13 @@ impl LabelText {
     }
 }
 
-/// How wide and high words are together.
+/// The total width and height of rows.
 pub(super) fn size(words: &[LabelText]) -> (i32, i32) {
     let width = words.iter().map(LabelText::width).max().unwrap_or_default();
     (width, words.iter().map(LabelText::height).sum())
 }
 
-/// A label at a point: beside it, or in the middle below it.
+/// A label at a point: beside it, or centred below it.
 pub(super) fn label(words: Vec<LabelText>, x: i32, y: i32, anchor: Anchor) -> Label {
     let (width, height) = size(&words);
     let left = |width: i32| match anchor {

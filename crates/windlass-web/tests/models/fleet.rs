@@ -190,7 +190,7 @@ fn topology(t: &str, count: usize) -> TopologyPage {
     TopologyPage::new(frame(t), network, (0..count).map(peer).collect(), vec![ip])
 }
 
-/// Every page of these.
+/// All of these pages.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let counted = NetworkSummary { network: resource(t, "network"), peers: 2, virtual_ips: 1 };
     let networks = NetworksPage {

@@ -1,4 +1,4 @@
-//! Models whose every text is the same, for every page.
+//! Models of every page in which all texts are the same.
 
 mod fleet;
 mod settings;
@@ -39,7 +39,7 @@ use windlass_web::pages::run::{ProposalTab, RunPage};
 use windlass_web::pages::runs::RunsPage;
 use windlass_web::pages::sign_in::{ErrorPage, PasswordForm, PasswordPage, RedirectPage, SignInPage, Sso};
 
-/// What attacks are made of.
+/// Fragments of attacks.
 pub(crate) const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
@@ -320,7 +320,7 @@ fn overview(t: &str) -> OverviewPage {
 
 fn approvals(t: &str) -> ApprovalsPage {
     let counts = || BTreeMap::from([(text(t), 1)]);
-    // Two that are the same, and one of each other sort.
+    // Two identical proposals, and one of each other change.
     let proposals = [Action::Create, Action::Create, Action::Update, Action::Destroy]
         .map(|change| proposal(t, change, Status::PendingApproval));
     ApprovalsPage {
@@ -419,7 +419,7 @@ fn audit(t: &str) -> String {
     AuditPage { frame: frame(t), entries: vec![entry, of_a_proposal], target: text(t), next: some(t) }.html()
 }
 
-/// Every page with this text wherever a text can be.
+/// Every page with this text in every place.
 pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let problem_of = |line| problem(t, line);
     let edit = EditPage {
@@ -519,7 +519,7 @@ fn preview_page(t: &str) -> PreviewPage {
 
 fn run_page(t: &str) -> RunPage {
     let mut shown = run(t);
-    // What was never proposed, and the run that would destroy too much.
+    // A skipped action, and a run that the mass-destroy guard stopped.
     shown.skipped_actions.push(ActionInfo { proposal_id: None, ..shown.skipped_actions[0].clone() });
     shown.error = Some(RunErrorInfo { code: text("mass-destroy"), message: text(t), help: text(t) });
     RunPage {

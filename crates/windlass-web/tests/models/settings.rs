@@ -1,4 +1,4 @@
-//! The pages of single repositories and of the settings.
+//! Models of the pages about single repositories and settings.
 
 use windlass_api::permission::{Permission, Role};
 use windlass_api::types::{
@@ -195,7 +195,7 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         error: Some(error(t)),
         test: Some(test(t)),
     };
-    // An error that names its field is told at the field.
+    // An error that names its field is shown at the field.
     let mut at_field = form(None);
     at_field.error.as_mut().expect("there is one").message = format!("repo_url: {t}");
     let halted = HaltInfo { by: text(t), at: text(t), reason: text(t) };
