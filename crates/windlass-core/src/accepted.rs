@@ -1,4 +1,4 @@
-//! What Windlass holds as accepted: the state a fleet is compared with.
+//! The accepted state that a fleet is compared with.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use crate::resource::{ResourceKey, ResourceMap, Spec};
 /// Every accepted resource of an account.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accepted {
-    /// By key.
+    /// The resources, by key.
     pub resources: ResourceMap<AcceptedResource>,
 }
 
 /// One accepted resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceptedResource {
-    /// What it is.
+    /// Its spec.
     pub spec: Arc<Spec>,
     /// The digest of the spec.
     pub digest: Digest,
-    /// Who may change it.
+    /// The repository that may change it through git.
     pub owner: Owner,
 }
 
@@ -31,15 +31,15 @@ pub struct AcceptedResource {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// Made by hand; the first repository that declares it adopts it.
+    /// No repository: it was created directly. The first repository that declares it adopts it.
     Nobody,
     /// The repository that created or adopted it, by name.
     Repository(String),
 }
 
 impl Accepted {
-    /// Has what is declared keep the accepted state at paths of which the content is not known: what was not told is not
-    /// compared.
+    /// Copies accepted content ids into `desired` for paths whose content is unknown, so that they are not reported as
+    /// differences.
     pub fn fill_unknown_contents(&self, desired: &mut Desired, unknown: &BTreeSet<String>) {
         let affected: Vec<ResourceKey> = desired
             .resources
@@ -58,7 +58,7 @@ impl Accepted {
         }
     }
 
-    /// The state after `desired` was applied by a repository, starting from nothing.
+    /// The state after a repository's `desired` was applied to an empty state.
     pub fn from_desired(desired: &Desired, owner: &Owner) -> Accepted {
         let resources = desired
             .resources

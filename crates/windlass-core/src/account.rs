@@ -13,22 +13,23 @@ pub struct Account {
     pub id: AccountId,
     /// Its name, unique.
     pub name: String,
-    /// Whether someone halted all applying.
+    /// The halt, if applying is halted.
     pub halt: Option<Halt>,
     /// The approval policy, as JSON.
     pub policy: String,
-    /// Which repository each plain name in the policy's rules stands for: name → id. None before they were looked up.
+    /// Which repository each plain name in the policy's rules means: name → id. `None` before the names were resolved.
     pub policy_repositories: Option<BTreeMap<String, RepositoryId>>,
-    /// How often the policy was changed.
+    /// The number of changes of the policy.
     pub policy_version: i64,
-    /// Since when it exists.
+    /// The time of its creation.
     pub created_at: Timestamp,
 }
 
 impl Account {
-    /// Its approval policy, the rules bound to the repositories that they name.
+    /// The approval policy, with its rules bound to the repositories they name.
     pub fn bound_policy(&self) -> Policy {
-        // It was valid when it was stored. Should it not be any more, nothing passes by itself: the default asks.
+        // The policy was valid when it was stored. If it cannot be read any more, the default policy requires approval
+        // for everything.
         let policy = Policy::read("policy", &self.policy).0.unwrap_or_default();
         match &self.policy_repositories {
             Some(repositories) => policy.bind_repositories(repositories),
@@ -42,7 +43,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::gate::RepositoryIdentity;
 
-    /// An account with this policy, in which nothing is halted.
+    /// An account with this policy that is not halted.
     pub(crate) fn account(policy: &str) -> Account {
         Account {
             id: AccountId::new("acme"),

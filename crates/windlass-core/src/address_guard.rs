@@ -1,29 +1,29 @@
 //! Which network addresses the server may connect to on behalf of an account.
 //!
-//! Repository URLs, forge APIs and notification receivers are chosen by the people of an account, but the connection is
-//! made from the server's machine. It must not reach that machine itself, its link, or the places where clouds hand out
-//! a machine's secrets. The check works on the address a name resolved to, so that no spelling of a host gets around it.
-//! Pure: resolving and connecting is done in `windlass-outbound`.
+//! Members of an account choose repository URLs, forge APIs and notification receivers, but the server's machine opens
+//! the connection. It must not reach that machine itself, its link, or the metadata services from which clouds give a
+//! machine its credentials. The check uses the address that a name resolved to, so that no spelling of a host bypasses
+//! it. Pure: `windlass-outbound` resolves and connects.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// What an address is, as far as connecting to it is concerned.
+/// The class of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressClass {
-    /// Reachable by everyone.
+    /// A public address.
     Public,
-    /// In a private network: git servers often are.
+    /// An address in a private network, where git servers often are.
     Private,
-    /// This machine itself.
+    /// This machine.
     Loopback,
-    /// On the same link, where nobody registers names.
+    /// An address on the same link.
     LinkLocal,
-    /// Where a cloud tells a machine its credentials.
+    /// A cloud metadata service, which hands out a machine's credentials.
     Metadata,
-    /// Of no single host: unspecified, multicast, broadcast or reserved.
+    /// Not the address of a single host: unspecified, multicast, broadcast or reserved.
     Unusable,
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for AddressClass {
     }
 }
 
-/// Where clouds tell a machine its credentials. Link-local addresses among them are listed so that allowing link-local
-/// addresses does not allow these.
+/// The addresses of metadata services. They include link-local ones, so that an exception for link-local addresses does
+/// not cover them.
 const METADATA_NETWORKS: [IpAddr; 11] = [
     // AWS, Azure, Google, DigitalOcean, Hetzner, OpenStack and most others; AWS's tasks and pods; Tencent.
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
@@ -99,7 +99,7 @@ fn class_of_v6(address: Ipv6Addr) -> AddressClass {
     }
 }
 
-/// An address and every IPv4 address that a router, a tunnel or the operating system may take it for.
+/// An address, and every IPv4 address that a router, a tunnel or the operating system may interpret it as.
 fn embedded_addresses(address: IpAddr) -> Vec<IpAddr> {
     let IpAddr::V6(v6) = address else { return vec![address] };
     let [a, b, c, d, e, f, g, h] = v6.segments();
@@ -137,25 +137,25 @@ fn embedded_addresses(address: IpAddr) -> Vec<IpAddr> {
     found
 }
 
-/// The class of an address, or of the worst one that it may be taken for.
+/// The class of an address, or of the worst one that it may be interpreted as.
 pub fn classify(address: IpAddr) -> AddressClass {
     embedded_addresses(address).into_iter().map(class_of).max().unwrap_or(AddressClass::Unusable)
 }
 
-/// Something the operator allows although it would be refused.
+/// An exception by the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedAddress {
-    /// A host by its name, whatever loopback, link-local or private address it has. Metadata addresses are not covered:
-    /// they have to be allowed as addresses.
+    /// A host name with any loopback, link-local or private address. Metadata addresses are not covered: they must be
+    /// allowed as addresses.
     Name {
-        /// In lower case, without a dot at the end.
+        /// The name in lower case, without a dot at the end.
         host: String,
         /// The only port, if one was named.
         port: Option<u16>,
     },
-    /// Addresses.
+    /// A range of addresses.
     Network {
-        /// Which ones.
+        /// The range.
         network: IpNet,
         /// The only port, if one was named.
         port: Option<u16>,
@@ -163,7 +163,7 @@ pub enum AllowedAddress {
 }
 
 impl AllowedAddress {
-    /// Reads `HOST`, `HOST:PORT`, an IP address with or without a port (IPv6 in brackets then), or a network such as
+    /// Parses `HOST`, `HOST:PORT`, an IP address with or without a port (IPv6 in brackets then), or a network such as
     /// `127.0.0.0/8`.
     pub fn parse(text: &str) -> Option<AllowedAddress> {
         let text = text.trim();
@@ -180,7 +180,7 @@ impl AllowedAddress {
         is_host.then_some(AllowedAddress::Name { host, port })
     }
 
-    /// This machine itself, over IPv4 and IPv6.
+    /// This machine, over IPv4 and IPv6.
     pub fn loopback() -> [AllowedAddress; 2] {
         let v4 = Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8);
         let v6 = Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128);
@@ -216,23 +216,23 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// A host as it is compared: in lower case, without brackets and without the dot at its end.
+/// A host in the form used for comparison: lower case, without brackets and without a dot at the end.
 pub fn normalize_host(host: &str) -> String {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.strip_suffix('.').unwrap_or(bare).to_ascii_lowercase()
 }
 
-/// Whether addresses in private networks may be connected to.
+/// Whether the server may connect to private networks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrivateAddresses {
-    /// Yes: most git servers that are not public live there.
+    /// It may: most git servers that are not public are there.
     #[default]
     Allowed,
-    /// Only those that the operator allows.
+    /// Only where the operator allows it.
     Refused,
 }
 
-/// What may be connected to.
+/// Which addresses the server may connect to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
     allowed: Vec<AllowedAddress>,
@@ -240,20 +240,20 @@ pub struct AddressRules {
 }
 
 impl AddressRules {
-    /// Rules with these exceptions.
+    /// The default rules with these exceptions.
     pub fn new(allowed: Vec<AllowedAddress>, private: PrivateAddresses) -> AddressRules {
         AddressRules { allowed, private }
     }
 
-    /// The rules with more exceptions.
+    /// The same rules with more exceptions.
     pub fn with_allowed(&self, more: impl IntoIterator<Item = AllowedAddress>) -> AddressRules {
         let mut rules = self.clone();
         rules.allowed.extend(more);
         rules
     }
 
-    /// The rules for a host that the operator named: it may have any address but a metadata address, unless that is
-    /// what was named. Every other host stays under the rules as they are.
+    /// The rules for a host that the operator named: it may have any address except a metadata address, unless the
+    /// operator named that address. The rules for every other host stay the same.
     pub fn for_operator_host(&self, host: &str, port: Option<u16>) -> AddressRules {
         let host = normalize_host(host);
         self.with_allowed([match host.parse::<IpAddr>() {
@@ -262,13 +262,13 @@ impl AddressRules {
         }])
     }
 
-    /// The rules with this machine itself allowed.
+    /// The same rules, with this machine allowed.
     pub fn with_loopback(&self) -> AddressRules {
         self.with_allowed(AllowedAddress::loopback())
     }
 
-    /// Whether a host that resolved to an address may be connected to, or what is wrong with the address. Without a port,
-    /// exceptions for one port count as well: the caller checked the port before.
+    /// Whether the server may connect to a host that resolved to an address; the error is the class of a refused
+    /// address. Without a port, exceptions for a single port apply as well: the caller has checked the port.
     pub fn check(&self, host: &str, port: Option<u16>, address: IpAddr) -> Result<(), AddressClass> {
         let refused = embedded_addresses(address).into_iter().find(|meaning| {
             let is_fine = match class_of(*meaning) {

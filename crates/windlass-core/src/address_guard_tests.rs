@@ -1,4 +1,4 @@
-//! Every spelling of an address that must not be connected to.
+//! Every spelling of an address that the server must not connect to.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::prelude::*;
@@ -102,7 +102,8 @@ fn the_operator_allows_by_name_address_or_network_and_nothing_else_comes_with_it
         ("git.internal", "evil.git.internal", 443, "127.0.0.1", false),
         ("git.internal:443", "git.internal", 443, "127.0.0.1", true),
         ("git.internal:443", "git.internal", 22, "127.0.0.1", false),
-        // A name covers no metadata address: whoever holds its DNS would have the machine's credentials.
+        // A name does not cover a metadata address: otherwise whoever controls its DNS could get the machine's
+        // credentials.
         ("git.internal", "git.internal", 443, "169.254.169.254", false),
         ("git.internal", "git.internal", 443, "::ffff:100.100.100.200", false),
         ("169.254.169.254", "git.internal", 80, "169.254.169.254", true),
@@ -130,7 +131,7 @@ fn the_operator_allows_by_name_address_or_network_and_nothing_else_comes_with_it
     assert!(named.check("other.internal", Some(8200), ip("127.0.0.1")).is_err());
 }
 
-/// One of the ways to write an IPv4 address inside an IPv6 address.
+/// An IPv4 address embedded in an IPv6 address, in one of several ways.
 fn wrapped(address: Ipv4Addr, way: usize) -> IpAddr {
     let bits = u128::from(u32::from(address));
     let high = |prefix: u128| Ipv6Addr::from(prefix << 112 | bits << 80);

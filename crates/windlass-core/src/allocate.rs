@@ -1,8 +1,8 @@
-//! What Windlass allocates where a fleet leaves it out: networks' addresses, and addresses in networks.
+//! Allocates addresses that a fleet leaves out: address ranges of networks, and addresses in networks.
 //!
-//! Everything follows from the account and the names, so nothing is stored and nothing moves when something unrelated
-//! comes or goes. Only where two names meet on the same address does the one that sorts later step aside. Nothing here
-//! changes a spec: what is allocated is looked up beside it.
+//! Every address is derived from the account and the names, so nothing is stored, and unrelated changes do not move an
+//! address. Only if two names get the same address, the one that sorts later gets another. Specs are not changed:
+//! allocated addresses are looked up separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,11 +15,11 @@ use crate::id::AccountId;
 use crate::resource::{Kind, Spec, member_name};
 use crate::value::{Cidr, IpAddress};
 
-/// How often a name may try for another place before the rest is searched in order. Even where half of everything is
-/// taken, that many tries fail once in four thousand million.
+/// How often another hash is tried before the rest is searched in order. Even if half of all addresses are taken, that
+/// many attempts fail only once in four billion cases.
 const MAX_TRIES: u32 = 32;
 
-/// The addresses of an account's networks: those that are declared, and those that were allocated.
+/// The addresses of an account's networks: declared and allocated ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allocation {
     networks: BTreeMap<String, Cidr>,
@@ -27,17 +27,17 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// The addresses of a network. Nothing if there is no such network, or nothing was left for it.
+    /// The address range of a network. `None` if the network does not exist, or no range is left.
     pub fn network(&self, name: &str) -> Option<Cidr> {
         self.networks.get(name).copied()
     }
 
-    /// The address of a peer, named `network/host`. Nothing if there is no such peer, or its network is full.
+    /// The address of a peer, named `network/host`. `None` if the peer does not exist, or its network is full.
     pub fn peer(&self, name: &str) -> Option<IpAddress> {
         self.address(Kind::Peer, name)
     }
 
-    /// The address of a virtual IP, named `network/name`. Nothing if there is no such virtual IP, or its network is
+    /// The address of a virtual IP, named `network/name`. `None` if the virtual IP does not exist, or its network is
     /// full.
     pub fn virtual_ip(&self, name: &str) -> Option<IpAddress> {
         self.address(Kind::VirtualIp, name)
@@ -48,7 +48,7 @@ impl Allocation {
     }
 }
 
-/// Allocates what the accepted resources of an account leave out.
+/// Allocates the addresses that the accepted resources of an account leave out.
 pub fn allocate(account_id: &AccountId, accepted: &Accepted) -> Allocation {
     let mut allocation = Allocation { networks: networks(account_id, accepted), addresses: BTreeMap::new() };
     let mut pools: BTreeMap<&str, Pool> =
@@ -68,7 +68,7 @@ pub fn allocate(account_id: &AccountId, accepted: &Accepted) -> Allocation {
             pool.taken.insert(address.0);
         }
     }
-    // Peers first: there are more of them, and a virtual IP has less reason to be where it is.
+    // Peers first: there are more of them, and moving a virtual IP is less disruptive.
     let peers = accepted.resources.of_kind(Kind::Peer).map(|(name, _)| (Kind::Peer, name));
     for (kind, name) in peers.chain(waiting) {
         let pool = pools.get_mut(member_name(name).0);
@@ -113,7 +113,7 @@ fn as_v6(cidr: &Cidr) -> Option<Ipv6Net> {
     }
 }
 
-/// Whether a network shares addresses with any of these: it lies in one of them, or one of them in it.
+/// Whether a network overlaps one of these.
 fn overlaps_any(network: Ipv6Net, claimed: &BTreeSet<Ipv6Net>) -> bool {
     let around = |length: u8| Ipv6Net::new_assert(network.addr(), length).trunc();
     let begins_inside =
@@ -122,7 +122,7 @@ fn overlaps_any(network: Ipv6Net, claimed: &BTreeSet<Ipv6Net>) -> bool {
         || claimed.range(begins_inside).next().is_some()
 }
 
-/// A /64 of the addresses that everyone may use at home (fd00::/8), with 56 bits of the hash.
+/// A /64 of the unique local addresses (fd00::/8), with 56 bits of the hash.
 fn local_network(hash: u128) -> Ipv6Net {
     let bits = (0xfd_u128 << 120) | ((hash >> 72) << 64);
     Ipv6Net::new_assert(Ipv6Addr::from_bits(bits), 64)
@@ -135,14 +135,14 @@ fn hash(parts: &[&str], attempt: u32) -> u128 {
     digest.as_bytes().iter().take(16).fold(0, |bits, byte| (bits << 8) | u128::from(*byte))
 }
 
-/// The addresses of one network that are still to be had.
+/// The free addresses of one network.
 struct Pool {
     network: IpAddr,
-    /// The first and last address that a host may have, counted from the network's own.
+    /// The first and last address of a host, counted from the network's own.
     first: u128,
     last: u128,
     taken: BTreeSet<IpAddr>,
-    /// Everything before was taken when it was last looked at; what is taken is never given back.
+    /// All addresses before this one were taken at the last search; addresses are never released.
     searched: u128,
 }
 
@@ -151,18 +151,18 @@ impl Pool {
         let host_bits = u32::from(cidr.max_prefix_len() - cidr.prefix_len());
         let last = u128::MAX.checked_shr(128 - host_bits).unwrap_or(0);
         let (first, last) = match (cidr, host_bits) {
-            // One or two addresses are all there is: RFC 3021 and RFC 6164 give them to hosts.
+            // With one or two addresses, hosts may use all of them (RFC 3021, RFC 6164).
             (_, 0 | 1) => (0, last),
-            // The first names the network and the last everyone in it.
+            // The first is the network's address and the last is the broadcast address.
             (IpNet::V4(_), _) => (1, last - 1),
-            // The first is that of any router.
+            // The first is the subnet-router anycast address.
             (IpNet::V6(_), _) => (1, last),
         };
         Pool { network: cidr.network(), first, last, taken: BTreeSet::new(), searched: first }
     }
 
-    /// Takes an address for a peer or virtual IP. Peers try the lower half and virtual IPs the upper one, so that
-    /// while there is room, neither can move the other.
+    /// Takes an address for a peer or virtual IP. Peers prefer the lower half and virtual IPs the upper one, so that
+    /// they do not displace each other while there is room.
     fn take(&mut self, account_id: &AccountId, kind: Kind, name: &str) -> Option<IpAddress> {
         let middle = self.first + (self.last - self.first) / 2;
         let (from, to) = match kind {

@@ -1,4 +1,4 @@
-//! What the audit log says became of what someone tried.
+//! The outcomes in the audit log.
 
 use crate::states::states;
 

@@ -1,4 +1,4 @@
-//! What every account starts with: node platforms and a few modules, so that a first fleet works as it is.
+//! The catalogue of every account: node platforms and a few modules, so that a first fleet works without own modules.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,12 +20,12 @@ pub const PLATFORMS: &[&str] = &[
     "ubuntu-24.04-arm64",
 ];
 
-/// The built-in modules, written in our own format.
+/// The built-in modules, written as a fleet file.
 pub static MODULES: LazyLock<FileManifest> =
     LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), FileRole::Included));
 
 impl KnownResources {
-    /// The catalogue alone: all that can be known offline.
+    /// Only the catalogue: all that is known offline.
     pub fn offline() -> KnownResources {
         let mut known = KnownResources {
             platforms: PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect(),
@@ -47,7 +47,7 @@ impl KnownResources {
 }
 
 impl ReadContext {
-    /// Without a server: any account, and only the built-in catalogue is known.
+    /// The context without a server: any account, and only the built-in catalogue.
     pub fn offline() -> ReadContext {
         ReadContext { account: None, known: KnownResources::offline() }
     }

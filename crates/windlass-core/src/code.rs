@@ -1,7 +1,7 @@
-//! The codes of everything Windlass can complain about, each with the explanation `windlass explain CODE` prints.
+//! The codes of all problems that Windlass reports, each with the explanation of `windlass explain CODE`.
 //!
-//! A code is a promise to scripts: its spelling never changes and it is never used for something else. The table is
-//! the only place where a code, its severity and its explanation are written; the reference page is made from it.
+//! Scripts depend on codes: a spelling never changes and is never reused. This table is the only place where a code,
+//! its severity and its explanation are defined; the reference page is generated from it.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ states! {
 
 macro_rules! codes {
     ($($variant:ident $slug:literal $severity:ident: $explanation:literal;)*) => {
-        /// What kind of problem this is. The text form (`unknown-key`) is stable.
+        /// The kind of a problem. Its spelling (`unknown-key`) is stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Code {
             $(#[doc = $explanation] $variant,)*
@@ -41,7 +41,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => ProblemSeverity::$severity),* }
             }
 
-            /// What the code means and what to do about it.
+            /// What the code means and how to fix the problem.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => $explanation),* }
             }
@@ -178,7 +178,7 @@ codes! {
 }
 
 impl Code {
-    /// The code of this spelling.
+    /// The code with this spelling.
     pub fn from_slug(slug: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.slug() == slug)
     }

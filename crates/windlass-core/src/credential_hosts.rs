@@ -1,17 +1,17 @@
-//! Which hosts a credential may be told to.
+//! Which hosts a credential may be sent to.
 //!
-//! A credential names its hosts itself, in a field `hosts` or `url` beside the secret. One that names none is bound to the
-//! first host that an admin uses it with, and the binding is stored. Whoever may name a credential's path could otherwise
-//! have it sent to a host of their own. Pure: reading credentials and bindings is the server's.
+//! A credential can name its hosts in a field `hosts` or `url` beside the secret. A credential without them is bound to
+//! the first host that an admin uses it with, and the binding is stored. Otherwise whoever may name a credential's path
+//! could have it sent to their own host. Pure: the server reads credentials and bindings.
 
 use std::fmt;
 
 use crate::address_guard::normalize_host;
 
-/// The ports that a host named without one is meant with: ssh, http and https.
+/// The ports of a host that is named without one: ssh, http and https.
 const USUAL_PORTS: [u16; 3] = [22, 80, 443];
 
-/// A host and port that a credential is about to be told to.
+/// A host and port that a credential would be sent to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CredentialDestination {
     host: String,
@@ -19,14 +19,14 @@ pub struct CredentialDestination {
 }
 
 impl CredentialDestination {
-    /// A destination. GitHub's API has a host of its own, which is GitHub all the same.
+    /// Creates a destination. GitHub's API host counts as GitHub.
     pub fn new(host: &str, port: u16) -> CredentialDestination {
         let host = normalize_host(host);
         let host = if host == "api.github.com" { "github.com".to_owned() } else { host };
         CredentialDestination { host, port }
     }
 
-    /// Reads `host:port`, as it is printed, or `host`, which means https.
+    /// Parses `host:port`, as it is displayed, or `host`, which means https.
     pub fn parse(text: &str) -> Option<CredentialDestination> {
         let named = NamedHost::parse(text)?;
         Some(CredentialDestination::new(&named.host, named.port.unwrap_or(443)))
@@ -42,11 +42,11 @@ impl fmt::Display for CredentialDestination {
     }
 }
 
-/// A host that a credential names.
+/// A host in a credential's own list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedHost {
     host: String,
-    /// Without: the usual ports.
+    /// The port; `None` for the default ports.
     port: Option<u16>,
 }
 
@@ -95,13 +95,13 @@ impl NamedHost {
     }
 }
 
-/// The hosts that a credential names itself.
+/// The hosts that a credential names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialHosts(Vec<NamedHost>);
 
 impl CredentialHosts {
-    /// Reads the fields `url` and `hosts` of a credential: hosts are separated by commas or spaces, and one without a port
-    /// means the usual ports. `None` if the credential names no host.
+    /// Parses the fields `url` and `hosts` of a credential: hosts are separated by commas or spaces, and a host without
+    /// a port means the default ports. `None` if the credential names no host.
     pub fn read(url: Option<&str>, hosts: Option<&str>) -> Result<Option<CredentialHosts>, UnreadableHosts> {
         let mut named = Vec::new();
         if let Some(url) = url.map(str::trim).filter(|url| !url.is_empty()) {
@@ -114,23 +114,23 @@ impl CredentialHosts {
         Ok(if named.is_empty() { None } else { Some(CredentialHosts(named)) })
     }
 
-    /// Whether the credential names a destination.
+    /// Whether the credential names this destination.
     pub fn names(&self, to: &CredentialDestination) -> bool {
         self.0.iter().any(|named| named.covers(to))
     }
 }
 
-/// A credential names hosts in a way that cannot be read.
+/// The hosts of a credential cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its `hosts` or `url` field is not a list of hosts or a URL")]
 pub struct UnreadableHosts;
 
-/// Why a credential is not told to a destination.
+/// Why a credential is not sent to a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialHostRefusal {
-    /// It names hosts, and not this one.
+    /// It names other hosts.
     NamesOthers,
-    /// What it names cannot be read.
+    /// Its hosts cannot be parsed.
     Unreadable,
     /// It is bound to other hosts.
     BoundElsewhere(Vec<CredentialDestination>),
@@ -139,7 +139,7 @@ pub enum CredentialHostRefusal {
 }
 
 impl CredentialHostRefusal {
-    /// A stable word for scripts.
+    /// A stable code for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             CredentialHostRefusal::Unbound => "credential-unbound",
@@ -147,7 +147,7 @@ impl CredentialHostRefusal {
         }
     }
 
-    /// What is wrong, for the credential at a path.
+    /// The message about the credential at a path.
     pub fn message(&self, path: &str, to: &CredentialDestination) -> String {
         match self {
             CredentialHostRefusal::NamesOthers => {
@@ -164,7 +164,7 @@ impl CredentialHostRefusal {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self, path: &str, to: &CredentialDestination) -> String {
         match self {
             CredentialHostRefusal::NamesOthers => format!("add {to} to its field `hosts`, or use another credential"),
@@ -181,7 +181,7 @@ impl CredentialHostRefusal {
     }
 }
 
-/// Whether a credential may be told to a destination: if it names hosts, one of those, and else a host it is bound to.
+/// Whether a credential may be sent to a destination: to the hosts it names, or else to a host it is bound to.
 pub fn check_destination(
     named: &Result<Option<CredentialHosts>, UnreadableHosts>,
     bound: &[CredentialDestination],
@@ -233,7 +233,7 @@ mod tests {
             ("api.github.com", "github.com:443", true),
         ] {
             assert_eq!(told(None, Some(hosts), &[], destination).is_ok(), expected, "{hosts} {destination}");
-            // What it names counts, whatever it was bound to.
+            // The hosts it names count, whatever it is bound to.
             assert_eq!(told(None, Some(hosts), &[destination], destination).is_ok(), expected, "{hosts}");
         }
         for (url, destination, expected) in [

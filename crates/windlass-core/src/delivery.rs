@@ -1,4 +1,4 @@
-//! Where a notification is on its way to a provider.
+//! The states of a notification delivery.
 
 use crate::states::states;
 

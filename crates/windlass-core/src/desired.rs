@@ -1,4 +1,4 @@
-//! What git says the fleet should be: the result of reading, the input of comparing.
+//! The desired state of a fleet: the result of reading its files, and the input of the comparison.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use crate::origin::DeclarationOrigin;
 use crate::resource::{ResourceMap, Spec};
 use crate::shape::FreeSettings;
 
-/// A whole fleet as its files declare it.
+/// The fleet that the files declare.
 #[derive(Clone, Debug, Default)]
 pub struct Desired {
     /// The account the files name.
     pub account: String,
-    /// Every resource.
+    /// All resources.
     pub resources: ResourceMap<Declared>,
-    /// Shown, never applied.
+    /// Provider configurations: shown, never applied.
     pub provider_configs: Vec<ProviderConfig>,
 }
 
-/// One resource as it should be.
+/// A declared resource.
 #[derive(Clone, Debug)]
 pub struct Declared {
-    /// What it should be, defaults filled in.
+    /// Its spec with defaults.
     pub spec: Arc<Spec>,
     /// The resource's digest.
     pub digest: Digest,
-    /// Which of the fleet's files declares it.
+    /// The index of the file that declares it.
     pub file: usize,
-    /// Where in that file.
+    /// Its position in that file.
     pub origin: DeclarationOrigin,
 }
 
@@ -37,16 +37,17 @@ pub struct Declared {
 pub struct ProviderConfig {
     /// Its name.
     pub name: String,
-    /// Its fields. Secrets were refused.
+    /// Its fields. Secrets were rejected.
     pub settings: FreeSettings,
-    /// Where in the file.
+    /// Its position in the file.
     pub origin: DeclarationOrigin,
 }
 
 impl Declared {
-    /// Notes what stands at the paths that the spec names, where that is known.
+    /// Sets the content ids of the paths that the spec names, where they are known.
     pub fn note_contents(&mut self, content_of: impl Fn(&str) -> Option<ContentId>) {
-        // Without contents, the resource's digest is that of what fleet.yaml says: with many files it is dear to make.
+        // Without contents, the resource's digest equals that of its declaration, which is expensive to compute for
+        // many files.
         let declared = match self.spec.contents().is_empty() {
             true => self.digest,
             false => self.spec.declared_digest(),
@@ -57,8 +58,7 @@ impl Declared {
 }
 
 impl Desired {
-    /// The digest of the whole fleet: the same whatever the files are called, in whatever order and form they
-    /// declare things.
+    /// The digest of the whole fleet: independent of file names, order and form.
     pub fn digest(&self) -> Digest {
         let mut parts: Vec<&[u8]> = vec![self.account.as_bytes()];
         for (kind, name, declared) in self.resources.iter() {
@@ -81,13 +81,13 @@ pub(crate) mod tests {
         fleet.desired
     }
 
-    /// The fleet of one file, of which this is all but the head.
+    /// The fleet of one file with this body.
     pub(crate) fn declared(body: &str) -> Desired {
         let text = format!("version: 1\naccount: acme\n{body}");
         read(&[SourceFile::new(FLEET_FILE, text.into_bytes())])
     }
 
-    /// A made-up fleet over all kinds. The testkit knows the core from outside, so that what comes from there are files.
+    /// A random fleet with all kinds. The testkit depends on the core, so it returns files and not this type.
     pub(crate) fn made_up(tape: &[u8]) -> Desired {
         let files = Model::from_tape(tape).files(&[]).into_iter();
         let files: Vec<SourceFile> = files.map(|file| SourceFile::new(file.path, file.bytes)).collect();

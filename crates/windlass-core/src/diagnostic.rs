@@ -1,8 +1,8 @@
-//! A problem told to a person: what, where, and what to do about it.
+//! Problems as they are reported to people: what, where, and how to fix it.
 //!
-//! Problems are collected, never thrown: every stage returns what it could make together with all it found wrong.
-//! [`Finding`] is a problem as the stages see it (byte positions in one file); [`Diagnostic`] is the same with line
-//! and column, ready for any view. Neither ever carries the value of a field that looks like a secret.
+//! Problems are collected: every stage returns its result together with all problems. A [`Finding`] has a byte position
+//! in one file; a [`Diagnostic`] has line and column, for any output. Neither contains the value of a field that looks
+//! like a secret.
 
 use std::ops::Range;
 
@@ -10,70 +10,70 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::code::{Code, ProblemSeverity};
 
-/// Problems of one file that are told. A file with more is broken as a whole, and telling all would cost more than it
-/// helps: hostile files must not buy time or memory with mistakes.
+/// The most problems reported for one file. A file with more is broken as a whole, and the limit keeps hostile files
+/// from using time and memory.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
 /// A problem inside one file, before its byte position is turned into line and column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of problem.
+    /// The code of the problem.
     pub code: Code,
-    /// Where in the value, e.g. `nodes[2].template`; empty for the file as a whole.
+    /// The path of the value, e.g. `nodes[2].template`; empty for the file as a whole.
     pub path: String,
-    /// Where in the text, in bytes.
+    /// The position in the text, in bytes.
     pub span: Range<usize>,
-    /// One sentence without a full stop, saying what is wrong.
+    /// One sentence without a full stop that says what is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
 impl Finding {
-    /// A problem with no help beyond its message.
+    /// A problem without help.
     pub fn new(code: Code, span: Range<usize>, message: impl Into<String>) -> Finding {
         Finding { code, path: String::new(), span, message: message.into(), help: None }
     }
 
-    /// Says what to do about it.
+    /// Sets the help.
     pub fn help(mut self, help: impl Into<String>) -> Finding {
         self.help = Some(help.into());
         self
     }
 
-    /// Says where in the value it is.
+    /// Sets the path of the value.
     pub fn at(mut self, path: impl Into<String>) -> Finding {
         self.path = path.into();
         self
     }
 }
 
-/// A problem ready to be shown or sent: the stable wire form of every problem.
+/// A problem with its place: the stable wire format of every problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// How much it matters.
     pub severity: ProblemSeverity,
-    /// What kind of problem.
+    /// The code of the problem.
     pub code: Code,
-    /// Where in the value, e.g. `nodes[2].template`.
+    /// The path of the value, e.g. `nodes[2].template`.
     pub path: String,
-    /// The file, relative to the fleet's root; empty when no single file is to blame.
+    /// The file, relative to the fleet's root; empty if the problem belongs to no single file.
     pub file: String,
-    /// Line, counted from 1; 0 when there is no place in a file.
+    /// The line, counted from 1; 0 if there is none.
     pub line: usize,
-    /// Column in characters, counted from 1; 0 when there is no place in a file.
+    /// The column in characters, counted from 1; 0 if there is none.
     pub column: usize,
-    /// One sentence saying what is wrong.
+    /// One sentence that says what is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
-    /// Where in the file's text, in bytes, for excerpts.
+    /// The position in the text, in bytes, for excerpts.
     #[serde(skip)]
     pub span: Range<usize>,
 }
 
 impl Diagnostic {
-    /// A problem that has no place in a file.
+    /// A problem without a place in a file.
     pub fn without_place(code: Code, path: impl Into<String>, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: code.severity(),
@@ -93,14 +93,14 @@ impl Diagnostic {
         Diagnostic { file: file.into(), line: 1, column: 1, ..Diagnostic::without_place(code, "", message) }
     }
 
-    /// Says what to do about it.
+    /// Sets the help.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 }
 
-/// Sorts problems the way people read them: by file, then by place, errors before warnings at the same place.
+/// Sorts problems by file, then by place, errors before warnings at the same place.
 pub fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         (&a.file, a.line, a.column, a.severity, a.code, &a.path, &a.message)
@@ -109,25 +109,25 @@ pub fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
-/// Whether any of them stops a plan.
+/// Whether one of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == ProblemSeverity::Error)
 }
 
-/// Turns byte positions of one text into lines and columns. Made only when there is something to tell.
+/// Converts byte positions of one text to lines and columns. Built only if there is a problem to report.
 pub struct LineIndex<'s> {
     text: &'s str,
     starts: Vec<usize>,
-    /// How many characters come before every [`STRIDE`]th byte: a file may be one long line with a problem in every
-    /// word, and counting each time from the line's start would take the square of its length.
+    /// The number of characters before every [`STRIDE`]th byte: a file may be one long line with a problem in every
+    /// word, and counting from the line's start each time would take quadratic time.
     counts: Vec<usize>,
 }
 
-/// Bytes that are counted one by one.
+/// How many bytes are counted one by one.
 const STRIDE: usize = 256;
 
 impl<'s> LineIndex<'s> {
-    /// Reads the line starts of a text. A line ends with LF, CRLF or a lone CR, as in YAML.
+    /// Finds the line starts of a text. A line ends with LF, CRLF or a lone CR, as in YAML.
     pub fn new(text: &'s str) -> LineIndex<'s> {
         let bytes = text.as_bytes();
         let mut starts = vec![0];
@@ -146,7 +146,7 @@ impl<'s> LineIndex<'s> {
         index
     }
 
-    /// Characters that begin in a range. A byte order mark is invisible in every editor, so it is not a column.
+    /// The number of characters that begin in a range. A byte order mark is invisible in editors, so it is not counted.
     fn count(&self, range: Range<usize>) -> usize {
         let bytes = self.text.as_bytes();
         let begins =
@@ -167,14 +167,14 @@ impl<'s> LineIndex<'s> {
         (line, column)
     }
 
-    /// Where in the text a line and a column are, in bytes; its end for what is not in it.
+    /// The byte position of a line and a column; the end of the text if it is outside.
     pub fn byte_at(&self, line: usize, column: usize) -> usize {
         let Some(start) = self.starts.get(line.saturating_sub(1)) else { return self.text.len() };
         let mut seen = self.text[*start..].char_indices().filter(|(_, c)| *c != '\u{feff}');
         seen.nth(column.saturating_sub(1)).map_or(self.text.len(), |(at, _)| start + at)
     }
 
-    /// The finding as it is shown, with its place in `file`.
+    /// The diagnostic of a finding in `file`.
     pub fn place(&self, file: &str, finding: Finding) -> Diagnostic {
         let (line, column) = self.line_column(finding.span.start);
         Diagnostic {

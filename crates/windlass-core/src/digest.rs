@@ -1,6 +1,6 @@
-//! Content addresses: the SHA-256 of canonical bytes.
+//! Digests: the SHA-256 of canonical bytes.
 //!
-//! SHA-256 rather than something faster, so that anyone can check a digest with `sha256sum` and nothing of ours.
+//! SHA-256 and not a faster hash, so that anyone can verify a digest with `sha256sum`.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of several parts, none of which can run into the next.
+    /// The digest of several parts; the boundaries between parts count.
     pub fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Digest {
         let mut hasher = Sha256::new();
         for part in parts {
@@ -34,7 +34,7 @@ impl Digest {
         &self.0
     }
 
-    /// Reads the written form back.
+    /// Parses the written form.
     pub fn parse(text: &str) -> Option<Digest> {
         let hex = text.strip_prefix("sha256:")?;
         if hex.len() != 64 || !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
@@ -47,13 +47,14 @@ impl Digest {
         Some(Digest(bytes))
     }
 
-    /// The first 12 hex digits, for people.
+    /// The first 12 hex digits, for display.
     pub fn short(&self) -> String {
         self.to_string()[7..19].to_owned()
     }
 }
 
-/// Writes bytes as hex digits. By table, because plans print two digests for each change, and specs an id for each file.
+/// Writes bytes as hex digits. With a table, because plans print two digests for each change, and specs an id for each
+/// file.
 pub(crate) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     let mut hex = [0; 64];
     for part in bytes.chunks(hex.len() / 2) {

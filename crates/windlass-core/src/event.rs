@@ -1,4 +1,4 @@
-//! Events: what happened in an account, each of one kind.
+//! Events of an account, and their kinds.
 
 use serde_json::Value as Json;
 
@@ -111,53 +111,53 @@ states! {
     }
 }
 
-/// An event that is about to happen.
+/// An event to store.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
-    /// What kind.
+    /// The kind of event.
     pub kind: EventKind,
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
-    /// Which resource it is about.
+    /// The resource it is about.
     pub resource: Option<ResourceKey>,
-    /// Which repository it is about.
+    /// The repository it is about.
     pub repository_id: Option<RepositoryId>,
     /// The sync run it belongs to.
     pub correlation_id: Option<RunId>,
-    /// Who or what made it happen.
+    /// The person or component that caused it.
     pub source: String,
-    /// One line for people.
+    /// One line of text.
     pub message: String,
     /// Details for machines.
     pub payload: Json,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// An event that happened.
+/// A stored event.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Its number in the account.
     pub seq: i64,
-    /// What kind, as it is spelled: another version of Windlass may know more of them than [`EventKind`].
+    /// The kind, as text: another version of Windlass may know kinds that [`EventKind`] does not have.
     pub kind: String,
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
     /// The kind of resource it is about.
     pub resource_kind: Option<String>,
     /// The name of the resource it is about.
     pub resource_name: Option<String>,
-    /// Which repository it is about.
+    /// The repository it is about.
     pub repository_id: Option<RepositoryId>,
     /// The sync run it belongs to.
     pub correlation_id: Option<RunId>,
-    /// Who or what made it happen.
+    /// The person or component that caused it.
     pub source: String,
-    /// One line for people.
+    /// One line of text.
     pub message: String,
     /// Details for machines.
     pub payload: Json,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 

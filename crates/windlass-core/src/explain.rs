@@ -1,4 +1,4 @@
-//! What a kind, a field or a problem code means: the topics of `windlass explain`.
+//! Explains kinds, fields and problem codes: the topics of `windlass explain`.
 
 use serde_json::Value;
 
@@ -13,14 +13,14 @@ use crate::shape::{ChoiceDescription, Description, FieldDescription, Record, Rec
 pub enum Topic {
     /// A record with fields: a kind, or the file itself.
     Record {
-        /// What was asked for.
+        /// The name of the topic.
         title: String,
         /// The record.
         record: RecordDescription,
     },
     /// One field.
     Field {
-        /// What was asked for.
+        /// The name of the topic.
         title: String,
         /// The field.
         field: FieldDescription,
@@ -29,19 +29,19 @@ pub enum Topic {
     Code(Code),
 }
 
-/// Why there is nothing to explain.
+/// The topic does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown kind, field or code `{asked}`")]
 pub struct UnknownTopic {
-    /// What was asked for.
+    /// The name that was requested.
     pub asked: String,
-    /// What may have been meant.
+    /// A similar name.
     pub near: Option<String>,
-    /// What can be asked for instead.
+    /// The names that exist.
     pub known: Vec<String>,
 }
 
-/// The names of everything that can be explained at the top: `fleet`, the kinds and `policy`.
+/// The names of the top-level topics: `fleet`, the kinds and `policy`.
 pub fn topics() -> Vec<(&'static str, String)> {
     let kinds = Kind::ALL.iter().map(|kind| (kind.slug(), kind.description().text()));
     let fleet = ("fleet", FleetFile::description().text());
@@ -99,7 +99,7 @@ fn unknown_field(asked: &str, word: &str, fields: &[FieldDescription]) -> Unknow
     }
 }
 
-/// A field's default in words: nothing for what is simply absent.
+/// A field's default in words; `None` if it has none.
 pub fn default_text(field: &FieldDescription) -> Option<String> {
     match field.default.as_ref()? {
         Value::Null => Some("not set".to_owned()),

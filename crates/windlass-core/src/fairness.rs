@@ -1,43 +1,43 @@
-//! Which waiting work begins next, so that no account keeps the others waiting.
+//! Chooses which queued work starts next, so that no account blocks the others.
 //!
-//! Work that talks to other people's servers can take as long as those servers like. Every account therefore gets a few
-//! places at most, work that did not succeed last time gets fewer still, and the last places are for accounts that have
-//! none. Of what may begin, that of the account with the fewest places begins first, then what waited longest.
+//! Work that contacts other people's servers can take as long as those servers like. So every account gets a limited
+//! number of slots, work that failed last time gets fewer, and the last slots are reserved for accounts without any.
+//! Among the work that may start, the account with the fewest slots comes first, then the work that has waited longest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::id::AccountId;
 
-/// How well the last work of the same lane went.
+/// The result of the last work in the same lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastResult {
-    /// It came to a good end.
+    /// It succeeded.
     Proven,
     /// It failed, or there was none.
     Unproven,
 }
 
-/// Work that waits, or that is under way.
+/// Queued or running work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkItem<'w> {
-    /// Whose it is.
+    /// Its account.
     pub account: &'w AccountId,
-    /// Only one of a lane is under way at a time: a repository, say.
+    /// Only one item of a lane runs at a time, for example of a repository.
     pub lane: &'w str,
-    /// How well that went last time.
+    /// The result of the last work in its lane.
     pub last_result: LastResult,
 }
 
-/// How many places there are.
+/// The number of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerSlots {
-    /// In all.
+    /// In total.
     pub all: usize,
-    /// Of them, how many are only for accounts that have none.
+    /// Reserved for accounts that have none.
     pub reserved: usize,
     /// For one account.
     pub per_account: usize,
-    /// Of those, how many for work that did not succeed last time.
+    /// Of those, for work that failed last time.
     pub unproven: usize,
 }
 
@@ -47,7 +47,7 @@ struct SlotsInUse {
     unproven: usize,
 }
 
-/// Chooses what of the waiting work, oldest first, begins now. Returns its indices in the order in which it begins.
+/// Chooses which of the queued work, oldest first, starts now. Returns its indices in the order of starting.
 pub fn choose_next(waiting: &[WorkItem<'_>], under_way: &[WorkItem<'_>], places: WorkerSlots) -> Vec<usize> {
     let mut taken: BTreeMap<&AccountId, SlotsInUse> = BTreeMap::new();
     let mut lanes: BTreeSet<&str> = BTreeSet::new();

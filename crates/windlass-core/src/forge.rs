@@ -1,5 +1,5 @@
-//! What is said of forges wherever they are named: which there are, who sends webhooks, and what they are told.
-//! How their APIs are spoken is not known here.
+//! Terms of forges: their kinds, the senders of webhooks, and the reports that are sent to them. Their APIs are not
+//! known here.
 
 use crate::states::states;
 
@@ -16,7 +16,7 @@ states! {
 }
 
 impl ForgeKind {
-    /// What a setting names. Forgejo is a spelling of Gitea.
+    /// The kind that a setting names. Forgejo is a spelling of Gitea.
     pub fn from_setting(text: &str) -> Option<ForgeKind> {
         match text {
             "forgejo" => Some(ForgeKind::Gitea),
@@ -24,7 +24,7 @@ impl ForgeKind {
         }
     }
 
-    /// Which forge a host is. Only the two that everyone knows: any other host may be anything.
+    /// The kind of forge of a host. Only for the two public ones: any other host may be anything.
     pub fn of_host(host: &str) -> Option<ForgeKind> {
         match host.to_ascii_lowercase().as_str() {
             "github.com" => Some(ForgeKind::GitHub),
@@ -33,7 +33,7 @@ impl ForgeKind {
         }
     }
 
-    /// What it is called where people propose changes.
+    /// The forge's name for a pull request.
     pub const fn request_word(self) -> &'static str {
         match self {
             ForgeKind::GitHub | ForgeKind::Gitea => "pull request",

@@ -1,9 +1,9 @@
-//! What must come before what, on numbered things.
+//! A dependency graph over numbered items.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// A directed graph over `0..n`. Numbers are priorities: among things that may come next, the smallest does.
+/// A directed graph over `0..n`. Numbers are priorities: among the items that may come next, the smallest does.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     after: Vec<Vec<u32>>,
@@ -15,13 +15,13 @@ impl Graph {
         Graph { after: vec![Vec::new(); count], waiting_for: vec![0; count] }
     }
 
-    /// Says that one thing must come before another.
+    /// Adds the edge that one item must come before another.
     pub(crate) fn add_edge(&mut self, first: usize, then: usize) {
         self.after[first].push(number(then));
         self.waiting_for[then] += 1;
     }
 
-    /// A total order that respects every edge, or every circle that makes one impossible.
+    /// A total order that respects every edge; the error lists the cycles that make one impossible.
     pub(crate) fn sort(&self) -> Result<Vec<usize>, Vec<Vec<usize>>> {
         let mut waiting_for = self.waiting_for.clone();
         let mut ready: BinaryHeap<Reverse<u32>> = (0..number(self.after.len()))
@@ -46,8 +46,8 @@ impl Graph {
         Err(self.cycles(left))
     }
 
-    /// One circle for each knot among the things that could not be ordered. No edge is followed twice: a long way
-    /// that leads to no circle is walked back step by step, not from its beginning.
+    /// One cycle for each strongly connected part of the items that could not be ordered. No edge is followed twice:
+    /// the walk backtracks from a dead end step by step.
     fn cycles(&self, mut left: BTreeSet<u32>) -> Vec<Vec<usize>> {
         let mut circles = Vec::new();
         let mut path: Vec<u32> = Vec::new();
@@ -94,7 +94,7 @@ fn rotate_to_smallest(circle: &[u32]) -> Vec<usize> {
     circle[smallest..].iter().chain(&circle[..smallest]).map(|node| *node as usize).collect()
 }
 
-/// Resource counts are limited to far below 2^32.
+/// The number of resources is limited to far below 2^32.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

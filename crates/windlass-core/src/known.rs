@@ -1,11 +1,11 @@
-//! What is known to exist beside the files being read.
+//! The resources that exist besides the files being read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::resource::{Kind, ResourceMap};
 use crate::value::{Lifecycle, Version};
 
-/// What is known to exist beside the files being read.
+/// The resources that exist besides the files being read.
 #[derive(Clone, Debug)]
 pub struct KnownResources {
     /// Node platforms, by name.
@@ -19,9 +19,9 @@ pub struct KnownResources {
 /// The versions of one module.
 #[derive(Clone, Debug, Default)]
 pub struct KnownVersions {
-    /// Each with where it is in its life.
+    /// The versions, each with its lifecycle.
     pub versions: Vec<(Version, Lifecycle)>,
-    /// Whether there can be no others: true on a server, false offline.
+    /// Whether the list is complete: true on a server, false offline.
     pub complete: bool,
 }
 

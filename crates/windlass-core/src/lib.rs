@@ -1,13 +1,13 @@
 //! The pure core of Windlass: fleet.yaml in, an explained plan out.
 //!
-//! Data moves one way, each arrow one function from one named type to the next:
+//! Data flows in one direction; each arrow is one function from one named type to the next:
 //!
 //! ```text
 //! bytes ─manifest::read_file→ FileManifest ─manifest::assemble→ Desired ─diff::compare→ Comparison ─plan::build→ Plan
 //! ```
 //!
-//! Nothing here waits, reads a file, asks the time or draws a random number: the same input gives the same bytes.
-//! Users' mistakes are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
+//! Nothing here waits, reads a file, reads the clock or draws a random number: the same input gives the same bytes.
+//! Mistakes of users are collected as [`diagnostic::Diagnostic`]s, all of them, with their place.
 
 pub mod accepted;
 pub mod access;

@@ -46,7 +46,7 @@ pub struct ReportOrder {
     pub sequence: u64,
 }
 
-/// When an agent looked, and which generation was in force then.
+/// When an agent looked, and which generation was in force at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// The generation in force when the agent last looked.
@@ -64,7 +64,7 @@ pub enum Observed {
     Unknown {
         /// Since when, by the agent's clock.
         since: Timestamp,
-        /// Why.
+        /// The cause.
         cause: UnknownCause,
     },
     /// The agent looked, and it is not there.
@@ -205,8 +205,8 @@ pub enum MergeEffect {
     Unchanged,
 }
 
-/// When a server last heard from a target's agent, by the server's clock. Each contact replaces the one before, even with
-/// an earlier time: after a clock was set back, only the new time can be compared with now.
+/// When a server last had contact with a target's agent, by the server's clock. Each contact replaces the previous one,
+/// even with an earlier time: after a clock was set back, only the new time can be compared with now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastContact {
     /// Its agent never connected.

@@ -1,8 +1,8 @@
-//! How a declaration is found again in its file.
+//! The address of a declaration in its file.
 
 use crate::resource::{Kind, KindSection};
 
-/// How a declaration is addressed in its file. In one section the order is that of the file.
+/// The address of a declaration in its file. Within one section the order is that of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeclarationOrigin {
     section: &'static [&'static str],
@@ -11,7 +11,7 @@ pub struct DeclarationOrigin {
 }
 
 impl DeclarationOrigin {
-    /// The origin of what was not read from a file, for example of what was stored.
+    /// The origin of a resource that was not read from a file, for example a stored one.
     pub fn nowhere() -> DeclarationOrigin {
         DeclarationOrigin { section: &[], slot: Slot::Key, member: None }
     }
@@ -20,7 +20,7 @@ impl DeclarationOrigin {
         DeclarationOrigin { section, slot, member: None }
     }
 
-    /// The keys of the section, how the entry is addressed in it, and the same for what stands inside the entry.
+    /// The keys of the section, the slot of the entry, and the same for a member inside the entry.
     pub(crate) fn parts(self) -> (&'static [&'static str], Slot, Option<(&'static str, Slot)>) {
         (self.section, self.slot, self.member)
     }
@@ -30,7 +30,7 @@ impl DeclarationOrigin {
     }
 }
 
-/// How an entry is addressed in its file.
+/// The address of an entry in its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
     /// In the map form, by its own name.

@@ -1,4 +1,4 @@
-//! Previews: where their files came from, and what was found.
+//! Previews: the source of their files, and their outcome.
 
 use crate::states::states;
 

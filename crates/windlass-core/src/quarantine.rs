@@ -1,51 +1,52 @@
-//! Work that kills the server that does it: how often it may be tried.
+//! Quarantine: limits how often work is tried that crashes the server.
 //!
-//! Beginnings are counted before the work and taken back after it, however it ends. What is left over is how often a server
-//! died in the middle. After the first time anything that was under way may have been the cause, so each is tried again
-//! with nothing beside it; whatever dies then is the cause, and is not tried again until someone says so. Tries alone keep
-//! everybody else waiting, so they are few: whatever comes to no good end in them is not tried again either.
+//! An attempt is counted before the work starts and uncounted after it ends in any way. So the count is the number of
+//! crashes during the work. After the first crash any work that was running may have been the cause, so each is tried
+//! again alone; if the server crashes then, the work is the cause and is quarantined until someone releases it. Work
+//! that is tried alone delays all other work, so the number of such attempts is limited: work that does not succeed in
+//! them is quarantined too.
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::id::{AccountId, RepositoryId};
 
-/// So many deaths are enough.
+/// The number of crashes until quarantine.
 pub const DEATHS_TO_QUARANTINE: i64 = 2;
 
-/// So many tries with nothing beside them are enough.
+/// The number of unsuccessful attempts alone until quarantine.
 pub const TRIES_ALONE_TO_QUARANTINE: i64 = 2;
 
-/// What is held against work.
+/// The crash history of some work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrashHistory {
-    /// How often a server died in the middle of it.
+    /// How often a server crashed during it.
     pub deaths: i64,
-    /// How often it was tried since with nothing beside it, and came to no good end.
+    /// How often it was tried alone since then, without success.
     pub tries_alone: i64,
 }
 
-/// What is counted by itself. One server at a time works on each.
+/// The work whose crashes are counted separately. Only one server at a time works on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSubject<'s> {
-    /// Syncing the repository with this id, whichever run it is.
+    /// Syncs of the repository with this id, in any run.
     Sync(&'s RepositoryId),
-    /// A pull request of a repository. Its number stays when it gets other commits: whoever pushes those is who made the
-    /// ones before.
+    /// A pull request of a repository. Its number stays the same when it gets other commits: the same person pushes
+    /// them.
     PullRequest(&'s RepositoryId, i64),
-    /// What people ask for of a repository.
+    /// Requests of people about a repository.
     Requests(&'s RepositoryId),
-    /// A test, asked for in an account, of a repository that is not registered.
+    /// A connection test, in an account, of a repository that is not registered.
     Test {
         /// The account's id.
         account: &'s AccountId,
-        /// Where the repository is.
+        /// The repository's URL.
         url: &'s str,
     },
 }
 
 impl WorkSubject<'_> {
-    /// What the store counts it by, and under which name a server takes it.
+    /// The key in the store, and the name of the lease.
     pub fn key(&self) -> String {
         match self {
             WorkSubject::Sync(repository) => format!("sync:{repository}"),
@@ -56,30 +57,30 @@ impl WorkSubject<'_> {
     }
 }
 
-/// How work is to be done.
+/// How work may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustLevel {
-    /// Beside other work.
+    /// In parallel with other work.
     Trusted,
-    /// With nothing beside it: a server died when it was last tried.
+    /// Alone: a server crashed at the last attempt.
     Suspected,
     /// Not at all.
     Quarantined,
 }
 
-/// How work ended that no server died of.
+/// How an attempt ended without a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkEnd {
-    /// What others made was read from beginning to end, whatever was found.
+    /// The content of others was read completely, whatever was found.
     ReadThrough,
-    /// It failed before.
+    /// It failed before that.
     Failed,
     /// It was not really tried: the server stops, or its database failed.
     Untried,
 }
 
 impl CrashHistory {
-    /// How to do the work.
+    /// How the work may be run.
     pub fn trust_level(self) -> TrustLevel {
         match self {
             CrashHistory { deaths: ..=0, .. } => TrustLevel::Trusted,
@@ -89,7 +90,7 @@ impl CrashHistory {
         }
     }
 
-    /// What is held against it after a try that no server died of.
+    /// The history after an attempt without a crash.
     pub fn after_attempt(self, end: WorkEnd) -> CrashHistory {
         match (self.trust_level(), end) {
             (TrustLevel::Trusted, _) | (_, WorkEnd::ReadThrough) => CrashHistory::default(),
@@ -98,7 +99,7 @@ impl CrashHistory {
         }
     }
 
-    /// Why work is quarantined, for people; `doing` says what work.
+    /// Why work is quarantined, for display; `doing` names the work.
     pub fn reason(self, doing: &str) -> String {
         match self.deaths {
             DEATHS_TO_QUARANTINE.. => {
@@ -112,52 +113,52 @@ impl CrashHistory {
     }
 }
 
-/// Why something is not done any more.
+/// The reason and time of a quarantine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
-    /// What happened, for people.
+    /// What happened, for display.
     pub reason: String,
-    /// Since when, in milliseconds since 1970.
+    /// The time of the quarantine, in milliseconds since 1970.
     pub since_ms: i64,
 }
 
-/// Work on a repository that can be quarantined by itself.
+/// The kinds of work on a repository that are quarantined separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuarantinableWork {
-    /// Syncing it.
+    /// Syncs.
     Sync,
-    /// Planning its pull requests, all of them: whoever opens one can open another.
+    /// Previews of its pull requests, all of them: whoever opens one can open another.
     PullRequests,
-    /// What people ask for: previews, tests, and changes that adopt the accepted state.
+    /// Requests of people: previews, tests, and changes that adopt the accepted state.
     Requests,
 }
 
-/// What of a repository is not done any more.
+/// The quarantines of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantines {
-    /// Syncing it.
+    /// Of syncs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<Quarantine>,
-    /// Planning its pull requests.
+    /// Of pull-request previews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_requests: Option<Quarantine>,
-    /// What people ask for.
+    /// Of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Quarantine>,
 }
 
 impl Quarantines {
-    /// Whether everything is done.
+    /// Whether there is no quarantine.
     pub fn is_empty(&self) -> bool {
         self.any().is_none()
     }
 
-    /// Any of them: reason enough not to read anything of the repository because someone asks for it.
+    /// Any of them: enough not to read the repository for a request.
     pub fn any(&self) -> Option<&Quarantine> {
         self.sync.as_ref().or(self.pull_requests.as_ref()).or(self.requests.as_ref())
     }
 
-    /// The one of some work.
+    /// The quarantine of some work.
     pub fn of(&self, work: QuarantinableWork) -> Option<&Quarantine> {
         match work {
             QuarantinableWork::Sync => self.sync.as_ref(),
@@ -166,7 +167,7 @@ impl Quarantines {
         }
     }
 
-    /// The same and one more.
+    /// Adds a quarantine.
     pub fn with(mut self, work: QuarantinableWork, quarantine: Quarantine) -> Quarantines {
         let place = match work {
             QuarantinableWork::Sync => &mut self.sync,

@@ -1,8 +1,8 @@
-//! Text of files inside messages.
+//! Quotes text of files inside messages.
 
 use crate::secret;
 
-/// Shortens text from a file for use inside a message, without the secrets it is known to hold.
+/// Shortens text of a file for a message, with known secrets masked.
 pub(crate) fn quoted(text: &str) -> String {
     let text = &*secret::without_secrets(text);
     let mut shown: String = text.chars().take(60).collect();

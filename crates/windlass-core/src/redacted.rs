@@ -1,4 +1,4 @@
-//! A value that must not be told to anyone: passwords, keys, tokens.
+//! Values that must not be displayed: passwords, keys, tokens.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use zeroize::Zeroize;
 
 use crate::secret::HIDDEN;
 
-/// Holds a secret. It prints as `(hidden)`, cannot be serialized, and is only got at by [`Redacted::expose`], so that
-/// every place that does can be found by that word. Its memory is overwritten when it goes.
+/// Contains a secret. It prints as `(hidden)`, cannot be serialized, and is accessible only through
+/// [`Redacted::expose`], so that all uses can be found by that word. Its memory is overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Redacted<T: Zeroize>(T);
 
 impl<T: Zeroize> Redacted<T> {
-    /// Takes a secret into keeping.
+    /// Wraps a secret.
     pub fn new(secret: T) -> Redacted<T> {
         Redacted(secret)
     }
 
-    /// The secret itself, for the one place that needs it.
+    /// The secret itself, for the place that needs it.
     pub fn expose(&self) -> &T {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! The generated reference: one page for fleet.yaml, one for policies, one for the codes, one for states. Golden-tested, so it
-//! is never out of date.
+//! The generated reference: one page each for fleet.yaml, policies, codes and states. A golden test keeps it up to
+//! date.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -95,7 +95,7 @@ pub fn codes_page() -> String {
     page
 }
 
-/// A set of words, as the reference tells it.
+/// A set of words in the reference.
 struct WordSet {
     name: &'static str,
     about: &'static str,
@@ -107,10 +107,10 @@ fn word_set<T: Spelled>() -> WordSet {
     WordSet { name: T::NAME, about: T::ABOUT, words }
 }
 
-/// A section of the reference of states: its title, and the sets of words in it.
+/// A section of the reference of states: its title, and its sets of words.
 type StatesSection = (&'static str, &'static [fn() -> WordSet]);
 
-/// Where people meet the words, and which sets these are.
+/// The sections, with the sets of words in each.
 const STATES: &[StatesSection] = &[
     (
         "Proposals",
@@ -166,7 +166,7 @@ const STATES: &[StatesSection] = &[
     ("People and tokens", &[word_set::<access::Role>, word_set::<access::Permission>]),
 ];
 
-/// Every state, cause and reason that the API tells.
+/// Every state, cause and reason of the API.
 pub fn states_page() -> String {
     let mut page = String::from(
         "# States\n\nGenerated from the tables that the API, the command line and the web app use. The meaning of a \

@@ -1,4 +1,4 @@
-//! Registered repositories: what someone configured, and how their last runs went.
+//! Registered repositories: their settings, and the results of their last runs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::run_status::RunStatus;
 use crate::states::{self, Spelled, states};
 use crate::time::Timestamp;
 
-/// A registered repository: what someone configured, and how its last runs went.
+/// A registered repository: its settings, and the results of its last runs.
 #[derive(Clone, Debug)]
 pub struct Repository {
     /// Its id.
@@ -21,77 +21,77 @@ pub struct Repository {
     pub account_id: AccountId,
     /// Its name, unique in the account.
     pub name: String,
-    /// Where it is. Holds no credentials.
+    /// Its URL, without credentials.
     pub repo_url: String,
-    /// The branch that is followed.
+    /// The branch that is synced.
     pub branch: String,
     /// The directory of fleet.yaml; empty for the root.
     pub path_prefix: String,
-    /// Where its credential is kept.
+    /// The path of its credential.
     pub credential_path: Option<String>,
-    /// A certificate authority to trust beside the system's.
+    /// A certificate authority to trust in addition to the system's.
     pub ca_pem: Option<String>,
-    /// Whose signatures are demanded on commits.
+    /// The keys, one of which must have signed the commit.
     pub signers: Option<String>,
     /// The pinned SSH host keys.
     pub host_keys: Option<String>,
-    /// Whether it is synced on its own.
+    /// Whether it is synced automatically.
     pub enabled: bool,
     /// Whether creates and updates need no approval.
     pub auto_apply: bool,
-    /// How often it is synced.
+    /// The interval of automatic syncs.
     pub interval: Duration,
-    /// When it is synced next.
+    /// The time of the next sync.
     pub next_sync_at: Timestamp,
     /// The last run.
     pub last_run_id: Option<RunId>,
-    /// When the last run ended.
+    /// The end of the last run.
     pub last_run_at: Option<Timestamp>,
-    /// How the last run ended.
+    /// The status of the last run.
     pub last_status: LastStatus,
     /// Why the last run failed.
     pub last_error: Option<String>,
-    /// The last run that could compare.
+    /// The last run that completed the comparison.
     pub good_run_id: Option<RunId>,
-    /// The commit it read.
+    /// The commit of that run.
     pub good_commit: Option<String>,
-    /// When.
+    /// The end of that run.
     pub good_at: Option<Timestamp>,
-    /// How often the configuration was changed.
+    /// The number of changes of the settings.
     pub version: i64,
-    /// Since when it is registered.
+    /// The time of its registration.
     pub created_at: Timestamp,
-    /// When its configuration was last changed.
+    /// The time of the last change of its settings.
     pub updated_at: Timestamp,
-    /// What its forge is told.
+    /// The settings of status reporting to its forge.
     pub forge: Option<ForgeSettings>,
-    /// Why its forge could not be told when it was last tried.
+    /// Why the last report to its forge failed.
     pub forge_error: Option<String>,
-    /// The repository that moved to another account and left this one behind, with what it owned here. It is never
-    /// fetched and declares nothing.
+    /// The repository that moved to another account and left this one behind, with the resources it owned here. It is
+    /// never fetched and declares nothing.
     pub left_by: Option<RepositoryId>,
-    /// What of it is not done any more, because servers died of it.
+    /// Work on it that is quarantined, because servers crashed.
     pub quarantines: Quarantines,
-    /// The failed run of which someone said that it is no reason to hold its proposals.
+    /// The failed run that someone confirmed, so that it does not hold proposals.
     pub confirmed_failure: Option<RunId>,
 }
 
-/// How the forge of a repository is reached and what it is told. The token is elsewhere.
+/// How to reach the forge of a repository, and what to report. The token is stored elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgeSettings {
-    /// Which API it has.
+    /// The kind of forge.
     pub kind: ForgeKind,
-    /// Where that is, if not where the repository's address leads.
+    /// The URL of its API, if it differs from the one derived from the repository's URL.
     pub api_url: Option<String>,
-    /// `owner/name` there, if not what the repository's address says.
+    /// `owner/name`, if it differs from the repository's URL.
     pub project: Option<String>,
-    /// Where the token is kept, if not with the repository's credential.
+    /// The path of the token, if it is not in the repository's credential.
     pub credential_path: Option<String>,
     /// Whether commits get a status.
     pub commit_status: bool,
     /// Whether pull requests get a comment.
     pub comment: bool,
-    /// Whether pull requests from other repositories are planned, too.
+    /// Whether pull requests from other repositories get a preview.
     #[serde(default)]
     pub previews_of_forks: bool,
 }
@@ -112,12 +112,12 @@ states! {
     }
 }
 
-/// How the last run of a repository ended.
+/// The status of the last run of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LastStatus {
-    /// None ended yet.
+    /// No run has ended yet.
     Pending,
-    /// As this.
+    /// The status with which it ended.
     Ended(RunStatus),
 }
 
@@ -130,13 +130,13 @@ impl LastStatus {
         }
     }
 
-    /// The one of this spelling.
+    /// The status with this spelling.
     pub fn from_slug(slug: &str) -> Option<LastStatus> {
         states::read(slug).ok()
     }
 }
 
-/// The words of runs, and one for before the first.
+/// The words of run statuses, and one for the time before the first run.
 impl Spelled for LastStatus {
     const NAME: &'static str = "LastStatus";
     const ABOUT: &'static str = "The result of a repository's last run.";
@@ -175,11 +175,11 @@ impl<'de> Deserialize<'de> for LastStatus {
     }
 }
 
-/// How often a repository is synced if nobody says.
+/// The default interval of automatic syncs.
 pub const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);
 
 impl Repository {
-    /// One that was just registered, by name and address, with everything else at its default.
+    /// A newly registered repository with default settings.
     pub fn new(
         id: RepositoryId,
         account_id: &AccountId,
@@ -219,7 +219,7 @@ impl Repository {
         }
     }
 
-    /// How it is, in a word.
+    /// Its status.
     pub fn status(&self) -> RepositoryStatus {
         match (self.enabled, self.last_status) {
             _ if self.quarantines.sync.is_some() => RepositoryStatus::Quarantined,
@@ -230,7 +230,7 @@ impl Repository {
         }
     }
 
-    /// What the gate knows it by.
+    /// Its identity for the gate.
     pub fn identity(&self) -> RepositoryIdentity<'_> {
         RepositoryIdentity { id: &self.id, name: &self.name }
     }
@@ -264,8 +264,7 @@ impl Repository {
         source(self) == source(other)
     }
 
-    /// Why it could not be read when it was last tried; nothing if it could, or if someone confirmed that this run's
-    /// failure is no reason to wait.
+    /// The failure of the last sync; `None` if it succeeded, or if someone confirmed this run's failure.
     pub fn failed_sync(&self) -> Option<FailedSync> {
         let reason =
             self.last_error.as_ref().filter(|_| self.last_status == LastStatus::Ended(RunStatus::Failed))?;
@@ -278,7 +277,7 @@ impl Repository {
 pub(crate) mod tests {
     use super::*;
 
-    /// A repository of which everything is at its default.
+    /// A repository with default settings.
     pub(crate) fn repository(id: &str) -> Repository {
         let place = (id, "https://git.example.com/fleet");
         Repository::new(RepositoryId::new(id), &AccountId::new("acme"), place, Timestamp::from_millis(0))
@@ -299,7 +298,7 @@ pub(crate) mod tests {
         assert!(of_another.failed_sync().is_some());
         let of_this = Repository { confirmed_failure: Some(RunId::new("7")), ..failed.clone() };
         assert!(of_this.failed_sync().is_none());
-        // Without a run there is nothing that someone could have confirmed.
+        // Without a run there is nothing to confirm.
         let unknown = Repository { last_run_id: None, ..failed };
         assert!(unknown.failed_sync().is_some());
     }

@@ -1,22 +1,22 @@
-//! A problem with a resource, before its place in the files is looked up.
+//! A problem with a resource, before its place in the files is known.
 
 use crate::code::Code;
 use crate::resource::{ResourceKey, SpecPath};
 
-/// Something wrong with a part of a resource. [`crate::manifest::Fleet::place_findings`] gives it its place.
+/// A problem with a part of a resource. [`crate::manifest::Fleet::place_findings`] finds its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceFinding {
-    /// What kind of problem.
+    /// The code of the problem.
     pub code: Code,
-    /// Which resource.
+    /// The resource.
     pub key: ResourceKey,
-    /// Which part of it.
+    /// The part of the resource.
     pub path: SpecPath,
-    /// What the part says, to find it again.
+    /// The text of the part, to find it in the file.
     pub text: String,
-    /// One sentence saying what is wrong.
+    /// One sentence that says what is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
 }
 

@@ -1,4 +1,4 @@
-//! Where a sync run is. Repositories know it of their last run, and runs of themselves.
+//! The status of a sync run. Repositories have it for their last run.
 
 use crate::states::states;
 
@@ -23,7 +23,7 @@ states! {
 }
 
 impl RunStatus {
-    /// Whether every difference that it found was applied, or there was none.
+    /// Whether every difference was applied, or there was none.
     pub const fn is_all_applied(self) -> bool {
         matches!(self, RunStatus::Success | RunStatus::Applied | RunStatus::AppliedManually)
     }

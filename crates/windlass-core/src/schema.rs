@@ -1,4 +1,4 @@
-//! The JSON Schemas of fleet.yaml and of policies, for editors, made from the same descriptions that reading uses.
+//! The JSON Schemas of fleet.yaml and of policies, for editors, generated from the descriptions that reading uses.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ impl Definitions {
 
     fn reference_to(&mut self, record: &RecordDescription, section: Option<&SectionDescription>) -> Value {
         if !self.schemas.contains_key(record.name) {
-            // Reserved first, so that a record that contains itself ends.
+            // Reserved first, so that a record that contains itself terminates.
             self.schemas.insert(record.name.to_owned(), Value::Null);
             let schema = self.record_schema(record, section);
             self.schemas.insert(record.name.to_owned(), schema);
@@ -106,7 +106,7 @@ impl Definitions {
         }
         let required: Vec<&str> =
             record.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-        // A name with nothing after it is a map without entries, where no entry is required.
+        // An entry without fields may be null if no field is required.
         let kind = if required.is_empty() { json!(["object", "null"]) } else { json!("object") };
         json!({
             "type": kind,

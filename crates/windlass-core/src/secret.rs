@@ -1,18 +1,17 @@
-//! Secrets that ended up where they do not belong, and keeping them out of everything we print.
+//! Recognises secrets in fleet files and texts, and masks them in all output.
 //!
-//! Nothing here can know every secret. It knows key names people use for them and texts that are nothing else. What
-//! it recognises is reported without the value, masked in excerpts and hidden in differences.
+//! Not every secret can be recognised. This module knows common key names and unmistakable texts. Recognised secrets
+//! are reported without the value, masked in excerpts and hidden in differences.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::diagnostic::{Code, Finding};
 
-/// What is printed instead of a secret.
+/// The text that is printed in place of a secret.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Whether a text stands for a value that was not shown: [`HIDDEN`] itself, or a URL in which it stands for the secret
-/// part.
+/// Whether a text is a mask: [`HIDDEN`] itself, or a URL in which it replaces the secret part.
 pub fn is_mask(text: &str) -> bool {
     text == HIDDEN
         || text.match_indices(HIDDEN).any(|(start, mask)| {
@@ -22,7 +21,7 @@ pub fn is_mask(text: &str) -> bool {
         })
 }
 
-/// The report of a masked value in a file.
+/// The problem of a masked value in a file.
 pub fn mask_finding(span: Range<usize>) -> Finding {
     Finding::new(Code::MaskedValue, span, format!("{HIDDEN} is the mask of a hidden value")).help(
         "write the value itself, or a reference such as `vault:path#field`; `windlass export --show-secrets` \
@@ -30,14 +29,14 @@ pub fn mask_finding(span: Range<usize>) -> Finding {
     )
 }
 
-/// Whether a key of this name usually holds a secret: `db_password` does, `password_file` does not.
+/// Whether a key with this name usually has a secret value: `db_password` does, `password_file` does not.
 pub fn is_secret_key_name(key: &str) -> bool {
     let (before_last, last) = last_words(key);
     let is_one_of = |word: &str, known: &[&str]| known.iter().any(|known| is_word(word, known));
     is_one_of(last, SECRET_WORDS) || (is_word(last, "key") && is_one_of(before_last, SECRET_KEY_WORDS))
 }
 
-/// Last words of keys that hold secrets.
+/// Last words of keys with secret values.
 const SECRET_WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -51,11 +50,11 @@ const SECRET_WORDS: &[&str] = &[
     "psk",
 ];
 
-/// What stands before `key` in keys that hold secrets.
+/// Words before `key` in keys with secret values.
 const SECRET_KEY_WORDS: &[&str] = &["api", "private", "access", "secret", "signing", "encryption", "ssh"];
 
 /// The last two words of a key: `clientDbPassword` → `Db`, `Password`. Allocates nothing, because every key of every
-/// plan is looked at.
+/// plan is checked.
 fn last_words(key: &str) -> (&str, &str) {
     let (mut before_last, mut last) = ("", "");
     let mut take = |start: usize, end: usize| {
@@ -87,7 +86,7 @@ fn is_word(text: &str, word: &str) -> bool {
     }
 }
 
-/// Whether a value is itself the secret, rather than empty or a reference to where the secret is.
+/// Whether a value is itself the secret, and not empty or a reference to one.
 pub fn is_literal(value: &str) -> bool {
     let references = ["vault:", "sops:", "env:", "ENC[", "${", "{{", "secret/", "file:", "age:"];
     !value.trim().is_empty() && !references.iter().any(|prefix| value.trim_start().starts_with(prefix))
@@ -98,20 +97,19 @@ pub fn is_private_key(text: &str) -> bool {
     text.contains("-----BEGIN") && text.contains("PRIVATE KEY")
 }
 
-/// The report of a secret in git. Never carries the value.
+/// The problem of a secret in git. Never contains the value.
 pub fn inline_finding(span: Range<usize>, what: &str) -> Finding {
     Finding::new(Code::SecretInline, span, format!("{what} must not be in git"))
         .help("store it in Vault and refer to it by path; if it was ever pushed, rotate it")
 }
 
-/// The report of a key whose name suggests a secret. Never carries the value.
+/// The problem of a key whose name suggests a secret. Never contains the value.
 pub fn suspected_finding(span: Range<usize>, key: &str) -> Finding {
     Finding::new(Code::SecretSuspected, span, format!("`{key}` looks like a secret"))
         .help("if it is one, store it in Vault and write a reference such as `vault:path#field`")
 }
 
-/// A text from a file without the secrets it is known to hold: private keys, the credentials of URLs, and addresses that
-/// are secrets themselves.
+/// A text with recognised secrets masked: private keys, credentials in URLs, and URLs that are secrets themselves.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if is_private_key(text) {
         return Cow::Borrowed(HIDDEN);
@@ -130,13 +128,13 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// What a URL in a text ends at, each one byte.
+/// The characters that end a URL in a text, each one byte.
 const WORD_ENDS: [char; 6] = [' ', '\t', '\n', '"', '\'', '`'];
 
-/// Schemes of one word that are looked at. What has more is no URL.
+/// How many schemes of one word are examined. A word with more is not a URL.
 const MAX_SCHEMES: usize = 8;
 
-/// Addresses of which what follows lets anyone send.
+/// URLs whose remainder allows anyone to send messages.
 const HOOKS: &[&str] = &[
     "hooks.slack.com/",
     "hooks.slack-gov.com/",
@@ -149,7 +147,7 @@ const HOOKS: &[&str] = &[
     ".api.powerplatform.com:443/",
 ];
 
-/// Where the URLs of a text hold something secret: at most once in each word, and in time that grows with the text.
+/// The secret parts of the URLs in a text: at most one in each word, in time proportional to the text.
 fn secrets_of_urls(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -164,27 +162,27 @@ fn secrets_of_urls(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a word is an address that is itself a secret: what follows the host of a chat's incoming webhook.
+/// The secret part of a word that is a chat's incoming webhook: everything after the host.
 fn hook_secret(word: &str) -> Option<Range<usize>> {
     let ends = HOOKS.iter().filter_map(|hook| word.find(hook).map(|found| found + hook.len()));
     ends.min().filter(|end| *end < word.len()).map(|end| end..word.len())
 }
 
-/// Where a word is a URL with a user and password: between `://` and the last `@`.
+/// The credentials of a word that is a URL with user and password: between `://` and the last `@`.
 fn url_credentials(word: &str) -> Option<Range<usize>> {
     let last = word.rfind('@')?;
     let mut schemes = word.match_indices("://").map(|(found, mark)| found + mark.len()).take(MAX_SCHEMES);
     schemes.find(|start| *start <= last && !is_path(&word[*start..last])).map(|start| start..last)
 }
 
-/// Whether an `@` behind this is in the path of a URL with a host, and no credential.
+/// Whether an `@` after this text is in the path of a URL, and not after credentials.
 fn is_path(before: &str) -> bool {
     before.split_once('/').is_some_and(|(host, _)| !host.contains(':'))
 }
 
-/// A line of a text as it may be shown: secrets are replaced by `*`, byte for byte, so that columns stay. Lines that
-/// carry on a secret from above, and lines of a private key, are replaced whole. Works on text that is not YAML, too:
-/// where a mistake is, there is no telling what belongs to what, and hiding too much is the smaller harm.
+/// A line of a text with secrets replaced by `*`, byte for byte, so that columns stay the same. Lines that continue a
+/// secret from above, and lines of a private key, are masked completely. Also works on text that is not valid YAML:
+/// there the structure is unknown, and masking too much is better than too little.
 pub fn mask_excerpt(text: &str, line: Range<usize>) -> String {
     let (above, line) = (&text[..line.start], &text[line]);
     if is_inside_private_key(above) || continues_secret(above, line) { stars(line) } else { mask_line(line) }
@@ -226,10 +224,10 @@ fn continues_secret(above: &str, line: &str) -> bool {
     false
 }
 
-/// Where the content of a line begins, after its indentation and the dashes of a list.
+/// The column where the content of a line begins, after its indentation and list dashes.
 fn content_column(line: &str) -> usize {
     let content = line.trim_start_matches([' ', '\t']);
-    // A tab is no indentation, but who types one means to go deeper.
+    // A tab is not valid indentation, but whoever types one means a deeper level.
     let width = |c: char| if c == '\t' { 8 } else { 1 };
     let mut column: usize = line[..line.len() - content.len()].chars().map(width).sum();
     let mut rest = content;
@@ -241,7 +239,7 @@ fn content_column(line: &str) -> usize {
     column
 }
 
-/// The last key of a line and what follows it.
+/// The last key of a line and the text after it.
 fn last_key(line: &str) -> Option<(&str, &str)> {
     let is_end = |position: usize| line[position + 1..].chars().next().is_none_or(char::is_whitespace);
     let colon = line.match_indices(':').map(|(found, _)| found).rfind(|found| is_end(*found));
@@ -252,13 +250,13 @@ fn last_key(line: &str) -> Option<(&str, &str)> {
     Some((key_before(&line[..colon]), line[colon + 1..].trim()))
 }
 
-/// The key that stands at the end of a text.
+/// The key at the end of a text.
 fn key_before(text: &str) -> &str {
     let text = text.trim_end_matches(['"', '\'', ' ']);
     text.rsplit(['{', ',', ' ', '"', '\'', '[', '\t']).next().unwrap_or("")
 }
 
-/// One line by itself: everything after a secret-looking key, and credentials of URLs.
+/// Masks one line: everything after a secret-looking key, and credentials in URLs.
 fn mask_line(line: &str) -> String {
     if is_armour(line) {
         return stars(line);
@@ -290,7 +288,7 @@ fn mask_credentials(line: &mut String) {
     }
 }
 
-/// Where a value ends that begins here: at its closing quote, or at a `,` or `}` that ends an entry of a flow map.
+/// The end of a value that begins here: its closing quote, or a `,` or `}` that ends an entry of a flow map.
 fn value_end(text: &str) -> usize {
     let begin = text.len() - text.trim_start().len();
     if let Some(quote) = text[begin..].chars().next().filter(|c| matches!(c, '"' | '\'')) {
@@ -312,7 +310,7 @@ fn is_armour(line: &str) -> bool {
     is_private_key(line) || (trimmed.len() >= 60 && trimmed.chars().all(base64))
 }
 
-/// One star per byte, so that the byte offsets of everything after it stay what they were.
+/// One star per byte, so that the byte offsets after it stay the same.
 fn stars(text: &str) -> String {
     let star = |c: char| if c.is_whitespace() { c.to_string() } else { "*".repeat(c.len_utf8()) };
     text.chars().map(star).collect()

@@ -1,5 +1,5 @@
-//! Closed sets of words: states, causes, reasons. Each set is one table, `states!`, and everything that spells or explains
-//! a word is made from it: the database, the API and its schema, the CLI, the web app and the generated reference.
+//! Closed sets of words: states, causes, reasons. Each set is one table, `states!`, from which everything that spells
+//! or explains a word is generated: the database, the API and its schema, the CLI, the web app and the reference.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde::de::{self, Deserializer, Visitor};
 
 /// A closed set of words, as its table declares it.
 pub trait Spelled: Copy + PartialEq + 'static {
-    /// What the set is called in the API's schema and in the reference.
+    /// The name of the set in the API's schema and in the reference.
     const NAME: &'static str;
-    /// What the set is about.
+    /// What the set describes.
     const ABOUT: &'static str;
-    /// Every word.
+    /// All words.
     const WORDS: &'static [Self];
 
     /// The spelling in the API and the database.
@@ -25,22 +25,22 @@ pub trait Spelled: Copy + PartialEq + 'static {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is unknown; known are {known}")]
 pub struct UnknownWord {
-    /// The word, cut if it is long.
+    /// The word, shortened.
     pub word: String,
-    /// The words of the set, for people.
+    /// The words of the set, for display.
     pub known: String,
 }
 
-/// A word longer than this is cut where it is told.
+/// A longer word is shortened in messages.
 const MAX_TOLD: usize = 80;
 
-/// Reads a word of a set.
+/// Parses a word of a set.
 pub fn read<T: Spelled>(word: &str) -> Result<T, UnknownWord> {
     let found = T::WORDS.iter().copied().find(|known| known.spelling() == word);
     found.ok_or_else(|| UnknownWord { word: word.chars().take(MAX_TOLD).collect(), known: list::<T>() })
 }
 
-/// Every word of a set, for people: `` `a`, `b` or `c` ``.
+/// All words of a set, for display: `` `a`, `b` or `c` ``.
 pub fn list<T: Spelled>() -> String {
     let words: Vec<String> = T::WORDS.iter().map(|word| format!("`{}`", word.spelling())).collect();
     match words.as_slice() {
@@ -50,7 +50,7 @@ pub fn list<T: Spelled>() -> String {
     }
 }
 
-/// Reads a word of a set from a document.
+/// Deserializes a word of a set.
 pub(crate) fn deserialize<'de, T: Spelled, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Word<T>(std::marker::PhantomData<T>);
 
@@ -61,7 +61,7 @@ pub(crate) fn deserialize<'de, T: Spelled, D: Deserializer<'de>>(deserializer: D
             write!(f, "one of {}", list::<T>())
         }
 
-        // What was sent by mistake may be a secret, so the error does not repeat it.
+        // The unknown word may be a secret sent by mistake, so the error does not repeat it.
         fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
             read(word).map_err(|unknown| E::custom(format!("expected one of {}", unknown.known)))
         }

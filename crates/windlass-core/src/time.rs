@@ -1,4 +1,4 @@
-//! A moment, as it is stored and as it is written. The core never asks what time it is; it is told.
+//! Timestamps. The core never reads a clock; callers pass the time in.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// This many milliseconds after 1970. Moments beyond what a calendar can name become the last that it can.
+    /// The time this many milliseconds after 1970. Times outside of the calendar's range become its first or last one.
     pub fn from_millis(millis: i64) -> Timestamp {
-        // The calendar takes milliseconds only up to its last whole second.
+        // The calendar accepts milliseconds only up to its last whole second.
         let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
         Timestamp(millis.clamp(first * 1000, last * 1000))
     }
@@ -22,36 +22,36 @@ impl Timestamp {
         self.0
     }
 
-    /// The moment so much later.
+    /// The time later by a duration.
     pub fn plus(self, duration: Duration) -> Timestamp {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.0.saturating_add(millis))
     }
 
-    /// The moment so much earlier.
+    /// The time earlier by a duration.
     pub fn minus(self, duration: Duration) -> Timestamp {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.0.saturating_sub(millis))
     }
 
-    /// How much later this is than `earlier`; nothing if it is not.
+    /// The time since `earlier`; zero if this is not later.
     pub fn elapsed_since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Reads RFC 3339.
+    /// Parses RFC 3339.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let moment: jiff::Timestamp = text.trim().parse().ok()?;
         Some(Timestamp::from_millis(moment.as_millisecond()))
     }
 
-    /// The same moment for calendars and time zones.
+    /// The same time for calendars and time zones.
     pub fn to_calendar(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).expect("kept within what a calendar can name")
     }
 }
 
-/// Reads a date as HTTP writes it: `Mon, 16 Nov 2026 07:00:00 GMT`.
+/// Parses a date in HTTP format: `Mon, 16 Nov 2026 07:00:00 GMT`.
 pub fn parse_http_date(text: &str) -> Option<Timestamp> {
     let moment = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
     Some(Timestamp::from_millis(moment.timestamp().as_millisecond()))

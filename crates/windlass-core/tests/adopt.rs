@@ -1,4 +1,4 @@
-//! The accepted state becomes the fleet's own text, and nothing else in it changes.
+//! Adopting writes the accepted state into the fleet's files, and changes nothing else in them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn read_text(text: &str) -> Fleet {
     fleet
 }
 
-/// Everything in which `accepted` differs from `declared`.
+/// The resources in which `accepted` differs from `declared`.
 fn differences(declared: &Fleet, accepted: &Fleet) -> Wanted {
     let mut wanted = Wanted::new();
     for (kind, name, resource) in accepted.desired.resources.iter() {
@@ -42,7 +42,7 @@ fn adopt_all(declared: &Fleet, accepted: &Fleet) -> Result<Vec<EditedFile>, Adop
 
 const HEAD: &str = "version: 1\naccount: acme\n";
 
-/// The text that makes `before` declare what `accepted` declares; both without their head.
+/// The text of `before` after adopting what `accepted` declares; both without their first lines.
 fn adopted(before: &str, accepted: &str) -> String {
     let fleet = read_text(&format!("{HEAD}{before}"));
     let edited = adopt_all(&fleet, &read_text(&format!("{HEAD}{accepted}"))).unwrap();
@@ -382,12 +382,12 @@ fn edited_files(files: &[SourceFile], edited: &[EditedFile]) -> Vec<SourceFile> 
     files.iter().map(apply).collect()
 }
 
-/// The same files, values by indentation instead of between brackets.
+/// The same files, with values by indentation instead of between brackets.
 fn in_blocks(files: Vec<SourceFile>) -> Vec<SourceFile> {
     files.into_iter().map(|file| SourceFile::new(file.path, loosened(&file.bytes))).collect()
 }
 
-/// JSON objects after `- ` or `name: ` become one key per line.
+/// Writes JSON objects after `- ` or `name: ` as one key per line.
 fn loosened(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let loosen = |line: &str| {

@@ -1,4 +1,4 @@
-//! What is allocated is unique, inside its network, and stays where it is.
+//! Allocated addresses are unique, inside their network, and stable.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn cidr(text: &str) -> Cidr {
     Cidr::read(text).unwrap()
 }
 
-/// Every address of a network, none twice.
+/// All addresses of a network; fails if one occurs twice.
 fn addresses(accepted: &Accepted, allocation: &Allocation, network: &str) -> BTreeSet<IpAddress> {
     let mut found = BTreeSet::new();
     for (kind, name, _) in
@@ -73,7 +73,7 @@ fn allocations_are_what_they_were() {
         allocation.virtual_ip("fabric/front").unwrap().to_string(),
         allocation.peer("office/host-0").unwrap().to_string(),
     ];
-    // Machines are configured with these: they never change.
+    // Machines are configured with these addresses: they never change.
     let expected = [
         "fd03:fdfa:5057:82cd::/64",
         "fd03:fdfa:5057:82cd:51b1:91ee:849a:5f9e",

@@ -1,4 +1,4 @@
-//! Two repositories of one account that want the same things, whatever their fleets are.
+//! Two repositories of one account that declare the same names or addresses, for random fleets.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use windlass_core::manifest::{ReadCache, ReadContext, SourceFile};
 use windlass_core::plan::{self, MassDestroyConfirmation, PlanStep};
 use windlass_core::resource::ResourceKey;
 
-/// A fleet of networks, some with addresses, virtual IPs and clusters. Few names and few addresses, so that two fleets
-/// have some in common.
+/// A random fleet of networks, some with addresses, virtual IPs and clusters. Few names and few addresses, so that two
+/// fleets have some in common.
 #[derive(Clone, Debug)]
 struct Wishes {
     networks: Vec<(u8, u8, u8)>,
@@ -28,7 +28,7 @@ fn wishes() -> impl Strategy<Value = Wishes> {
 }
 
 impl Wishes {
-    /// The fleet, without what its own files would be refused for.
+    /// The fleet, without declarations that are invalid on their own.
     fn desired(&self) -> Desired {
         let mut networks: BTreeMap<u8, (u8, u8)> = BTreeMap::new();
         for (name, second, virtual_ip) in &self.networks {
@@ -73,7 +73,7 @@ fn owner(repository: &str) -> Owner {
     Owner::Repository(repository.to_owned())
 }
 
-/// The accepted state and open, as a server would keep it.
+/// The accepted state and the open proposals, as a server would store them.
 #[derive(Default)]
 struct Account {
     accepted: Accepted,
@@ -95,7 +95,7 @@ impl Account {
         holdings
     }
 
-    /// Proposes everything that differs. Returns what of it is blocked by a conflict.
+    /// Proposes all differences. Returns those that a conflict blocks.
     fn sync(&mut self, repository: &str, desired: &Desired) -> Vec<ResourceKey> {
         self.open.retain(|(proposal, _)| proposal.repository_id.as_str() != repository);
         let comparison = compare(desired, &self.accepted, &owner(repository));
@@ -143,7 +143,7 @@ impl Account {
         self.open.remove(index);
     }
 
-    /// Ranges that two accepted resources of different repositories both have.
+    /// Address ranges that two accepted resources of different repositories share.
     fn clashes(&self) -> Vec<(AddressClaim, AddressClaim)> {
         let mut held: Vec<(AddressClaim, &Owner)> = Vec::new();
         for (kind, name, accepted) in self.accepted.resources.iter() {
@@ -183,7 +183,7 @@ proptest! {
                 prop_assert_eq!(account.clashes(), vec![], "after {}", more);
             }
         }
-        // A contested proposal changes nothing while someone owns what it wants.
+        // A contested proposal changes nothing while another repository owns the resource.
         for (proposal, _) in account.open.iter().filter(|(proposal, _)| proposal.cause == Cause::Contested) {
             let accepted = account.accepted.resources.get(proposal.key.kind, &proposal.key.name);
             prop_assert!(accepted.is_none_or(|accepted| accepted.owner != owner(proposal.repository_id.as_str())));
@@ -212,7 +212,7 @@ proptest! {
             prop_assert_eq!(blocked.contains(&key), is_clash, "{}", key);
         }
         prop_assert_eq!(account.open.len(), one.resources.len() + other.resources.len());
-        // Everything that the first wants can be applied; the second gets exactly what does not clash.
+        // Everything of the first can be applied; the second gets exactly what does not conflict.
         while let Some(index) = account.open.iter().position(|(proposal, _)| proposal.repository_id.as_str() == "edge") {
             account.apply(index);
         }

@@ -1,4 +1,4 @@
-//! Plans as they are told: the same from a document, never markup, never too long.
+//! Plans on display: the same from a document, never interpreted as markup, never too long.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::accepted::{Accepted, Owner};

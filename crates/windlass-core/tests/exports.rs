@@ -1,4 +1,4 @@
-//! Accepted state → fleet.yaml → the same fleet.
+//! An export reads back as the same fleet.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::collection::vec;

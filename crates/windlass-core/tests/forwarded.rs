@@ -1,4 +1,4 @@
-//! Whatever a client sends, nobody but trusted proxies says where a request comes from.
+//! Only trusted proxies determine where a request comes from, whatever a client sends.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,7 +9,7 @@ fn trusted() -> TrustedProxies {
     TrustedProxies::new(vec![read_network("10.0.0.0/8").expect("a network")])
 }
 
-/// Text that looks like such headers, and text that does not.
+/// Text that resembles such headers, and other text.
 fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![
         "[0-9a-fx.:,; \\[\\]\"\\\\=_-]{0,60}",
@@ -53,7 +53,7 @@ proptest! {
         let listed = format!("{said}, {client}");
         let headers = ForwardedHeaders { x_forwarded_for: vec![&listed], ..ForwardedHeaders::default() };
         prop_assert_eq!(origin_of(proxy, &headers, &trusted()).address, IpAddr::V4(client));
-        // A proxy adds a header of its own, so that an open quote of the client's does not reach into it.
+        // The proxy adds a header of its own, so that an open quote of the client does not reach into it.
         let seen = format!("for={client}");
         let headers = ForwardedHeaders { forwarded: vec![&said, &seen], ..ForwardedHeaders::default() };
         prop_assert_eq!(origin_of(proxy, &headers, &trusted()).address, IpAddr::V4(client));

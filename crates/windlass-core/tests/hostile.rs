@@ -1,4 +1,4 @@
-//! Input made to hurt: each is refused with its code, and none grows beyond its file.
+//! Hostile input: each is rejected with its code, and memory stays in proportion to the file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use windlass_core::code::Code;
@@ -42,7 +42,7 @@ fn merge_keys_cannot_multiply_a_large_map() {
 
 #[test]
 fn merging_the_same_again_and_again_is_counted_though_nothing_is_added() {
-    // Each of the maps at the end would look at every item of the list, and keep one key.
+    // Each of the maps at the end would examine every item of the list, and keep one key.
     let list = "*m,".repeat(170_000);
     let uses = "- {<<: *l}\n".repeat(40_000);
     let text = format!("m: &m {{k: 1}}\nl: &l [{list}]\nu:\n{uses}");
@@ -61,7 +61,7 @@ fn what_aliases_repeat_counts_as_often_as_it_is_read() {
         let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
         fleet.diagnostics.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
     };
-    // A file of some kilobytes becomes a million values: many of them are more than a fleet may have.
+    // A file of a few kilobytes becomes a million values: several of them exceed the limit of a fleet.
     let one = read_file("fleet.yaml", &file(0, 990).bytes, FileRole::Root);
     assert!(one.values > 990_000, "{}", one.values);
     assert!(codes((0..5).map(|nth| file(nth, 990)).collect()).contains(&Code::ResourcesTooMany));

@@ -236,7 +236,7 @@ fn the_same_change_on_many_is_one_group() {
 
 #[test]
 fn digests_are_what_they_were() {
-    // Approvals name digests, so these must never change. A failure here is a breaking change of the format.
+    // Approvals contain digests, so these must never change. A failure here is a breaking change of the format.
     let fleet = desired(
         "templates: {t: {node_platform: debian-12-amd64, modules: [nginx@1.26.0]}}\n\
          nodes: [{hostname: n, template: t, labels: {tier: edge}}]",

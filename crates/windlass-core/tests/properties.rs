@@ -1,4 +1,4 @@
-//! What must hold for every fleet, over all kinds.
+//! Properties that hold for every fleet, with all kinds.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use proptest::collection::vec;
@@ -52,7 +52,7 @@ proptest! {
         let plan = plan_to(&after.desired, &accepted);
         let errors = plan.problems.iter().filter(|remark| remark.code.severity() == ProblemSeverity::Error).count();
         prop_assert_eq!(errors, 0, "{:?}", &plan.problems);
-        // Applying checks on each step that what it refers to is there and that nothing refers to what goes.
+        // Applying checks at each step that all references exist and that nothing refers to a destroyed resource.
         let applied = apply_plan::apply(&accepted, &plan, &ours());
         prop_assert!(applied.is_ok(), "{:?}", applied);
         let again = plan_to(&after.desired, &applied.unwrap());

@@ -7,13 +7,13 @@ use crate::time::Timestamp;
 /// How often a head is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointPace {
-    /// After so many new entries.
+    /// The number of new entries after which it is signed.
     pub entries: i64,
-    /// After so long, if there is any new entry.
+    /// The time after which it is signed, if there is a new entry.
     pub interval: Duration,
 }
 
-/// Whether the entry `head` is to be signed, after the last that was: its number and when.
+/// Whether to sign the entry `head`, given the number and time of the last checkpoint.
 pub fn is_checkpoint_due(
     head: i64,
     last: Option<(i64, Timestamp)>,

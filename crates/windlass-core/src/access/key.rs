@@ -1,19 +1,19 @@
-//! Whether a server's secret key is the one its database is used with.
+//! Checks whether a server's secret key belongs to its database.
 
-/// What a database says to a server's secret key.
+/// How a server's secret key relates to its database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAdmission {
-    /// The database has seen no key: this one is its first.
+    /// The database has no key yet: this is the first.
     First,
-    /// It is the key the database is used with.
+    /// It is the database's key.
     Same,
-    /// The key the database was used with is this server's previous one: the key was rotated.
+    /// The database's key is this server's previous key: the key was rotated.
     Rotated,
-    /// The database is used with another key.
+    /// The database belongs to another key.
     Foreign,
 }
 
-/// Compares fingerprints: the one in the database with the server's current and previous key's.
+/// Compares the fingerprint in the database with those of the server's current and previous key.
 pub fn admit_key(known: Option<&str>, current: &str, previous: Option<&str>) -> KeyAdmission {
     match known {
         None => KeyAdmission::First,

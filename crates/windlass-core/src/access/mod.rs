@@ -1,4 +1,5 @@
-//! Who is let in, for how long, and what nobody may do to whom. Pure: the server asks, and does what the answer says.
+//! Access: permissions, roles, who may change which member, and how long a role is valid. Pure: the server asks and
+//! enforces the answer.
 
 mod checkpoint;
 mod key;

@@ -1,6 +1,6 @@
-//! Who may change whom in an account, and how someone comes into one.
+//! Who may change which member of an account, and how a person joins one.
 
-/// Who wants to change something.
+/// The scope of the caller's administrator rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminScope {
     /// An administrator of the installation.
@@ -9,52 +9,52 @@ pub enum AdminScope {
     AccountAdmin,
 }
 
-/// What is to be changed about a member of an account.
+/// A change of an account's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonChange {
-    /// A role that is no admin's.
+    /// Give them a role other than admin.
     Demote,
-    /// An admin's role.
+    /// Give them the role admin.
     Promote,
-    /// They may not sign in.
+    /// Disable signing in.
     Disable,
-    /// They may sign in again.
+    /// Enable signing in.
     Enable,
-    /// They get a new one-time password.
+    /// Give them a new one-time password.
     ResetPassword,
-    /// They are taken out of the account.
+    /// Remove them from the account.
     Remove,
 }
 
-/// The member who is to be changed.
+/// The member to change.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberFacts {
     /// Whether they administer the installation.
     pub is_root: bool,
-    /// Whether nobody else who may sign in administers the installation.
+    /// Whether they are the only administrator of the installation who can sign in.
     pub is_only_root: bool,
-    /// Whether nobody else who may sign in is an admin of the account.
+    /// Whether they are the only admin of the account who can sign in.
     pub is_only_admin: bool,
-    /// How many accounts they are in.
+    /// The number of accounts they belong to.
     pub accounts: usize,
 }
 
-/// Why someone may not be changed so.
+/// Why a change of a member is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PersonChangeRefusal {
-    /// They administer the installation, and whoever asks does not.
+    /// The member administers the installation, and the caller does not.
     Root,
-    /// Nobody could administer the installation any more.
+    /// The installation would have no administrator.
     OnlyRoot,
-    /// They administer the installation and could sign in to no account any more.
+    /// An administrator of the installation would belong to no account and could not sign in.
     OnlyAccountOfRoot,
-    /// The account would have no admin left.
+    /// The account would have no admin.
     OnlyAdmin,
-    /// What belongs to the person is not for one of several accounts to change.
+    /// The change concerns the person as a whole, who also belongs to other accounts.
     InOtherAccounts,
 }
 
-/// Whether someone may change a member so.
+/// Whether the caller may change a member.
 pub fn check_person_change(
     caller: AdminScope,
     target: MemberFacts,
@@ -80,39 +80,39 @@ pub fn check_person_change(
     Ok(())
 }
 
-/// How many accounts an installation has.
+/// The number of accounts of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenancy {
-    /// One: whoever is known is known here.
+    /// One account: every known person belongs to it.
     OneAccount,
-    /// Several, that must learn nothing of one another.
+    /// Several accounts, which must not learn about each other.
     SeveralAccounts,
 }
 
-/// What is known of someone who is to be added to an account they are not in.
+/// What is known of a person who is to be added to an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InviteeStatus {
     /// Nobody has the e-mail address.
     Unknown,
-    /// Someone has it who is in no account and does not administer the installation.
+    /// A person with this address exists, belongs to no account and does not administer the installation.
     InNoAccount,
-    /// Someone has it who is in other accounts, or administers the installation.
+    /// A person with this address belongs to other accounts, or administers the installation.
     Established,
 }
 
-/// How someone comes into an account.
+/// How a person joins an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinMethod {
-    /// A new person, with a one-time password.
+    /// Create a person, with a one-time password.
     Create,
-    /// A person nobody else has a claim to, with a new one-time password.
+    /// Reuse a person without an account, with a new one-time password.
     Restore,
-    /// An invitation that whoever has the e-mail address accepts or declines.
+    /// Send an invitation that the owner of the address accepts or declines.
     Invite,
 }
 
-/// How someone comes into an account. An account's admin in an installation of several always invites, whoever it is: any
-/// other answer would tell them who is known to other accounts.
+/// How a person joins an account. In an installation with several accounts an account's admin always invites, whoever
+/// it is: any other method would reveal who is known to other accounts.
 pub fn join_method(caller: AdminScope, tenancy: Tenancy, standing: InviteeStatus) -> JoinMethod {
     match (caller, tenancy, standing) {
         (AdminScope::AccountAdmin, Tenancy::SeveralAccounts, _) | (_, _, InviteeStatus::Established) => {

@@ -1,4 +1,4 @@
-//! What someone may do, and the roles that bundle it.
+//! Permissions, and the roles that bundle them.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ impl Permission {
 }
 
 impl Role {
-    /// What someone in this role may do.
+    /// The permissions of this role.
     pub fn permissions(self) -> BTreeSet<Permission> {
         let has = |permission: &Permission| self == Role::Admin || permission.roles().contains(&self);
         Permission::ALL.iter().copied().filter(has).collect()

@@ -1,4 +1,4 @@
-//! How long a role holds.
+//! How long a role is valid.
 
 use std::time::Duration;
 
@@ -15,22 +15,22 @@ states! {
     }
 }
 
-/// Where someone's role in an account comes from.
+/// The source of a person's role in an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoleSource {
-    /// Someone gave it, and it holds until someone takes it.
+    /// Someone assigned it; it is valid until someone removes it.
     Manual,
-    /// Their groups at the provider of single sign-on gave it.
+    /// Groups at the single sign-on provider grant it.
     Groups {
-        /// When the provider last said so.
+        /// The time of the last sign-in with these groups.
         proved_at: Timestamp,
     },
 }
 
 impl RoleSource {
-    /// Whether the role holds now. What groups give holds as long as a session lasts: the provider says who is in a group
-    /// only when someone signs in, so whoever lost a group keeps nothing longer than that, neither by sessions nor by API
-    /// tokens.
+    /// Whether the role is valid now. A role of groups is valid for the length of a session: the provider reports
+    /// groups only at sign-in, so a person who left a group loses the role after that time at the latest, in sessions
+    /// and in API tokens.
     pub fn is_valid_at(self, now: Timestamp, session: Duration) -> bool {
         match self {
             RoleSource::Manual => true,

@@ -1,11 +1,11 @@
-//! What is to be adopted, and the files that say it.
+//! The resources to adopt, and the edited files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::resource::{ResourceKey, Spec};
 
-/// The accepted state of the resources to adopt; nothing for those that are gone.
+/// The accepted state of the resources to adopt; `None` for deleted ones.
 pub(super) type AdoptTargets = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
 
 /// A file of the fleet with its new text.
@@ -13,7 +13,7 @@ pub(super) type AdoptTargets = BTreeMap<ResourceKey, Option<Arc<Spec>>>;
 pub struct EditedFile {
     /// Its path, relative to the fleet's root.
     pub path: String,
-    /// The text as it was.
+    /// The text before the edit.
     pub before: Arc<str>,
     /// The text that declares the accepted state.
     pub after: String,

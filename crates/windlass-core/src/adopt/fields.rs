@@ -1,19 +1,20 @@
-//! Declared × accepted spec → what changes in the entry. Both are without the fields that equal their default.
+//! Compares a declared with an accepted spec and returns the edits of the entry. Both are without fields that equal
+//! their default.
 
 use serde_json::{Map, Value};
 
 use crate::yaml::{Edit, EditStep, Emptied, Insertion, NestedEdits, NewValue};
 
-/// How far inside a field its values are told apart.
+/// How deep inside a field the edits go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EditDepth {
-    /// Single values and items, wherever they are.
+    /// Single values and items at any depth.
     Values,
-    /// The fields of the resource; each is written anew.
+    /// Whole fields of the resource.
     Fields,
 }
 
-/// What makes a declared map the same as the accepted one.
+/// The edits that make a declared map equal to the accepted one.
 pub(super) fn changes(
     declared: &Map<String, Value>,
     accepted: &Map<String, Value>,
@@ -45,7 +46,7 @@ fn change(declared: &Value, accepted: &Value) -> Edit {
     inside.map_or_else(|| Edit::Put(NewValue::from(accepted.clone())), Edit::Within)
 }
 
-/// Items that stay are left alone. Whether their order is the right one shows when the result is read.
+/// Unchanged items are not edited. Whether their order is right is checked when the result is read.
 fn changed_items(before: &[Value], after: &[Value]) -> Option<NestedEdits> {
     if before.len() == after.len() && before.iter().chain(after).all(Value::is_object) {
         let pairs = before.iter().zip(after).enumerate().filter(|(_, (before, after))| before != after);

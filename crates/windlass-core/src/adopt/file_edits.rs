@@ -1,4 +1,4 @@
-//! Wanted resources → edits of the files that declare them, or should.
+//! Edits of the files that declare the resources, or should declare them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::resource::{Kind, KindSection, ResourceKey, Spec, member_name};
 use crate::shape::Defaults;
 use crate::yaml::{self, Edit, EditStep, Emptied, Insertion, NestedEdits, NewValue};
 
-/// How much of a resource's text is written anew.
+/// How much of a resource's text is rewritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EditDetail {
     #[default]
@@ -28,7 +28,7 @@ impl EditDetail {
     pub(super) const ALL: [EditDetail; 3] = [EditDetail::Values, EditDetail::Fields, EditDetail::Resource];
 }
 
-/// What to adopt, and how finely; what `detail` does not name is edited as finely as can be.
+/// The resources to adopt and the detail of their edits; resources that `detail` does not name get the finest edit.
 pub(super) struct AdoptEdits<'i> {
     pub(super) fleet: &'i Fleet,
     pub(super) wanted: &'i AdoptTargets,
@@ -36,7 +36,7 @@ pub(super) struct AdoptEdits<'i> {
 }
 
 impl AdoptEdits<'_> {
-    /// The edited files if they declare what is wanted and nothing else changed, or what stands in the way.
+    /// The edited files, if they declare the accepted state and nothing else changed; otherwise the reason.
     pub(super) fn attempt(&self) -> Result<Vec<EditedFile>, String> {
         let mut edited = Vec::new();
         for (file, within) in self.edits()? {
@@ -49,7 +49,7 @@ impl AdoptEdits<'_> {
         Ok(edited)
     }
 
-    /// By file. Networks come before what stands inside them, and take it along when they are removed or written anew.
+    /// The edits, by file. Networks come before their members: removing or rewriting a network includes its members.
     fn edits(&self) -> Result<BTreeMap<usize, NestedEdits>, String> {
         let mut edits: BTreeMap<usize, NestedEdits> = BTreeMap::new();
         for (key, accepted) in self.wanted {
@@ -92,7 +92,7 @@ impl AdoptEdits<'_> {
         }
     }
 
-    /// The fields of a resource; a network's with everything that will stand inside it.
+    /// The fields of a resource; a network's fields include its future members.
     fn fields(&self, key: &ResourceKey, accepted: &Spec) -> Fields {
         let mut fields = new_entry::fields(accepted);
         if key.kind == Kind::Network {
@@ -124,7 +124,7 @@ impl AdoptEdits<'_> {
             .collect()
     }
 
-    /// Appends to the section the kind has in the file that declares most of it, or to a new one in fleet.yaml.
+    /// Appends to the kind's section in the file that declares most of the kind, or to a new section in fleet.yaml.
     fn create(
         &self,
         edits: &mut BTreeMap<usize, NestedEdits>,
@@ -144,7 +144,7 @@ impl AdoptEdits<'_> {
         };
         let network = ResourceKey::new(Kind::Network, member_name(&key.name).0);
         let Some(declared) = self.fleet.desired.resources.get(network.kind, &network.name) else {
-            // A network that is created as well brings everything inside it.
+            // If the network is created as well, its entry includes the member.
             let is_created = self.wanted.get(&network).is_some_and(Option::is_some);
             return is_created
                 .then_some(())
@@ -166,7 +166,7 @@ impl AdoptEdits<'_> {
     }
 }
 
-/// What is written anew or removed around it takes it along.
+/// If the surrounding collection is rewritten or removed, that includes the addition.
 fn append(section: Option<&mut NestedEdits>, added: Insertion) {
     if let Some(section) = section {
         section.added.push(added);
@@ -187,7 +187,7 @@ fn differences(declared: &Declared, accepted: &Spec, depth: EditDepth) -> Nested
     }
 }
 
-/// The steps to what an entry stands in, each with what becomes of it when it is emptied, and the step to the entry.
+/// The steps to the entry's parents, each with what happens when it becomes empty, and the step to the entry.
 fn path_to_entry(origin: DeclarationOrigin, name: &str) -> (Vec<(EditStep, Emptied)>, EditStep) {
     let (section, slot, member) = origin.parts();
     let mut steps: Vec<(EditStep, Emptied)> =

@@ -1,8 +1,9 @@
-//! The accepted state → the fleet's own text: for when someone changed Windlass by hand and git shall say the same.
+//! Writes the accepted state into the fleet's files, to adopt manual changes into git.
 //!
-//! `file_edits` decides what changes where, `yaml::edit` changes the text, `verify` reads the result again. An edit that
-//! does not declare exactly what was wanted is never handed out: the next coarser one is tried (single values, whole
-//! fields, the whole resource), and after the last a person is asked. Nothing here decides what to adopt.
+//! `file_edits` decides what to change where, `yaml::edit` changes the text, and `verify` reads the result again. An
+//! edit that does not declare exactly the accepted state is never returned: the next coarser one is tried (single
+//! values, whole fields, the whole resource), and after the last one the caller gets an error that asks for a manual
+//! edit. The caller decides which resources to adopt.
 
 mod edited;
 mod fields;
@@ -23,31 +24,31 @@ use self::file_edits::{AdoptEdits, EditDetail};
 use crate::manifest::{Fleet, ReadContext};
 use crate::resource::{Kind, ResourceKey, Spec, member_name};
 
-/// Why no text was written.
+/// Why no edit was made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdoptError {
-    /// Nobody knows what a fleet with errors declares.
+    /// The fleet has errors, so its declarations are not known.
     #[error("the fleet has errors; fix them before adopting anything")]
     Broken,
-    /// The text cannot be changed without touching something else.
+    /// The text cannot be changed without changing something else.
     #[error("{key} must be edited manually: {reason}")]
     NeedsManualEdit {
-        /// Which resource.
+        /// The resource.
         key: ResourceKey,
-        /// What stands in the way.
+        /// The reason.
         reason: String,
-        /// The resource as fleet.yaml would declare it; empty if it is to be removed.
+        /// The resource as fleet.yaml would declare it; empty for a deleted one.
         suggestion: String,
     },
-    /// A secret would get into git.
+    /// The edit would write a secret into git.
     #[error("`{path}` of {key} looks like a secret and must not be in git")]
     Secret {
-        /// Which resource.
+        /// The resource.
         key: ResourceKey,
-        /// Which value of it.
+        /// The path of the value.
         path: String,
     },
-    /// The accepted state is not what a fleet may declare.
+    /// The accepted state is not valid in a fleet.
     #[error("a fleet cannot declare the accepted state: {problem}")]
     Refused {
         /// The first problem of the edited fleet.
@@ -55,9 +56,8 @@ pub enum AdoptError {
     },
 }
 
-/// Edits the fleet's files so that the wanted resources declare exactly the accepted state, and everything else, comments
-/// and layout included, stays as it is. Only files that change are returned; `context` is the one the fleet was read
-/// in.
+/// Edits the fleet's files so that these resources are declared exactly as accepted, and everything else, with comments
+/// and layout, stays unchanged. Only changed files are returned; `context` is the one the fleet was read with.
 pub fn adopt(
     fleet: &Fleet,
     wanted: &[(ResourceKey, Option<Arc<Spec>>)],
@@ -96,7 +96,7 @@ fn refuse_secrets(fleet: &Fleet, wanted: &AdoptTargets) -> Result<(), AdoptError
 
 fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> AdoptTargets {
     let differs = |(key, accepted): &&(ResourceKey, Option<Arc<Spec>>)| {
-        // Text is all that is edited here: what stands at the paths a resource names is changed by changing those files.
+        // Only text is edited here: the content at paths that a resource names is changed by changing those files.
         let declared = fleet.desired.resources.get(key.kind, &key.name);
         declared.map(|declared| declared.spec.declared_digest())
             != accepted.as_ref().map(|accepted| accepted.declared_digest())
@@ -104,7 +104,7 @@ fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Adop
     wanted.iter().filter(differs).cloned().collect()
 }
 
-/// Finds for each resource the finest edit that does what it should, and only that.
+/// Finds for each resource the finest edit that has exactly the intended effect.
 fn one_by_one(fleet: &Fleet, wanted: &AdoptTargets) -> Result<Vec<EditedFile>, AdoptError> {
     let mut detail = BTreeMap::new();
     for group in groups(wanted).into_values() {
@@ -123,7 +123,7 @@ fn one_by_one(fleet: &Fleet, wanted: &AdoptTargets) -> Result<Vec<EditedFile>, A
         .map_err(|reason| needs_manual_edit(wanted, reason))
 }
 
-/// What must be edited together: a network and what stands inside it.
+/// Groups resources that must be edited together: a network and its members.
 fn groups(wanted: &AdoptTargets) -> BTreeMap<ResourceKey, AdoptTargets> {
     let mut groups: BTreeMap<ResourceKey, AdoptTargets> = BTreeMap::new();
     for (key, accepted) in wanted {

@@ -1,4 +1,4 @@
-//! A spec → the entry that declares it: the name first, then the fields in the order they are documented in.
+//! The entry that declares a spec: the name first, then the fields in the order of the reference.
 
 use serde_json::Value;
 

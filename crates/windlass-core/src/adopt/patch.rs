@@ -1,4 +1,4 @@
-//! Edited files → a unified diff that `git apply` takes.
+//! Writes edited files as a unified diff for `git apply`.
 
 use similar::{DiffTag, TextDiff};
 
@@ -13,13 +13,13 @@ pub fn patch(edited: &[EditedFile]) -> String {
     edited.iter().map(file_patch).collect()
 }
 
-/// Context that would show a secret is left out, as far as that helps; a changed line shows it as `*`.
+/// Context lines with a secret are left out where that is possible; a changed line shows the secret as `*`.
 fn file_patch(edited: &EditedFile) -> String {
     let radius = (1..=CONTEXT).rev().find(|radius| !hides_context(edited, *radius)).unwrap_or(0);
     written(edited, radius)
 }
 
-/// Only line feeds end lines for git; a carriage return is part of its line.
+/// For git only a line feed ends a line; a carriage return is part of the line.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -57,7 +57,7 @@ fn written(edited: &EditedFile, radius: usize) -> String {
     text
 }
 
-/// A line as it may be shown.
+/// A line with its secrets masked.
 fn masked(lines: &[&str], line: usize) -> String {
     let above: String = lines[..line].concat();
     let (shown, end) = lines[line].strip_suffix('\n').map_or((lines[line], ""), |shown| (shown, "\n"));
@@ -65,13 +65,13 @@ fn masked(lines: &[&str], line: usize) -> String {
     mask_excerpt(&text, above.len()..text.len()) + end
 }
 
-/// A path as git writes it: quoted where it would be read as something else.
+/// A path as git writes it, quoted where necessary.
 fn path_text(prefix: &str, path: &str) -> String {
     if path.chars().any(|c| c.is_control() || matches!(c, '"' | '\\')) {
         let escaped: String = path.bytes().map(escaped_byte).collect();
         return format!("\"{prefix}{escaped}\"");
     }
-    // A tab says that the white space before it is part of the name.
+    // A tab marks preceding spaces as part of the name.
     let end = if path.contains(' ') { "\t" } else { "" };
     format!("{prefix}{path}{end}")
 }

@@ -1,4 +1,4 @@
-//! A secret that was set directly must not get into git by being adopted.
+//! Finds secrets that were set directly, so that adopting does not write them into git.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::diff::hide_secrets;
 use crate::resource::Spec;
 use crate::shape::{Defaults, Segment, path_text};
 
-/// The path of the first value that looks like a secret and that git does not hold already at the same place.
+/// The path of the first value that looks like a secret and that git does not already have at the same place.
 pub(super) fn first_new_secret(declared: Option<&Spec>, accepted: &Spec) -> Option<String> {
     let plain = accepted.to_json(Defaults::Fill);
     let masked = hide_secrets(plain.clone());
@@ -61,7 +61,7 @@ mod tests {
     fn a_secret_that_git_does_not_hold_is_found_wherever_it_is() {
         for (declared, accepted, path) in [
             (Some("{}"), r#"{"db_password":"hunter2"}"#, "config.db_password"),
-            // Git does not declare the resource at all.
+            // Git does not declare the resource.
             (None, r#"{"db_password":"hunter2"}"#, "config.db_password"),
             (Some(r#"{"db_password":"old"}"#), r#"{"db_password":"hunter2"}"#, "config.db_password"),
             (None, r#"{"list":[{"a":1},{"api_token":"t"}]}"#, "config.list[1].api_token"),

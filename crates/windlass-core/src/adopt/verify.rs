@@ -1,4 +1,4 @@
-//! The safety net: edited texts are read again and must declare exactly what was wanted.
+//! Verifies an edit: the edited files are read again and must declare exactly the accepted state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::resource::ResourceKey;
 
 type DeclaredDigests = BTreeMap<ResourceKey, Digest>;
 
-/// Says what is wrong unless the edited files declare what is wanted, and everything else as before.
+/// Fails unless the edited files declare the adopted resources as accepted, and everything else as before.
 pub(super) fn check(fleet: &Fleet, edited: &[EditedFile], wanted: &AdoptTargets) -> Result<(), String> {
     let mut expected = DeclaredDigests::new();
     let mut actual = DeclaredDigests::new();
@@ -55,7 +55,7 @@ pub(super) fn first_error(fleet: &Fleet, edited: &[EditedFile], context: &ReadCo
     first_problem(&assemble(files, context).diagnostics)
 }
 
-/// Each edited file as it was read before, and as it is read now.
+/// Each edited file as it was read before the edit, and as it is read now.
 fn read<'f>(
     fleet: &'f Fleet,
     edited: &'f [EditedFile],
@@ -72,7 +72,7 @@ fn first_problem(diagnostics: &[Diagnostic]) -> Option<String> {
     Some(format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message))
 }
 
-/// Whether what is no resource is as it was: the account, the includes, the provider configurations.
+/// Whether everything that is not a resource is unchanged: the account, the includes, the provider configurations.
 fn has_same_remainder(before: &FileManifest, after: &FileManifest) -> bool {
     let patterns = |file: &FileManifest| file.include.iter().map(ToString::to_string).collect::<Vec<_>>();
     before.account == after.account

@@ -1,4 +1,4 @@
-//! The difference between two contents of a path, file by file, small enough to be kept and shown.
+//! The difference between two contents of a path, file by file, with limits for storing and showing it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use super::side::FileSide;
 use super::{ContentChange, ContentId, text};
 use crate::states::states;
 
-/// Files that are named in one difference; the rest is counted.
+/// The most files listed in one difference; the rest is counted.
 pub const MAX_FILES: usize = 100;
 
-/// A larger file is named, and its lines are not shown.
+/// A larger file is listed without its lines.
 pub const MAX_FILE_BYTES: u64 = 128 * 1024;
 
-/// Lines of one difference have so many bytes together.
+/// The total size of the lines in one difference.
 const MAX_TEXT: usize = 32 * 1024;
 
-/// Files of so many bytes together are compared for one difference; the rest is named.
+/// The total size of the files compared for one difference; the rest is only listed.
 const MAX_COMPARED: u64 = 512 * 1024;
 
 states! {
@@ -35,15 +35,15 @@ states! {
 pub struct FileDifference {
     /// Its path, from the directory of fleet.yaml.
     pub path: String,
-    /// What happens to it.
+    /// The kind of change.
     pub change: FileChange,
-    /// How large it is, in bytes.
+    /// Its size before, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_bytes: Option<u64>,
-    /// How large it shall be.
+    /// Its size after, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_bytes: Option<u64>,
-    /// The lines that differ with some around them, as `diff -u` prints them, secrets hidden.
+    /// The changed lines with context, as `diff -u` prints them, secrets masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<String>,
     /// Why there are no lines.
@@ -51,46 +51,46 @@ pub struct FileDifference {
     pub not_shown: Option<String>,
 }
 
-/// What changes in the content of one path that a resource names.
+/// The difference in the content of one path that a resource names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentDifference {
-    /// Which path, and from what to what.
+    /// The path and its contents before and after.
     #[serde(flatten)]
     pub change: ContentChange,
-    /// The files that differ, in order, as many as are named.
+    /// The files that differ, in order, up to the limit.
     pub files: Vec<FileDifference>,
-    /// How many more differ.
+    /// The number of further files.
     #[serde(default)]
     pub more_files: usize,
-    /// What whoever reads it should know about it.
+    /// A note for the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl ContentDifference {
-    /// A difference of which nothing is known but that there is one.
+    /// A difference without details.
     pub fn new(change: ContentChange) -> ContentDifference {
         ContentDifference { change, files: Vec::new(), more_files: 0, note: None }
     }
 
-    /// The same with a note.
+    /// Adds a note.
     pub fn with_note(mut self, note: impl Into<String>) -> ContentDifference {
         self.note = Some(note.into());
         self
     }
 
-    /// Whether the lines of another file may be shown. Otherwise it need not be read.
+    /// Whether lines of another file fit. If not, it need not be read.
     pub fn has_room(&self) -> bool {
         self.files.len() < MAX_FILES && self.compared_bytes() < MAX_COMPARED
     }
 
-    /// How much was read for it.
+    /// The number of bytes that were compared.
     pub fn compared_bytes(&self) -> u64 {
         let read = |size: Option<u64>| size.filter(|size| *size <= MAX_FILE_BYTES).unwrap_or(0);
         self.files.iter().map(|file| read(file.before_bytes) + read(file.after_bytes)).sum()
     }
 
-    /// How much there is to keep and to read of it.
+    /// The size of its text.
     pub fn shown_bytes(&self) -> usize {
         let shown = |file: &FileDifference| file.path.len() + file.lines.as_ref().map_or(0, String::len);
         self.files.iter().map(shown).sum()
@@ -116,12 +116,12 @@ impl ContentDifference {
         self.files.push(FileDifference { path, change, before_bytes, after_bytes, lines, not_shown });
     }
 
-    /// Whether this is the difference of that change.
+    /// Whether this difference belongs to that change.
     pub fn is_of(&self, change: &ContentChange) -> bool {
         self.change == *change
     }
 
-    /// What stands at the path now, as far as that was noted.
+    /// The content before, if it is known.
     pub fn before(&self) -> Option<ContentId> {
         self.change.before
     }

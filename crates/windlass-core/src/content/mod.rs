@@ -1,8 +1,8 @@
-//! Content: what stands at the paths of the repository that a resource names.
+//! Content: the files and directories of the repository that a resource names.
 //!
-//! A spec says where its files are, git says what is in them. Git already has an id for every file and every directory,
-//! made from nothing but what is in them; a resource's digest covers those ids (`resource/content.rs`), so that nothing
-//! has to be read to notice that a byte changed. [`ContentDifference`] is what people read of such a change.
+//! A spec names paths; git has their content. Git already has an id for every file and directory that depends only on
+//! its content. A resource's digest includes those ids (`resource/content.rs`), so that a changed byte is noticed
+//! without reading the files. A [`ContentDifference`] shows such a change to people.
 
 mod difference;
 mod side;
@@ -17,7 +17,7 @@ use crate::digest::write_hex;
 pub use difference::{ContentDifference, FileChange, FileDifference, MAX_FILE_BYTES, MAX_FILES};
 pub use side::FileSide;
 
-/// What sort of thing stands at a path.
+/// The kind of content at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContentKind {
     /// A file.
@@ -36,7 +36,7 @@ impl ContentKind {
     }
 }
 
-/// Git's id of a file or directory, written `blob:<40 hex digits>` or `tree:<40 hex digits>`.
+/// The git object id of a file or directory, written `blob:<40 hex digits>` or `tree:<40 hex digits>`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContentId {
     kind: ContentKind,
@@ -54,7 +54,7 @@ impl ContentId {
         ContentId { kind: ContentKind::Tree, id }
     }
 
-    /// What it is the id of.
+    /// The kind of content.
     pub const fn kind(&self) -> ContentKind {
         self.kind
     }
@@ -64,7 +64,7 @@ impl ContentId {
         &self.id
     }
 
-    /// Reads the written form back.
+    /// Parses the written form.
     pub fn parse(text: &str) -> Option<ContentId> {
         let (word, hex) = text.split_once(':')?;
         let kind = [ContentKind::Blob, ContentKind::Tree].into_iter().find(|kind| kind.word() == word)?;
@@ -107,14 +107,14 @@ impl<'de> Deserialize<'de> for ContentId {
     }
 }
 
-/// A path of which the content changes, or which is named for the first time.
+/// A path whose content changes, or that is named for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContentChange {
     /// The path, as the resource names it.
     pub path: String,
-    /// What stands there now, as far as that was noted.
+    /// The content before, if it is known.
     pub before: Option<ContentId>,
-    /// What shall stand there.
+    /// The content after.
     pub after: ContentId,
 }
 

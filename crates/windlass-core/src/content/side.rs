@@ -1,19 +1,19 @@
-//! What stands on one side of a file's difference.
+//! One side of a file's difference.
 
-/// What stands on one side of a file's difference.
+/// One side of a file's difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileSide {
-    /// Nothing.
+    /// There is no file.
     Nothing,
-    /// A file with these bytes.
+    /// The bytes of a file.
     Bytes(Vec<u8>),
-    /// A file that is too large to be shown, with its size.
+    /// The size of a file that is too large to be shown.
     Large(u64),
     /// A symbolic link or a submodule.
     NotAFile,
-    /// Something that cannot be had here.
+    /// A file that is not available here.
     Missing,
-    /// A file that was not read because enough was.
+    /// A file that was not read because of the limits.
     NotRead,
 }
 

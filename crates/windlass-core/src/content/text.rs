@@ -1,4 +1,4 @@
-//! The lines of a file that differ, as people may see them.
+//! The changed lines of a file, with secrets masked.
 
 use similar::TextDiff;
 
@@ -8,13 +8,13 @@ use crate::secret;
 /// Lines shown around each change.
 const CONTEXT: usize = 3;
 
-/// A line is hidden if it carries on a secret that begins at most so many lines above it: longer than any key.
+/// A line is masked if it continues a secret that begins at most this many lines above: longer than any key.
 const LINES_ABOVE: usize = 200;
 
-/// Finding the shortest difference costs the product of the lines that differ; more of them are only counted.
+/// The cost of the shortest difference is the product of the changed lines, so longer differences are not shown.
 const MAX_LINES: usize = 2_000;
 
-/// The lines that differ in at most so many bytes, or why they are not shown.
+/// The changed lines, in at most `room` bytes; the error says why they are not shown.
 pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<String, &'static str> {
     let (before, after) = (text_of(before)?, text_of(after)?);
     if before == after {
@@ -73,7 +73,7 @@ fn text_of(side: &FileSide) -> Result<&str, &'static str> {
     }
 }
 
-/// Whether a text declares a Secret, whose values are secrets whatever their keys are called.
+/// Whether a text declares a Kubernetes Secret, all of whose values are secret.
 fn holds_kubernetes_secret(text: &str) -> bool {
     let around = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
     text.match_indices("kind").any(|(at, key)| {
@@ -84,15 +84,15 @@ fn holds_kubernetes_secret(text: &str) -> bool {
     })
 }
 
-/// Only line feeds end lines; a carriage return is part of its line.
+/// Only a line feed ends a line; a carriage return is part of the line.
 fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// The lines of a text without its secrets.
+/// The lines of a text with secrets masked.
 struct MaskedText<'t> {
     text: &'t str,
-    /// Where each line begins, and where the text ends.
+    /// The start of each line, and the end of the text.
     starts: Vec<usize>,
 }
 
@@ -115,7 +115,7 @@ impl<'t> MaskedText<'t> {
     }
 }
 
-/// Lines as `diff -u` counts them: the first and how many, which is left out when it is one.
+/// A range of lines as in `diff -u`: the first line and the count, which is omitted if it is one.
 fn range(offset: usize, lines: &std::ops::Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", offset + lines.start),

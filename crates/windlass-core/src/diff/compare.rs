@@ -65,7 +65,7 @@ states! {
 }
 
 impl Cause {
-    /// What is done about it.
+    /// The action for this cause.
     pub const fn action(self) -> Action {
         match self {
             Cause::Declared => Action::Create,
@@ -78,28 +78,28 @@ impl Cause {
 /// One difference between desired and accepted state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Which resource.
+    /// The resource.
     pub key: ResourceKey,
     /// Why it changes.
     pub cause: Cause,
-    /// What it is now.
+    /// The accepted spec.
     pub before: Option<Arc<Spec>>,
-    /// The digest of what it is now: what an approval was given against.
+    /// The digest of the accepted spec, which an approval is bound to.
     pub base: Option<Digest>,
-    /// What it shall be.
+    /// The desired spec.
     pub after: Option<Arc<Spec>>,
-    /// The digest of what it shall be: what an approval was given for.
+    /// The digest of the desired spec, which an approval is bound to.
     pub desired: Option<Digest>,
 }
 
 impl Change {
-    /// What is done.
+    /// The action.
     pub fn action(&self) -> Action {
         self.cause.action()
     }
 
-    /// The fields that differ, defaults filled in on both sides, secrets hidden. Only for updates: a created or
-    /// destroyed resource differs as a whole.
+    /// The fields that differ, with defaults on both sides and secrets masked. Only for updates: a created or destroyed
+    /// resource differs as a whole.
     pub fn fields(&self) -> Vec<FieldChange> {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
@@ -112,8 +112,8 @@ impl Change {
         }
     }
 
-    /// The paths whose content becomes different or is named for the first time, in order. A path that is named no longer
-    /// is a field that differs; nothing of it is left to look at.
+    /// The paths whose content changes or that are named for the first time, in order. A path that is no longer named
+    /// is a changed field, without content to show.
     pub fn content_changes(&self) -> Vec<ContentChange> {
         let Some(after) = &self.after else { return Vec::new() };
         let before = self.before.as_ref().map(|before| before.contents()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Change {
             .collect()
     }
 
-    /// The spec that is created, updated to or destroyed, without defaults, secrets hidden.
+    /// The spec that is created, updated to or destroyed, without defaults, secrets masked.
     pub fn payload(&self) -> Value {
         let spec = self.after.as_ref().or(self.before.as_ref());
         spec.map_or(Value::Null, |spec| hide_secrets(spec.to_json(Defaults::Omit)))
@@ -138,13 +138,13 @@ impl Change {
 /// All differences of one repository.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// In key order. Ordering for apply is the plan's business.
+    /// The changes in key order. The plan sorts them for applying.
     pub changes: Vec<Change>,
-    /// Resources that another repository owns. Each is among the changes too, and waits.
+    /// Resources that another repository owns. Each is also among the changes, and blocked.
     pub problems: Vec<ResourceFinding>,
-    /// How many accepted resources the repository owns.
+    /// The number of accepted resources that the repository owns.
     pub owned: usize,
-    /// How many declared resources are as they should be.
+    /// The number of declared resources without a change.
     pub unchanged: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Differences by kind and change, as a sync run shows them.
+//! The differences by kind and change, as a sync run shows them.
 
 use serde_json::{Map, Value, json};
 
 use super::Action;
 use crate::resource::{Kind, KindSection, ResourceKey};
 
-/// Where a kind stands in the document: SD-WAN and federation kinds are grouped.
+/// The position of a kind in the document: SD-WAN and federation kinds are grouped.
 fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
     let home = KindSection::of(kind);
     match (home.section, home.member) {
@@ -15,8 +15,8 @@ fn place(kind: Kind) -> (Option<&'static str>, &'static str) {
     }
 }
 
-/// `{templates: {add, update, delete}, …, sdwan: {networks, …}}` with the names of each, in the order given. Kinds in
-/// which nothing differs are there with empty lists.
+/// `{templates: {add, update, delete}, …, sdwan: {networks, …}}` with the names of each, in the given order. Kinds
+/// without a difference have empty lists.
 pub fn diff_document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
     let mut document = Map::new();
     for kind in Kind::ALL {
@@ -26,7 +26,7 @@ pub fn diff_document<'k>(changes: impl IntoIterator<Item = (Action, &'k Resource
     Value::Object(document)
 }
 
-/// The same with only what differs: `{}` when nothing does.
+/// The same document without empty lists: `{}` if nothing differs.
 pub fn nonempty_diff_document<'k>(changes: impl IntoIterator<Item = (Action, &'k ResourceKey)>) -> Value {
     let mut document = Map::new();
     add_all(&mut document, changes);

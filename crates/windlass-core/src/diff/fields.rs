@@ -12,15 +12,15 @@ use crate::shape::{Segment, path_text};
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldChange {
-    /// Which field, e.g. `labels.tier`.
+    /// The path of the field, e.g. `labels.tier`.
     pub path: String,
-    /// What it is now; null when it is not set.
+    /// The accepted value; null if it is not set.
     pub before: Value,
-    /// What it shall be; null when it shall not be set.
+    /// The desired value; null if it is not set.
     pub after: Value,
 }
 
-/// The fields that differ between two complete specs, in path order, secrets hidden.
+/// The fields that differ between two complete specs, in path order, secrets masked.
 pub(super) fn field_changes(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut changes = Vec::new();
     collect(before, after, &mut Vec::new(), &mut changes);
@@ -61,7 +61,7 @@ fn collect<'v>(before: &'v Value, after: &'v Value, path: &mut Vec<&'v str>, cha
     });
 }
 
-/// The paths of which the content differs, each as a field by the name of `content`.
+/// The paths whose content differs, each as a field under the name `content`.
 pub(super) fn content_fields(
     before: &BTreeMap<&str, ContentId>,
     after: &BTreeMap<&str, ContentId>,
@@ -79,14 +79,14 @@ pub(super) fn content_fields(
         .collect()
 }
 
-/// A value with everything under secret-looking keys replaced.
+/// A value with everything under secret-looking keys masked.
 pub fn hide_secrets(mut value: Value) -> Value {
     mask_secrets(&mut value);
     value
 }
 
-/// Replaces everything under secret-looking keys, and tells how many values that were. In place, because most values hold
-/// no secret.
+/// Masks everything under secret-looking keys, and returns how many values that were. In place, because most values
+/// contain no secret.
 pub fn mask_secrets(value: &mut Value) -> usize {
     match value {
         Value::Object(map) => map.iter_mut().map(|(key, value)| mask_entry(key, value)).sum(),

@@ -1,8 +1,8 @@
-//! Desired × accepted → changes.
+//! Compares desired with accepted state and returns the changes.
 //!
-//! Decides what a plan changes. It knows nothing of order or approval; whether a repository may change what it names is
-//! for `conflict` to say, and what differs while nobody plans is for `drift`, by the same digests. Digests decide whether
-//! two specs differ, so comparing costs nothing for what stayed the same.
+//! This module knows nothing of order or approval. `conflict` decides whether a repository may change a resource, and
+//! `drift` compares between plans, with the same digests. Specs are compared by digest, so that unchanged resources
+//! cost nothing.
 
 mod compare;
 mod document;

@@ -1,26 +1,26 @@
-//! What differs in the files that a resource names, as lines.
+//! The differences in the files that a resource names, as lines.
 
 use super::pluralize;
 use crate::content::{ContentDifference, FileChange, FileDifference};
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffLineKind {
-    /// The name of a file and what happens to it.
+    /// The name of a file and its change.
     Head,
-    /// Something about the difference.
+    /// A note about the difference.
     Note,
-    /// Where in the file the next lines are.
+    /// The position of the next lines in the file.
     Place,
-    /// A line that stays.
+    /// An unchanged line.
     Same,
-    /// A line that comes.
+    /// An added line.
     Added,
-    /// A line that goes.
+    /// A removed line.
     Removed,
 }
 
-/// A difference as lines. They are text of a repository: whoever prints them makes them safe.
+/// A difference as lines. They are untrusted text of a repository: the caller must sanitise them.
 pub fn content_lines(difference: &ContentDifference) -> Vec<(DiffLineKind, String)> {
     let mut lines = Vec::new();
     if let Some(note) = &difference.note {

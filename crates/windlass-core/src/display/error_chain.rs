@@ -1,6 +1,6 @@
-//! Errors with their causes, for people.
+//! Errors with their causes, for display.
 
-/// An error with its causes, once each.
+/// An error with its causes, each once.
 pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,7 +1,7 @@
-//! Markdown that fits a comment of a forge.
+//! Renders a plan as Markdown for a comment on a forge.
 //!
-//! Whatever a repository says is text here: never markup, a link, a mention or the end of a block. However large the plan,
-//! the comment is not larger than [`MAX_MARKDOWN`]; what does not fit is counted.
+//! Text of a repository is never interpreted as markup, a link, a mention or the end of a block. A comment is never
+//! larger than [`MAX_MARKDOWN`]; what does not fit is counted.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,17 +15,17 @@ use crate::diff::Action;
 use crate::plan::{PolicyOutlook, StepGroup, StepView};
 use crate::resource::Kind;
 
-/// Forges cut comments at 65,536 characters; this leaves room for what a bot puts around it. Counted in bytes, of which
-/// there are never fewer.
+/// Forges limit comments to 65,536 characters; the rest is for text that a bot adds. Counted in bytes, which are never
+/// fewer than characters.
 pub const MAX_MARKDOWN: usize = 65_000;
 
-/// Kept free for what stands at the end.
+/// Reserved for the end of the comment.
 const RESERVED_BYTES: usize = 8_000;
 
-/// What may stand in the table, so that something of the fields fits as well.
+/// The limit of the table, so that some of the fields fit as well.
 const MAX_TABLE_BYTES: usize = 30_000;
 
-/// Problems, refusals and names that are told before the rest is counted.
+/// The most problems, refusals and names listed; the rest is counted.
 const MAX_LISTED: usize = 20;
 
 /// Longer sentences and names are cut.
@@ -34,7 +34,7 @@ const MAX_SENTENCE_CHARS: usize = 240;
 /// Width of lines inside the diff.
 const DIFF_WIDTH: usize = 100;
 
-/// A plan as a comment.
+/// Renders a plan as a comment.
 pub fn markdown(planned: &PlanView<'_>) -> String {
     let mut text = heading(planned);
     if is_quiet(planned) {
@@ -50,7 +50,7 @@ pub fn markdown(planned: &PlanView<'_>) -> String {
     text
 }
 
-/// Whether there is nothing to say but that nothing is to be done.
+/// Whether there are no changes and nothing to report.
 fn is_quiet(planned: &PlanView<'_>) -> bool {
     planned.is_empty()
         && planned.problems.is_empty()
@@ -139,7 +139,7 @@ fn table_row(group: &StepGroup<'_>) -> String {
     format!("| {positions} | {change} | {} | {resource} | {after} |", group.kind)
 }
 
-/// What a step waits for, shortened.
+/// The blockers of a step, shortened.
 pub fn wait_text(step: StepView<'_>) -> String {
     let names = step.waits_for();
     match names.len() {
@@ -174,7 +174,7 @@ const fn outlook_word(outlook: PolicyOutlook) -> &'static str {
     }
 }
 
-/// The fields, one fold for each kind.
+/// Writes the fields, one collapsible block for each kind.
 fn write_details(text: &mut String, planned: &PlanView<'_>) {
     let mut kinds: Vec<Kind> = Vec::new();
     for group in planned.groups.iter().filter(|group| group.cause.action() != Action::Destroy) {
@@ -228,15 +228,15 @@ fn write_kind(text: &mut String, kind: Kind, planned: &PlanView<'_>) -> usize {
     left_out
 }
 
-/// What a group changes.
+/// The difference of a group.
 struct GroupDiff {
     fields: String,
-    /// What differs in files, which may be much.
+    /// The difference in files, which may be large.
     content: String,
     steps: usize,
 }
 
-/// What stands where the difference of files would.
+/// The text in place of the difference in files.
 const DIFF_OMITTED: &str = "      (the file differences do not fit in a comment)\n";
 
 impl GroupDiff {
@@ -249,7 +249,7 @@ impl GroupDiff {
                 DiffLineKind::Removed => '-',
                 DiffLineKind::Head | DiffLineKind::Note | DiffLineKind::Place | DiffLineKind::Same => ' ',
             };
-            // A fence must be longer than any run of backticks inside, and files may hold any.
+            // A fence must be longer than any run of backticks inside, and files may contain any.
             let line = sanitize_for_terminal(&line).replace('\n', " ").replace("```", "'''");
             let _ = writeln!(content, "{sign}     {line}");
         }
@@ -281,7 +281,7 @@ fn diff_block(group: &StepGroup<'_>) -> String {
     text
 }
 
-/// A fence longer than any run of backticks inside, so that nothing inside can end it.
+/// A fence longer than any run of backticks inside, so that no content can end it.
 fn fence_for<'b>(blocks: impl Iterator<Item = &'b str>) -> String {
     let longest = blocks.flat_map(|block| block.split(|c| c != '`').map(str::len).max()).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
@@ -289,7 +289,7 @@ fn fence_for<'b>(blocks: impl Iterator<Item = &'b str>) -> String {
 
 fn write_refusals(text: &mut String, planned: &PlanView<'_>) {
     for (resource, reason) in planned.refusals.iter().take(MAX_LISTED) {
-        // A paragraph each, because two quotes in a row are one.
+        // A paragraph for each, because adjacent quotes are merged.
         let line = format!("\n> **Not destroyed:** {} — {}\n", code(resource), escape(reason));
         if text.len() + line.len() <= MAX_MARKDOWN - RESERVED_BYTES / 2 {
             text.push_str(&line);
@@ -338,12 +338,12 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Text from a repository as inline code. Backticks would end it and bars would end a table's cell.
+/// Text of a repository as inline code. A backtick would end it, and a bar would end a table cell.
 fn code(text: &str) -> String {
     format!("`{}`", shortened(text).replace('`', "'").replace('|', "\\|"))
 }
 
-/// Text from a repository as prose: nothing in it is markup, a mention or a link.
+/// Text of a repository as prose, in which nothing is interpreted as markup, a mention or a link.
 fn escape(text: &str) -> String {
     let shortened = shortened(text);
     let mut escaped = String::with_capacity(shortened.len());
@@ -353,12 +353,12 @@ fn escape(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(c);
             }
-            // A zero-width space keeps the forge from notifying people.
+            // A zero-width space prevents a mention.
             '@' => escaped.push_str("@\u{200b}"),
             c => escaped.push(c),
         }
     }
-    // The same keeps it from making links of addresses.
+    // It also prevents automatic links.
     escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.")
 }
 

@@ -1,7 +1,7 @@
-//! What is told to people, wherever it is told: plans as Markdown, values as text, and text made safe.
+//! Text for people, for every output: plans as Markdown, values as text, and sanitised text.
 //!
-//! A plan that was made here and one that was read from a server's answer are the same [`PlanView`], so that they read the
-//! same. Nothing here decides anything or writes anywhere.
+//! A local plan and one from a server's response are the same [`PlanView`], so that they look the same. This module
+//! makes no decisions and writes nothing.
 
 mod content;
 mod error_chain;
@@ -15,8 +15,8 @@ pub use markdown::{MAX_MARKDOWN, markdown, wait_text};
 pub use plan_view::PlanView;
 pub use value::{field_text, payload_lines};
 
-/// Text from a repository or a server, safe for a terminal: control characters and marks that reorder text become visible.
-/// Keeps the number of bytes, so that positions in the text stay right.
+/// Sanitises text of a repository or a server for a terminal: control characters and characters that reorder text
+/// become visible. The number of bytes stays the same, so that positions remain valid.
 pub fn sanitize_for_terminal(text: &str) -> String {
     if !text.chars().any(is_unsafe) {
         return text.to_owned();
@@ -24,7 +24,7 @@ pub fn sanitize_for_terminal(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { "?".repeat(c.len_utf8()) } else { c.to_string() }).collect()
 }
 
-/// Whether a character could steer a terminal, or hide or reorder what stands beside it.
+/// Whether a character could control a terminal, or hide or reorder text.
 pub fn is_unsafe(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let invisible = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');

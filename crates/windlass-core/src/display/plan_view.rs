@@ -1,4 +1,4 @@
-//! A plan as it is told, whether it was made here or read from a document.
+//! The view of a plan, whether it was made locally or read from a document.
 
 use serde_json::json;
 
@@ -7,39 +7,39 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::digest::Digest;
 use crate::plan::{ParsedPlan, Plan, PlanDocument, PlanSummary, StepGroup, StepView, groups};
 
-/// A plan with everything that is said about it.
+/// A plan with everything to show about it.
 #[derive(Clone, Debug)]
 pub struct PlanView<'p> {
     /// The account it is for.
     pub account: &'p str,
     /// The plan's digest.
     pub digest: Digest,
-    /// How many of each.
+    /// The number of changes by action.
     pub summary: PlanSummary,
-    /// Its steps, the same ones joined.
+    /// Its steps, identical ones grouped.
     pub groups: Vec<StepGroup<'p>>,
-    /// Steps that the document left out because they were too many.
+    /// The number of steps that the document left out because of its limit.
     pub omitted: usize,
-    /// What is not done although the files ask for it: resource and reason.
+    /// Changes that were refused: resource and reason.
     pub refusals: Vec<(String, &'p str)>,
     /// Every problem.
     pub problems: &'p [Diagnostic],
-    /// What it was compared with.
+    /// What the plan was compared with.
     pub from: &'p str,
-    /// What differs in the files that resources name.
+    /// The differences in the files that resources name.
     pub content: &'p [ContentDifference],
-    /// Names of what is shown and never applied.
+    /// The names of provider configurations, which are shown and never applied.
     pub provider_configs: Vec<&'p str>,
-    /// What else whoever reads it should know.
+    /// Notes for the reader.
     pub notes: &'p [String],
-    /// How many changes are open at a time.
+    /// How many proposals may be open at a time.
     pub cap: usize,
-    /// How many are left for later runs.
+    /// How many changes are left for later runs.
     pub remaining: usize,
 }
 
 impl<'p> PlanView<'p> {
-    /// A plan that was made here, without anything that was said about it.
+    /// The view of a local plan, without notes.
     pub fn of(plan: &'p Plan) -> PlanView<'p> {
         PlanView {
             account: &plan.account,
@@ -62,7 +62,7 @@ impl<'p> PlanView<'p> {
         }
     }
 
-    /// A plan that was read, with what its document says about it.
+    /// The view of a plan that was read from a document.
     pub fn read(plan: &'p ParsedPlan) -> PlanView<'p> {
         PlanView {
             account: &plan.account,
@@ -85,8 +85,8 @@ impl<'p> PlanView<'p> {
         }
     }
 
-    /// The document of the plan this is about, with what is said about it: what `plan --format json` prints, servers
-    /// answer, and [`ParsedPlan`] reads.
+    /// The document of this plan with its notes: the output of `plan --format json`, the server's response, and the
+    /// input of [`ParsedPlan`].
     pub fn document<'d>(&self, plan: &'d Plan) -> PlanDocument<'d> {
         let document = plan.document();
         let document = match self.content.is_empty() {
@@ -101,23 +101,23 @@ impl<'p> PlanView<'p> {
             .with("informational", json!({ "provider_configs": self.provider_configs }))
     }
 
-    /// What differs in the files that a step's resource names, as far as that is known.
+    /// The differences in the files that a step's resource names, as far as they are known.
     pub fn content_of(&self, step: StepView<'_>) -> Vec<&'p ContentDifference> {
         let found = |change: &ContentChange| self.content.iter().find(|difference| difference.is_of(change));
         step.content_changes().iter().filter_map(found).collect()
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes() == 0
     }
 
-    /// How many changes there are.
+    /// The number of changes.
     pub fn changes(&self) -> usize {
         self.summary.create + self.summary.update + self.summary.destroy
     }
 
-    /// Whether a problem stops the plan.
+    /// Whether a problem prevents the plan.
     pub fn has_errors(&self) -> bool {
         diagnostic::has_errors(self.problems)
     }

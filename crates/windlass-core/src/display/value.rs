@@ -1,4 +1,4 @@
-//! Values and field changes as text. Nothing is cut: what is approved must be readable.
+//! Values and field changes as text. Nothing is cut: an approver must be able to read everything.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn fits(text: &str, width: usize) -> bool {
     text.chars().count() <= width
 }
 
-/// The fields of a spec: on one line where they fit, else spread out.
+/// The fields of a spec: on one line if they fit, otherwise on several.
 pub fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
     let Value::Object(fields) = payload else { return Vec::new() };
     fields.iter().flat_map(|(key, value)| entry_lines(key, value, width)).collect()
@@ -65,7 +65,7 @@ fn text_lines(text: &str) -> Vec<String> {
     text.trim_end().split('\n').map(str::to_owned).collect()
 }
 
-/// A field change: lists as what is added and removed, text of several lines as its changed lines, everything else as
+/// A field change: a list as added and removed items, a text of several lines as its changed lines, everything else as
 /// before → after.
 pub fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
     let path = &field.path;
@@ -81,7 +81,7 @@ pub fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
         _ => {}
     }
     let (before, after) = (inline(&field.before), inline(&field.after));
-    // Two hidden secrets look the same and are not.
+    // Two masked secrets look the same and differ.
     let note = if before == after { " (differs)" } else { "" };
     let line = format!("{path}: {before} → {after}{note}");
     match fits(&line, width) {
@@ -90,7 +90,7 @@ pub fn field_text(field: &FieldChange, width: usize) -> Vec<String> {
     }
 }
 
-/// What a list gains and loses; nothing if only its order changes.
+/// The items that a list gains and loses; `None` if only the order changes.
 fn list_delta(path: &str, before: &[Value], after: &[Value]) -> Option<Vec<String>> {
     let only_in = |list: &[Value], other: &[Value], sign: &str| -> Vec<String> {
         list.iter()

@@ -1,31 +1,31 @@
-//! Differences that someone accepted, and whether that still holds.
+//! Accepted differences, and whether an acceptance is still valid.
 
 use crate::digest::Digest;
 use crate::resource::{ResourceKey, ResourceMap};
 use crate::time::Timestamp;
 
-/// A difference that someone accepted, while both sides stay as they were.
+/// A difference that someone accepted. It is valid while both sides stay the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {
-    /// Which resource.
+    /// The resource.
     pub key: ResourceKey,
-    /// What git wanted.
+    /// The desired digest.
     pub desired: Option<Digest>,
-    /// What was accepted.
+    /// The accepted digest.
     pub accepted: Option<Digest>,
-    /// Until when; none for as long as both stay.
+    /// The time of its expiry; `None` if it does not expire.
     pub until: Option<Timestamp>,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// Who accepted it.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
 impl Acceptance {
-    /// Whether it is about exactly this difference and its time is not over. This is the one place that decides it; whose
-    /// resource it is, whoever asks has to know.
+    /// Whether it covers exactly this difference and has not expired. This is the only place that decides it; the
+    /// caller has selected the resource.
     pub fn holds(&self, desired: Option<Digest>, accepted: Option<Digest>, now: Timestamp) -> bool {
         self.desired == desired && self.accepted == accepted && self.until.is_none_or(|until| until > now)
     }
@@ -36,7 +36,7 @@ impl Acceptance {
 pub struct Acceptances(ResourceMap<Acceptance>);
 
 impl Acceptances {
-    /// The acceptance of this difference, if it holds.
+    /// The acceptance of this difference, if it is valid.
     pub fn of(
         &self,
         key: &ResourceKey,

@@ -1,7 +1,7 @@
-//! Where the accepted state is not what git last said, and whether someone made it so by hand.
+//! Differences between the accepted state and git, and whether a manual change caused them.
 //!
-//! Works on digests alone: nothing is read or parsed for what stayed the same, so that a large fleet can be looked at
-//! every minute.
+//! Works on digests only: nothing is read or parsed for unchanged resources, so that a large fleet can be checked every
+//! minute.
 
 mod acceptance;
 
@@ -12,50 +12,51 @@ use crate::diff::Action;
 use crate::digest::Digest;
 use crate::resource::{ResourceKey, ResourceMap};
 
-/// What git last said of a resource.
+/// The desired state of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DesiredDigests {
-    /// What it should be.
+    /// The desired digest.
     pub digest: Digest,
-    /// What was accepted when git, or whoever approved an edited change, last had their way; none if that never was.
+    /// The accepted digest when git's version, or an edited and approved change, was last applied; `None` if that never
+    /// happened.
     pub last_agreed: Option<Digest>,
 }
 
 /// The accepted state of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedDigest {
-    /// What it is.
+    /// The accepted digest.
     pub digest: Digest,
-    /// Who may change it.
+    /// The repository that may change it through git.
     pub owner: Owner,
 }
 
-/// How a difference came about.
+/// The origin of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DifferenceOrigin {
-    /// Git moved and the change only waits to be approved and applied.
+    /// Git changed, and the change is not approved and applied yet.
     Pending,
-    /// Someone changed the accepted state.
+    /// Someone changed the accepted state manually.
     ManualChange,
 }
 
-/// A resource that is not what git last said.
+/// A resource that differs from git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitDifference {
-    /// Which.
+    /// The resource.
     pub key: ResourceKey,
-    /// What would make it as git said.
+    /// The action that would restore git's version.
     pub action: Action,
-    /// What git said.
+    /// The desired digest.
     pub desired: Option<Digest>,
-    /// The accepted state.
+    /// The accepted digest.
     pub accepted: Option<Digest>,
-    /// How it came about.
+    /// Its origin.
     pub origin: DifferenceOrigin,
 }
 
-/// The differences between what a repository wants and the accepted state, in key order. What another repository owns is
-/// not this one's difference: its syncs tell of that.
+/// The differences between a repository's desired state and the accepted state, in key order. Resources that another
+/// repository owns are not included: syncs report those.
 pub fn git_differences(
     wanted: &ResourceMap<DesiredDigests>,
     accepted: &ResourceMap<AcceptedDigest>,

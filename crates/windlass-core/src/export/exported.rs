@@ -1,4 +1,4 @@
-//! A fleet as it was written, and what is not in it.
+//! An exported fleet, and the resources it omits.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use crate::resource::ResourceKey;
 /// A fleet as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// The text of fleet.yaml. It may be larger than a file may be: see [`fleet_files`](super::fleet_files).
+    /// The text of fleet.yaml. It may exceed the size limit of a file: see [`fleet_files`](super::fleet_files).
     pub text: String,
-    /// What could not be said in it.
+    /// The resources that it cannot declare.
     pub left_out: Vec<OmittedResource>,
-    /// How many values are masked.
+    /// The number of masked values.
     pub masked: usize,
 }
 
-/// A fleet as files, none larger than a file may be.
+/// A fleet as files within the size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFiles {
-    /// fleet.yaml, and what it includes.
+    /// fleet.yaml, and the files it includes.
     pub files: Vec<ExportedFile>,
-    /// What could not be said in them.
+    /// The resources that they cannot declare.
     pub left_out: Vec<OmittedResource>,
-    /// How many values are masked.
+    /// The number of masked values.
     pub masked: usize,
 }
 
@@ -38,20 +38,20 @@ pub struct ExportedFile {
 /// A resource that fleet.yaml cannot declare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OmittedResource {
-    /// Which resource.
+    /// The resource.
     pub key: ResourceKey,
-    /// Why it cannot be declared.
+    /// The reason.
     pub why: OmissionReason,
 }
 
 /// Why a resource cannot be declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
-    /// It stands inside a network, and the network is not there.
+    /// It belongs to a network that is not exported.
     NetworkMissing,
-    /// Its values are nested deeper than a file may nest them.
+    /// Its values are nested deeper than a file allows.
     TooDeep,
-    /// It alone is larger than a file may be.
+    /// Its entry exceeds the size limit of a file.
     TooLarge,
 }
 

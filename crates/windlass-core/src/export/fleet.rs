@@ -1,4 +1,4 @@
-//! Resources → sections with the text of each entry.
+//! Sorts resources into sections, with the text of each entry.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,16 +12,16 @@ use crate::resource::{Kind, KindSection, ResourceKey, Spec, member_name};
 use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
 
-/// Paths that are told before the rest is counted.
+/// The most paths listed; the rest is counted.
 const PATHS_TOLD: usize = 100;
 
-/// A fleet about to be written.
+/// A fleet to write.
 pub(super) struct ExportedFleet {
     pub(super) sections: Vec<SectionText>,
     pub(super) left_out: Vec<OmittedResource>,
-    /// How many values are masked.
+    /// The number of masked values.
     pub(super) masked: usize,
-    /// Paths of the repository that resources name: what stands there is not part of an export.
+    /// Paths in the repository that resources name: their content is not part of an export.
     paths: BTreeSet<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct SectionText {
 
 /// One entry of a section.
 pub(super) struct EntryText {
-    /// What it declares: a resource, and for a network what stands inside it.
+    /// The resources it declares: one, or a network with its members.
     pub(super) declares: Vec<ResourceKey>,
     /// Its lines, without a line end after the last.
     pub(super) text: String,
@@ -92,7 +92,7 @@ impl ExportedFleet {
         self.left_out.extend(keys.into_iter().map(|key| OmittedResource { key, why }));
     }
 
-    /// The lines fleet.yaml begins with, and which files belong beside it.
+    /// The first lines of fleet.yaml, with the files to include.
     pub(super) fn head(&self, account: &str, include: &[&str]) -> String {
         let mut text = String::new();
         if !self.paths.is_empty() {
@@ -105,7 +105,7 @@ impl ExportedFleet {
         text + &head(account, include)
     }
 
-    /// All of it as one file.
+    /// The whole fleet as one file.
     pub(super) fn text(&self, account: &str) -> String {
         let mut text = self.head(account, &[]);
         for section in self.sections.iter().filter(|section| !section.entries.is_empty()) {
@@ -128,7 +128,7 @@ impl SectionText {
     }
 }
 
-/// The lines every fleet.yaml begins with.
+/// The first lines of every fleet.yaml.
 fn head(account: &str, include: &[&str]) -> String {
     let mut fields = vec![
         ("version".to_owned(), OutputNode::Word("1".to_owned())),
@@ -144,10 +144,10 @@ fn head(account: &str, include: &[&str]) -> String {
     text
 }
 
-/// What stands inside networks, by network.
+/// The members of networks, by network.
 struct MembersByNetwork<'r, 'm> {
     masking: &'m Masking,
-    /// In the order of the file: the key in the network, and what stands under it.
+    /// In the order of the file: the key in the network, the kind, and the members.
     kinds: [(&'static str, Kind, ByNetwork<'r>); 2],
 }
 
@@ -184,7 +184,7 @@ impl<'r, 'm> MembersByNetwork<'r, 'm> {
     }
 }
 
-/// A resource with its own name.
+/// The fields of a resource with its own name.
 struct NamedFields<'r> {
     kind: Kind,
     name: &'r str,
@@ -218,7 +218,7 @@ fn section<'r>(entries: impl Iterator<Item = NamedFields<'r>>, form: SectionForm
     }
 }
 
-/// Hides what is to be hidden, and counts it.
+/// Masks values, and counts them.
 struct Masking {
     values: HiddenValues,
     masked: Cell<usize>,
@@ -238,7 +238,7 @@ impl Masking {
     }
 }
 
-/// Peers and virtual IPs whose network is not there: fleet.yaml declares them inside it.
+/// Peers and virtual IPs without their network: fleet.yaml declares them inside it.
 fn members_without_network(kinds: &ByKind<'_>) -> Vec<OmittedResource> {
     let networks = kinds.get(&Kind::Network);
     let is_there = |name: &str| networks.is_some_and(|networks| networks.contains_key(member_name(name).0));

@@ -1,19 +1,19 @@
-//! How a fleet is written.
+//! The options of an export.
 
-/// How sections are written.
+/// The form of sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionForm {
-    /// As lists whose items carry the name.
+    /// Lists whose items contain the name.
     List,
-    /// As maps keyed by name.
+    /// Maps keyed by name.
     Map,
 }
 
-/// What becomes of values that look like secrets.
+/// How values that look like secrets are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HiddenValues {
-    /// They are written like all others.
+    /// Unmasked.
     Shown,
-    /// They are masked and counted. Such files are refused where fleets are read.
+    /// Masked and counted. Reading such a fleet is an error.
     Masked,
 }

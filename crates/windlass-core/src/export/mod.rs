@@ -1,7 +1,7 @@
-//! Accepted state → fleet.yaml: the files that declare exactly these resources.
+//! Exports the accepted state as the fleet files that declare exactly these resources.
 //!
-//! What is written reads back to the same digests, in either form, and is already laid out as `windlass fmt` would.
-//! What fleet.yaml has no way to say is left out and named in the result, never bent to fit.
+//! The result reads back to the same digests, in either form, and has the layout of `windlass fmt`. A resource that
+//! fleet.yaml cannot express is omitted and listed in the result, never approximated.
 
 mod exported;
 mod fleet;
@@ -30,8 +30,8 @@ pub fn fleet_yaml<'r>(
     Export { text: fleet.text(account), left_out: fleet.left_out, masked: fleet.masked }
 }
 
-/// The fleet that declares these resources, as files: fleet.yaml alone, or with `fleet.d/*.yaml` where one file would
-/// be too large.
+/// The fleet that declares these resources, as files: fleet.yaml alone, or with `fleet.d/*.yaml` if one file would be
+/// too large.
 pub fn fleet_files<'r>(
     account: &str,
     resources: impl IntoIterator<Item = (&'r str, &'r Spec)>,

@@ -1,13 +1,13 @@
-//! A spec as a tree to be written: fields in the order of the reference, not of the alphabet.
+//! A spec as a tree to write: fields in the order of the reference and not of the alphabet.
 
 use serde_json::Value;
 
 use crate::shape::Description;
 
-/// A value to be written.
+/// A value to write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OutputNode {
-    /// A number, `true`, `false` or `null`, as it is spelled.
+    /// A number, `true`, `false` or `null`.
     Word(String),
     /// Text.
     Text(String),
@@ -18,7 +18,7 @@ pub(super) enum OutputNode {
 }
 
 impl OutputNode {
-    /// A value, its records' fields in the order in which they are described.
+    /// A value, with the fields of records in the order of their description.
     pub(super) fn of(value: Value, description: &Description) -> OutputNode {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => OutputNode::Word(value.to_string()),
@@ -50,7 +50,7 @@ impl OutputNode {
         }
     }
 
-    /// How many collections are nested in one another here.
+    /// The nesting depth of collections.
     pub(super) fn depth(&self) -> usize {
         let below = match self {
             OutputNode::Word(_) | OutputNode::Text(_) => return 0,
@@ -61,7 +61,7 @@ impl OutputNode {
     }
 }
 
-/// What the items of a list or the values of a map look like.
+/// The description of a list's items or a map's values.
 fn inner(description: &Description) -> &Description {
     match description {
         Description::List(item) | Description::Set(item) => item,

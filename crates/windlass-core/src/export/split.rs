@@ -1,4 +1,4 @@
-//! A fleet → files, each within the limit.
+//! Splits a fleet into files within the size limit.
 
 use super::exported::{ExportedFile, ExportedFiles, OmissionReason};
 use super::fleet::{ExportedFleet, SectionText};
@@ -7,7 +7,7 @@ use crate::manifest::FLEET_FILE;
 const DIRECTORY: &str = "fleet.d";
 const INCLUDE: &str = "fleet.d/*.yaml";
 
-/// One file if it is small enough, else one or more for each section.
+/// One file if it is small enough, otherwise one or more for each section.
 pub(super) fn split(account: &str, mut fleet: ExportedFleet, limit: usize) -> ExportedFiles {
     leave_out_oversized(&mut fleet, limit);
     let text = fleet.text(account);
@@ -28,7 +28,7 @@ pub(super) fn split(account: &str, mut fleet: ExportedFleet, limit: usize) -> Ex
     ExportedFiles { files, left_out: fleet.left_out, masked: fleet.masked }
 }
 
-/// An entry cannot be continued in another file, so one that fills more than a file cannot be declared.
+/// Omits entries larger than a file: an entry cannot be continued in another file.
 fn leave_out_oversized(fleet: &mut ExportedFleet, limit: usize) {
     let mut oversized = Vec::new();
     for section in &mut fleet.sections {

@@ -1,4 +1,4 @@
-//! What is exported reads back as it was, in both forms, in one file or many.
+//! An export reads back unchanged, in both forms, in one file or several.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn read_spec(kind: Kind, text: &str) -> Spec {
 }
 
 fn spec(kind: Kind, json: &serde_json::Value) -> Spec {
-    // JSON may hold control characters that no file of ours may.
+    // JSON may contain control characters that a fleet file may not.
     let escaped = |c: char| match c {
         '\u{7f}'..='\u{ffff}' => format!("\\u{:04x}", u32::from(c)),
         c => c.to_string(),
@@ -56,7 +56,7 @@ fn one_file(text: &str) -> Vec<ExportedFile> {
     vec![ExportedFile { path: "fleet.yaml".to_owned(), text: text.to_owned() }]
 }
 
-/// A node whose settings hold this value and a template to build it from.
+/// A node whose settings contain this value, and its template.
 fn with_setting(key: &str, value: serde_json::Value) -> Resources {
     let config = serde_json::Map::from_iter([(key.to_owned(), value)]);
     let node = serde_json::json!({ "template": "t", "config": config });

@@ -1,18 +1,18 @@
-//! Nodes → YAML by indentation, in the layout that `windlass fmt` keeps.
+//! Writes nodes as YAML, in the layout of `windlass fmt`.
 
 use super::node::OutputNode;
 use crate::yaml::{block_lines, inline};
 
-/// A list of plain values stands on its line if the line then has at most this many characters.
+/// A list of plain values is written on one line if the line has at most this many characters.
 const MAX_COLUMNS: usize = 100;
 
-/// A key that is longer cannot be followed by its value on the same line: YAML allows it 1024 characters.
+/// The value of a longer key cannot follow on the same line: YAML's limit is 1024 characters.
 const MAX_KEY: usize = 1000;
 
 /// Spaces per level.
 pub(super) const STEP: usize = 2;
 
-/// Appends the entries of a map, each beginning a line at this indentation.
+/// Appends the entries of a map, each on a new line with this indentation.
 pub(super) fn entries(entries: &[(String, OutputNode)], indent: usize, out: &mut String) {
     for (key, value) in entries {
         start_line(indent, out);
@@ -20,13 +20,13 @@ pub(super) fn entries(entries: &[(String, OutputNode)], indent: usize, out: &mut
     }
 }
 
-/// Appends an item of a list, beginning a line at this indentation.
+/// Appends an item of a list on a new line with this indentation.
 pub(super) fn item(value: &OutputNode, indent: usize, out: &mut String) {
     start_line(indent, out);
     item_here(value, indent, out);
 }
 
-/// Appends an item of a list where the line stands; what it holds begins behind the dash.
+/// Appends an item of a list on the current line; its content begins after the dash.
 fn item_here(value: &OutputNode, indent: usize, out: &mut String) {
     out.push('-');
     let inner = indent + STEP;
@@ -72,7 +72,7 @@ pub(super) fn entry(key: &str, value: &OutputNode, indent: usize, out: &mut Stri
     after(value, indent + STEP, out);
 }
 
-/// Appends a value behind a colon or a dash: on the line, or on lines of its own at this indentation.
+/// Appends a value after a colon or a dash: on the same line, or on further lines with this indentation.
 fn after(value: &OutputNode, indent: usize, out: &mut String) {
     if let OutputNode::Text(text) = value
         && let Some((header, lines)) = block_lines(text)
@@ -100,7 +100,7 @@ fn after(value: &OutputNode, indent: usize, out: &mut String) {
     }
 }
 
-/// The value on one line, if it is one that reads well so: a scalar, a list of scalars, nothing.
+/// The value on one line, if that is readable: a scalar, a list of scalars, or empty.
 fn flow(value: &OutputNode) -> Option<String> {
     match value {
         OutputNode::Word(word) => Some(word.clone()),
@@ -120,7 +120,7 @@ fn flow(value: &OutputNode) -> Option<String> {
     }
 }
 
-/// Whether this much more fits on the current line.
+/// Whether this text fits on the current line.
 fn fits(more: &str, out: &str) -> bool {
     let line_start = out.rfind('\n').map_or(0, |found| found + 1);
     out[line_start..].chars().count() + 1 + more.chars().count() <= MAX_COLUMNS

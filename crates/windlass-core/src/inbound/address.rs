@@ -1,4 +1,4 @@
-//! Network addresses as they are counted.
+//! Network addresses as limits count them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct AddressBlock(IpAddr);
 
 impl AddressBlock {
-    /// The block that an address is in. An IPv4 address in IPv6 spelling counts as the IPv4 address.
+    /// The block of an address. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn of(address: IpAddr) -> AddressBlock {
         match address.to_canonical() {
             IpAddr::V4(address) => AddressBlock(IpAddr::V4(address)),
@@ -19,7 +19,7 @@ impl AddressBlock {
         }
     }
 
-    /// The block of an address that is written as text. Texts that are no address count as one block together.
+    /// The block of an address given as text. All invalid texts count as one block.
     pub fn of_text(address: &str) -> AddressBlock {
         AddressBlock::of(address.parse().unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED)))
     }

@@ -1,115 +1,115 @@
-//! Which connections stay open when there are too many.
+//! Decides which connections stay open when there are too many.
 //!
-//! Nothing tells an attacker's connection from a person's before a request came, so nobody is turned away while there is
-//! something useless to close: a newcomer takes the place of a connection on which nothing happens, first of whoever
-//! holds most of them, and there of the oldest. What is being answered, and what someone who is signed in sends, is
-//! never closed for a newcomer.
+//! Before a request arrives, an attacker's connection cannot be distinguished from a user's. So no new connection is
+//! refused while an idle one can be closed: it replaces an idle connection of the address block with the most
+//! connections, the oldest first. A connection that is being answered, or on which a signed-in user sends, is never
+//! closed for a new one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::address::AddressBlock;
 
-/// Files that are left for everything else: database, mirrors, git processes, requests that the server makes.
+/// Files reserved for everything else: database, mirrors, git processes, outgoing requests.
 const FILES_KEPT: u64 = 256;
 
-/// More connections than this need more memory than a control plane should.
+/// More connections would need more memory than a control plane should use.
 const MOST_CONNECTIONS: u64 = 8192;
 
-/// Fewer are of no use.
+/// A server with fewer connections is not usable.
 const FEWEST_CONNECTIONS: u64 = 16;
 
 /// How many connections may be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// In all.
+    /// In total.
     pub total: usize,
-    /// From one block of addresses. Trusted proxies are exempt.
+    /// From one address block. Trusted proxies are exempt.
     pub per_block: usize,
 }
 
 impl ConnectionLimits {
-    /// What a process may have that may open so many files: all but those that it needs itself, at least half.
+    /// The limits for a process that may open this many files: all but the reserved ones, at least half.
     pub fn for_open_files(files: u64) -> ConnectionLimits {
         let total = files.saturating_sub(FILES_KEPT.min(files / 2));
         let total = total.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
         ConnectionLimits::of_total(usize::try_from(total).unwrap_or(usize::MAX))
     }
 
-    /// So many in all, and a quarter of them from one block of addresses.
+    /// This many in total, and a quarter of them from one address block.
     pub fn of_total(total: usize) -> ConnectionLimits {
         ConnectionLimits { total, per_block: (total / 4).max(4).min(total) }
     }
 }
 
-/// Names a connection.
+/// Identifies a connection.
 pub type ConnectionId = u64;
 
-/// What the per-address limit does with a newcomer.
+/// A new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewConnection {
-    /// From this block of addresses.
+    /// From this address block.
     From(AddressBlock),
-    /// From a trusted proxy, behind which many people are.
+    /// From a trusted proxy, which serves many people.
     Proxy(AddressBlock),
 }
 
-/// What becomes of a newcomer.
+/// The decision about a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionAdmission {
     /// It is served.
     Open(ConnectionId),
-    /// It is served, and another connection is closed for it.
+    /// It is served, and another connection is closed.
     Replace {
-        /// The newcomer.
+        /// The new connection.
         opened: ConnectionId,
-        /// The one to close.
+        /// The connection to close.
         closed: ConnectionId,
     },
-    /// Its address has too many already, none of which can be closed.
+    /// Its address block has too many connections, none of which can be closed.
     AddressFull,
-    /// The server has too many, none of which can be closed.
+    /// The server has too many connections, none of which can be closed.
     ServerFull,
 }
 
-/// A step in the life of a request.
+/// A step of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStep {
-    /// Its head has come; its body may still be on the way.
+    /// Its head was received; its body may follow.
     Began,
-    /// All of it has come.
+    /// It was received completely.
     Received,
-    /// The head of its answer is on the way; what the rest of it takes is up to the client.
+    /// The head of the response was sent; the client determines how long the rest takes.
     HeadSent,
-    /// It was answered, or given up before all of it had come.
+    /// It was answered, or aborted before it was received.
     Ended(RequestProgress),
-    /// Someone is signed in who sent it.
+    /// A signed-in user sent it.
     SignedIn,
 }
 
-/// How far a request had come.
+/// How far a request got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestProgress {
-    /// Its body was still on the way.
+    /// Its body was being received.
     Receiving,
-    /// Its answer was being made.
+    /// Its response was being prepared.
     Answering,
-    /// Its answer was being sent.
+    /// Its response was being sent.
     Sending,
 }
 
-/// How useful a connection is: those that are least are closed first.
+/// How useful a connection is: the least useful is closed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ConnectionUse {
-    /// No request is under way, and nobody signed in ever sent one.
+    /// No request is in progress, and no signed-in user ever sent one.
     Idle,
-    /// A body is on the way from someone who is not signed in.
+    /// A body is being received from a user who is not signed in.
     Receiving,
-    /// An answer is being sent to someone who is not signed in, and who may be taking it slowly on purpose.
+    /// A response is being sent to a user who is not signed in, and who may read slowly on purpose.
     Sending,
-    /// No request is under way; someone signed in sent one before, and can open another connection.
+    /// No request is in progress; a signed-in user sent one before, and can open another connection.
     SignedInIdle,
-    /// An answer is being made, or someone signed in sends a request or receives an answer.
+    /// A response is being prepared, or a signed-in user sends a request or receives a response.
     Busy,
 }
 
@@ -121,7 +121,7 @@ struct OpenConnection {
     answering: u32,
     sending: u32,
     is_signed_in: bool,
-    /// Since when nothing happens, as time since the table was made.
+    /// Since when the connection is idle, as time since the table was created.
     quiet_since: Duration,
 }
 
@@ -147,17 +147,17 @@ pub struct ConnectionTable {
 }
 
 impl ConnectionTable {
-    /// A table without connections.
+    /// An empty table.
     pub fn new(limits: ConnectionLimits) -> ConnectionTable {
         ConnectionTable { limits, next: 0, open: BTreeMap::new(), per_block: BTreeMap::new() }
     }
 
-    /// How many are open.
+    /// The number of open connections.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// Decides about a newcomer and notes it. A connection that is to be closed is no longer in the table.
+    /// Decides about a new connection and records it. A connection to be closed is removed from the table.
     pub fn admit(&mut self, newcomer: NewConnection, now: Duration) -> ConnectionAdmission {
         let (block, counts_for_block) = match newcomer {
             NewConnection::From(block) => (block, true),
@@ -201,14 +201,14 @@ impl ConnectionTable {
         }
     }
 
-    /// Takes the least useful connection out of the table, if one may be closed: for when the system has no more files.
+    /// Removes the least useful connection from the table, if one may be closed: for when the system has no more files.
     pub fn make_room(&mut self) -> Option<ConnectionId> {
         let found = self.least_useful(None)?;
         self.leave(found);
         Some(found)
     }
 
-    /// Notes a step of a request. One of a connection that was closed meanwhile changes nothing.
+    /// Records a step of a request. Steps of a connection that was closed are ignored.
     pub fn step(&mut self, id: ConnectionId, step: RequestStep, now: Duration) {
         let Some(connection) = self.open.get_mut(&id) else { return };
         match step {
@@ -235,7 +235,7 @@ impl ConnectionTable {
         connection.quiet_since = now;
     }
 
-    /// Notes that a connection is closed.
+    /// Removes a closed connection.
     pub fn leave(&mut self, id: ConnectionId) {
         let Some(connection) = self.open.remove(&id) else { return };
         if !connection.counts_for_block {
@@ -249,7 +249,7 @@ impl ConnectionTable {
         }
     }
 
-    /// The connection to close first, of all or of one block; none if all are busy.
+    /// The connection to close first, of all or of one block; `None` if all are busy.
     fn least_useful(&self, of: Option<AddressBlock>) -> Option<ConnectionId> {
         let count = |block: &AddressBlock| self.per_block.get(block).copied().unwrap_or_default();
         self.open

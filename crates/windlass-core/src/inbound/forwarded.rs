@@ -1,17 +1,17 @@
-//! Whose request it is when proxies stand between.
+//! The origin of a request that passed proxies.
 //!
-//! A proxy appends the address it was reached from to `X-Forwarded-For`, or to `Forwarded`. Anyone can send these headers,
-//! so they count only as far as proxies that the operator trusts wrote them: from the right, each address is believed if
-//! the one to its right is a trusted proxy. Everything further left is what a client says about itself.
+//! A proxy appends the address of its client to `X-Forwarded-For` or `Forwarded`. Anyone can send these headers, so
+//! they count only as far as trusted proxies wrote them: from the right, each address is trusted if the one to its
+//! right is a trusted proxy. Everything further left is the client's own claim.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-/// Addresses looked at in one header. No sensible chain of proxies is longer.
+/// The most addresses examined in one header. No sensible chain of proxies is longer.
 const MAX_HOPS: usize = 32;
 
-/// The proxies whose word counts.
+/// The proxies whose headers count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
@@ -28,7 +28,7 @@ impl TrustedProxies {
     }
 }
 
-/// Reads a network as `10.0.0.0/8`, or a single address.
+/// Parses a network such as `10.0.0.0/8`, or a single address.
 pub fn read_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let single = || text.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical()));
@@ -39,7 +39,7 @@ pub fn read_network(text: &str) -> Result<IpNet, String> {
         .ok_or_else(|| format!("`{text}` is not a network: write 10.0.0.0/8, fd00::/8 or one address"))
 }
 
-/// How a request came to the server or, where one stands in front, to the outermost trusted proxy.
+/// The scheme of a request at the server or, behind proxies, at the outermost trusted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpScheme {
     /// Without TLS.
@@ -49,7 +49,7 @@ pub enum HttpScheme {
 }
 
 impl HttpScheme {
-    /// As addresses begin.
+    /// The scheme as in URLs.
     pub fn word(self) -> &'static str {
         match self {
             HttpScheme::Http => "http",
@@ -68,7 +68,7 @@ impl HttpScheme {
     }
 }
 
-/// What a request says about where it was forwarded from: the values of each header, in order.
+/// The forwarding headers of a request: the values of each header, in order.
 #[derive(Clone, Debug, Default)]
 pub struct ForwardedHeaders<'h> {
     /// `X-Forwarded-For`.
@@ -80,25 +80,25 @@ pub struct ForwardedHeaders<'h> {
 }
 
 impl ForwardedHeaders<'_> {
-    /// Whether the request says nothing about it.
+    /// Whether the request has none of them.
     pub fn is_empty(&self) -> bool {
         self.x_forwarded_for.is_empty() && self.x_forwarded_proto.is_empty() && self.forwarded.is_empty()
     }
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestOrigin {
-    /// The nearest address that is not a trusted proxy's.
+    /// The nearest address that is not a trusted proxy.
     pub address: IpAddr,
-    /// How the client reached the trusted proxy, if that says so.
+    /// The scheme that the client used, if the trusted proxy reports it.
     pub scheme: Option<HttpScheme>,
 }
 
-/// Where a request comes from that arrived from `peer`.
+/// The origin of a request that arrived from `peer`.
 ///
-/// If both headers are there and lead to different addresses, one of them was sent by the client through a proxy that
-/// only knows the other. Neither is believed then.
+/// If both headers exist and lead to different addresses, the client sent one of them through a proxy that only handles
+/// the other. Then neither is used.
 pub fn origin_of(peer: IpAddr, headers: &ForwardedHeaders<'_>, trusted: &TrustedProxies) -> RequestOrigin {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
@@ -122,7 +122,7 @@ pub fn origin_of(peer: IpAddr, headers: &ForwardedHeaders<'_>, trusted: &Trusted
     RequestOrigin { address, scheme }
 }
 
-/// The nearest address that is not a trusted proxy's. An entry that cannot be read ends the walk.
+/// The nearest address that is not a trusted proxy. An entry that cannot be parsed ends the walk.
 fn walk(peer: IpAddr, entries: &[Option<IpAddr>], trusted: &TrustedProxies) -> IpAddr {
     let mut nearest = peer;
     for entry in entries.iter().rev().take(MAX_HOPS) {
@@ -148,7 +148,7 @@ fn read_node(text: &str) -> Option<IpAddr> {
     alone.or_else(with_port).map(|address| address.to_canonical())
 }
 
-/// One proxy's part of a `Forwarded` header.
+/// The element of one proxy in a `Forwarded` header.
 #[derive(Default)]
 struct Element {
     address: Option<IpAddr>,
@@ -173,7 +173,7 @@ fn read_element(text: &str) -> Element {
     element
 }
 
-/// The parts of a text between separators that do not stand in quotes.
+/// Splits a text at separators outside of quotes.
 fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut begin) = (Vec::new(), 0);
     let (mut is_quoted, mut is_escaped) = (false, false);
@@ -193,7 +193,7 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// A quoted text without its quotes and escapes; any other text as it is.
+/// A quoted text without its quotes and escapes; any other text unchanged.
 fn unquote(text: &str) -> String {
     let Some(inside) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
         return text.to_owned();

@@ -1,7 +1,7 @@
-//! Decisions about who connects: which connections stay open, how long clients may take, whose address a request
-//! counts for, and how soon someone may try to sign in again.
+//! Decisions about incoming connections: which stay open, how long clients may take, which address a request counts
+//! for, and how soon someone may try to sign in again.
 //!
-//! The server's network code hands in what it saw and does what these functions answer.
+//! The server's network code passes in what it observed and acts on the results.
 
 pub mod address;
 pub mod connections;

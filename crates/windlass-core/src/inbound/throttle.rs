@@ -1,13 +1,14 @@
-//! How soon someone may try to sign in again, so that passwords cannot be guessed and nobody is locked out.
+//! Limits how soon someone may try to sign in again, so that passwords cannot be guessed and nobody is locked out.
 //!
-//! Failures are counted for three subjects: a person at an address block, the block, and the person wherever they are.
-//! Only the first is counted for somebody who signed in from that block before, so what strangers do elsewhere never
-//! keeps them out. For everyone else the block limits how fast names and passwords can be tried from one place, and the
-//! person's own count makes each attempt a little slower but never refuses one: otherwise anyone could lock anyone out.
-//! A success forgets the first count alone. An attacker with an account of his own gains nothing by signing in between.
+//! Failures are counted for three subjects: a person at an address block, the block, and the person anywhere. For a
+//! person who signed in from that block before, only the first counts, so that the failures of strangers elsewhere
+//! never lock them out. For everyone else the block's count limits how fast names and passwords can be tried from one
+//! place, and the person's own count delays each attempt a little but never refuses one: otherwise anyone could lock
+//! anyone out. A success resets only the first count. An attacker with an account of their own gains nothing by signing
+//! in between.
 //!
-//! Neighbours share an address, and one of them could take every try that a person has there. So a browser in which someone
-//! signed in before is known by itself, and failures in it are counted for it alone. It proves nobody's identity.
+//! People who share an address could use up each other's attempts. So a browser in which someone signed in before has
+//! an id, and failures in it are counted separately. The id does not authenticate anyone.
 
 use std::time::Duration;
 
@@ -17,50 +18,50 @@ use crate::time::Timestamp;
 
 use super::address::AddressBlock;
 
-/// Failures that cost nothing: people mistype.
+/// Failures without a wait: people mistype.
 const FREE_FAILURES: i64 = 5;
 
-/// The longest wait of someone at a place where they never signed in.
+/// The longest wait at a place where the person never signed in.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// The longest wait at a place where they did: whoever fails there may be a neighbour.
+/// The longest wait at a place where they did: another user of the same address may have caused the failures.
 const LONGEST_WAIT_WHERE_KNOWN: Duration = Duration::from_secs(10);
 
-/// The longest wait of a session that asks for its own password again. It keeps nobody out.
+/// The longest wait of a session that confirms its own password. It locks nobody out.
 const LONGEST_WAIT_OF_SESSION: Duration = Duration::from_secs(15 * 60);
 
-/// Failures of one block at once: many people can share an address.
+/// How many failures of one block are allowed at once: many people can share an address.
 const BLOCK_BURST: i64 = 20;
 
-/// How fast a block's failures are forgotten: so often it may try again after a burst.
+/// How fast a block's failures expire, which is the rate of attempts after a burst.
 const BLOCK_FORGETS: Duration = Duration::from_secs(15);
 
-/// Failures of one person, wherever, before attempts become slower.
+/// Failures of one person, from anywhere, before attempts are delayed.
 const PERSON_FREE: i64 = 20;
 
-/// How fast those are forgotten.
+/// How fast those failures expire.
 const PERSON_FORGETS: Duration = Duration::from_secs(60);
 
-/// The most that an attempt is slowed down by the failures of strangers.
+/// The longest delay that failures of strangers can cause.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
-/// Whose failures are counted. Written with digests: whatever people type, a key has one length.
+/// The subject of a failure count. Keys contain digests, so that a key has a fixed length, whatever people type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureSubject<'s> {
-    /// A person, by the e-mail address that was typed, at a block of addresses.
+    /// A person, by the e-mail address that was typed, at an address block.
     PersonAt(&'s str, AddressBlock),
     /// A device on which a person signed in before, by its id.
     Device(&'s DeviceId),
-    /// A block of addresses.
+    /// An address block.
     Block(AddressBlock),
-    /// A person, wherever they are.
+    /// A person, anywhere.
     Person(&'s str),
-    /// A session that asks for its own password again.
+    /// A session that confirms its own password.
     Session(&'s SessionId),
 }
 
 impl FailureSubject<'_> {
-    /// What the store counts it by.
+    /// The key in the store.
     pub fn key(&self) -> String {
         match self {
             FailureSubject::PersonAt(email, block) => format!("{}{block}", Self::keys_of_person(email)),
@@ -71,12 +72,12 @@ impl FailureSubject<'_> {
         }
     }
 
-    /// How the keys of a person at any block begin.
+    /// The common prefix of a person's keys at all blocks.
     pub fn keys_of_person(email: &str) -> String {
         format!("person-at:{}:", digest_of(email))
     }
 
-    /// How long it takes to forget one failure; none where failures are forgotten all together.
+    /// The time after which one failure expires; `None` if all expire together.
     pub fn forgets_one_in(&self) -> Option<Duration> {
         match self {
             FailureSubject::PersonAt(..) | FailureSubject::Device(_) | FailureSubject::Session(_) => None,
@@ -86,28 +87,28 @@ impl FailureSubject<'_> {
     }
 }
 
-/// Spelling does not matter, and neither does length.
+/// Spelling and length do not matter.
 fn digest_of(text: &str) -> String {
     Digest::of(text.trim().to_lowercase().as_bytes()).to_string().trim_start_matches("sha256:").to_owned()
 }
 
-/// Failures of a subject as they were when the last one was counted.
+/// The failures of a subject at the time of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureCount {
-    /// How many.
+    /// The number of failures.
     pub count: i64,
-    /// When the last one was.
+    /// The time of the last one.
     pub last_at: Timestamp,
 }
 
 impl FailureCount {
-    /// How many are still remembered.
+    /// How many have not expired.
     fn remembered(self, forgets_one_in: Duration, now: Timestamp) -> i64 {
         let forgotten = now.elapsed_since(self.last_at).as_millis() / forgets_one_in.as_millis().max(1);
         self.count.saturating_sub(i64::try_from(forgotten).unwrap_or(i64::MAX)).max(0)
     }
 
-    /// How much of a wait that doubles with each failure is left.
+    /// The rest of a wait that doubles with each failure.
     fn wait_left(self, longest: Duration, now: Timestamp) -> Duration {
         let over = self.count - FREE_FAILURES;
         if over < 0 {
@@ -118,39 +119,39 @@ impl FailureCount {
     }
 }
 
-/// Whether somebody signed in from where they try now.
+/// Whether the person signed in from this place before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignInLocation {
-    /// On the same device, wherever it is now.
+    /// On this device, wherever it is.
     OwnDevice,
-    /// They did, not long ago.
+    /// From this block, recently.
     Known,
-    /// They did not, or there is no such person.
+    /// Never, or the person does not exist.
     Unknown,
 }
 
-/// What was counted before an attempt.
+/// The counts before an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignInCounts {
-    /// Whether they signed in from there before.
+    /// Whether the person signed in from this place before.
     pub place: SignInLocation,
-    /// Of the person at the block, or of their device.
+    /// The failures of the person at the block, or on their device.
     pub own: Option<FailureCount>,
-    /// Of the block.
+    /// The failures of the block.
     pub block: Option<FailureCount>,
-    /// Of the person wherever they are.
+    /// The failures of the person anywhere.
     pub person: Option<FailureCount>,
 }
 
-/// Whether someone may try.
+/// Whether an attempt is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignInVerdict {
-    /// They may, and are answered after so long.
+    /// It is, after a delay.
     Try {
-        /// How much slower the attempt is made.
+        /// The delay of the response.
         delay: Duration,
     },
-    /// They may not before so long.
+    /// It is not, for this long.
     Wait(Duration),
 }
 
@@ -158,7 +159,7 @@ pub enum SignInVerdict {
 pub fn judge_sign_in(counts: &SignInCounts, now: Timestamp) -> SignInVerdict {
     let longest = match counts.place {
         SignInLocation::Known => LONGEST_WAIT_WHERE_KNOWN,
-        // Nobody but who has the device makes anyone wait there.
+        // Only the holder of the device can cause waits there.
         SignInLocation::OwnDevice | SignInLocation::Unknown => LONGEST_WAIT,
     };
     let own = counts.own.map_or(Duration::ZERO, |failures| failures.wait_left(longest, now));
@@ -172,7 +173,7 @@ pub fn judge_sign_in(counts: &SignInCounts, now: Timestamp) -> SignInVerdict {
     }
 }
 
-/// Whether a block of addresses may try something that names nobody, such as the answer of a sign-in provider.
+/// Whether an address block may try something that names no person, such as the callback of single sign-on.
 pub fn judge_block(block: Option<FailureCount>, now: Timestamp) -> SignInVerdict {
     match block_wait(block, now) {
         Duration::ZERO => SignInVerdict::Try { delay: Duration::ZERO },
@@ -180,7 +181,7 @@ pub fn judge_block(block: Option<FailureCount>, now: Timestamp) -> SignInVerdict
     }
 }
 
-/// Whether a session may try its own password again.
+/// Whether a session may confirm its own password.
 pub fn judge_session(session: Option<FailureCount>, now: Timestamp) -> SignInVerdict {
     match session.map_or(Duration::ZERO, |failures| failures.wait_left(LONGEST_WAIT_OF_SESSION, now)) {
         Duration::ZERO => SignInVerdict::Try { delay: Duration::ZERO },
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(judge_sign_in(&counts, at(0)), AT_ONCE);
         let neighbour = SignInCounts { own: failures(1_000_000, 0), ..counts };
         assert_eq!(judge_sign_in(&neighbour, at(0)), SignInVerdict::Wait(LONGEST_WAIT_WHERE_KNOWN));
-        // On a device of their own they wait for nobody but themselves.
+        // On their own device, only their own failures cause a wait.
         let device = SignInCounts { place: SignInLocation::OwnDevice, ..counts };
         assert_eq!(judge_sign_in(&device, at(0)), AT_ONCE);
         let stolen = SignInCounts { own: failures(1_000_000, 0), ..device };

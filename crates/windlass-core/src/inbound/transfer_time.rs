@@ -1,19 +1,19 @@
-//! How long a client may take for a body that it sends, or for an answer that it is sent.
+//! How long a client may take to send a body or to receive a response.
 //!
-//! What counts is the time for which the client is waited for: an answer that the server itself is slow to make costs the
-//! client nothing, so that streams of events need no rule of their own.
+//! Only time in which the server waits for the client counts: a response that the server is slow to produce costs the
+//! client nothing, so that event streams need no rule of their own.
 
 use std::time::Duration;
 
-/// The slowest rate at which a body may come or be taken, in bytes each second.
+/// The lowest rate of a transfer, in bytes per second.
 const MIN_BYTES_PER_SECOND: u64 = 1024;
 
-/// How long a client may take for so many bytes.
+/// How long a client may take for this many bytes.
 pub fn max_transfer_time(bytes: u64, allowance: Duration) -> Duration {
     allowance.saturating_add(Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
 }
 
-/// How long a client has kept an answer waiting. Times are since any moment that stays the same.
+/// How long a client has kept a response waiting. Times are relative to any fixed moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponsePace {
     allowance: Duration,
@@ -23,26 +23,26 @@ pub struct ResponsePace {
 }
 
 impl ResponsePace {
-    /// The head of an answer goes out.
+    /// The head of a response is sent.
     pub fn begin(allowance: Duration, now: Duration) -> ResponsePace {
         ResponsePace { allowance, bytes: 0, waited: Duration::ZERO, waiting_since: Some(now) }
     }
 
-    /// The client takes more: from here on it is waited for the server.
+    /// The client has taken everything: the next part depends on the server.
     pub fn asked(&mut self, now: Duration) {
         if let Some(since) = self.waiting_since.take() {
             self.waited += now.saturating_sub(since);
         }
     }
 
-    /// So many bytes more are on the way to the client, which is waited for again.
+    /// This many more bytes are sent to the client.
     pub fn handed_over(&mut self, bytes: u64, now: Duration) {
         self.asked(now);
         self.bytes = self.bytes.saturating_add(bytes);
         self.waiting_since = Some(now);
     }
 
-    /// When the client is too late; never while it is waited for the server.
+    /// The time at which the client is too late; `None` while the client waits for the server.
     pub fn deadline(&self) -> Option<Duration> {
         let left = max_transfer_time(self.bytes, self.allowance).saturating_sub(self.waited);
         self.waiting_since.map(|since| since.saturating_add(left))

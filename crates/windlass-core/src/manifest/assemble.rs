@@ -1,4 +1,4 @@
-//! Files → fleet: joining what the files declare and checking what needs more than one declaration.
+//! Joins the files of a fleet and checks what needs more than one declaration.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::fleet::Fleet;
 pub fn assemble(files: Vec<Arc<FileManifest>>, context: &ReadContext) -> Fleet {
     let mut assembly = Assembly::new(files);
     if assembly.check_limits() == FleetLimits::Exceeded {
-        // What would be checked is not all there, and is too much to be looked at.
+        // A fleet over the limits is incomplete, and too large for the checks.
         return assembly.finish();
     }
     assembly.join();

@@ -1,4 +1,4 @@
-//! The fleet while it is put together.
+//! The fleet while its files are joined.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::quote::quoted;
 use crate::resource::{ResourceMap, SpecPath};
 use crate::resource_finding::ResourceFinding;
 
-/// Whether a fleet is as large as it may be, or larger.
+/// Whether a fleet exceeds the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FleetLimits {
     Kept,
     Exceeded,
 }
 
-/// The fleet while it is put together.
+/// The fleet while its files are joined.
 pub(super) struct Assembly {
     pub(super) desired: Desired,
-    /// Resources whose fields are wrong, and where they are declared.
+    /// Resources with invalid fields, and where they are declared.
     pub(super) invalid: ResourceMap<FilePlace>,
     files: Vec<Arc<FileManifest>>,
     diagnostics: Vec<Diagnostic>,
@@ -36,12 +36,12 @@ pub(super) struct Assembly {
     findings: Vec<ResourceFinding>,
 }
 
-/// Which file, and where in it.
+/// A file, and the position in it.
 type FilePlace = (usize, DeclarationOrigin);
 
-/// Something declared twice, and where both times.
+/// A second declaration, with both positions.
 struct Duplicate {
-    /// What it is: `cluster`.
+    /// The kind: `cluster`.
     what: &'static str,
     name: String,
     first: FilePlace,
@@ -133,7 +133,7 @@ impl Assembly {
         self.join_provider_configs(&files);
     }
 
-    /// A mistake in a declaration does not hide that there is another one.
+    /// Reports duplicates of resources with invalid fields as well.
     fn join_invalid(&mut self, files: &[Arc<FileManifest>]) {
         for (index, file) in files.iter().enumerate() {
             for (key, origin) in &file.invalid {

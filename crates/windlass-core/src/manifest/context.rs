@@ -1,14 +1,14 @@
-//! What reading depends on beside the files.
+//! What reading depends on besides the files.
 
 use crate::digest::Digest;
 use crate::known::KnownResources;
 
-/// What reading depends on beside the files.
+/// What reading depends on besides the files.
 #[derive(Clone, Debug)]
 pub struct ReadContext {
-    /// The names the repository's account answers to (its id and its name), if there is one.
+    /// The id and the name of the repository's account, if there is one.
     pub account: Option<Vec<String>>,
-    /// What exists beside the files.
+    /// The resources that exist besides the files.
     pub known: KnownResources,
 }
 

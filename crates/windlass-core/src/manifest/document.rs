@@ -1,4 +1,4 @@
-//! What fleet.yaml looks like: its sections, and what may stand in each.
+//! The sections of fleet.yaml, and the fields of each.
 
 use super::include::Includes;
 use super::section::{Section, SectionItem, decode_named};
@@ -85,15 +85,15 @@ record! {
     }
 }
 
-/// A network with everything that stands inside it.
+/// A network with its members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkEntry {
-    /// The network itself, unless something in it was wrong; what stands inside it is declared all the same.
+    /// The network itself, unless its fields are invalid; its members are declared in any case.
     pub(super) spec: Option<NetworkSpec>,
     pub(super) members: NetworkMembers,
 }
 
-/// A field whose mistakes must not hide those of its neighbours: reading it always succeeds.
+/// A field whose mistakes must not hide those of other fields: decoding it always succeeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TolerantField<T>(pub(super) Option<T>);
 
@@ -117,7 +117,7 @@ impl<T: Shape> Shape for TolerantField<T> {
     }
 }
 
-/// The version of the file format. There is one so far.
+/// The version of the file format. There is only one so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatVersion;
 

@@ -1,4 +1,4 @@
-//! One file: its bytes → the declarations in it.
+//! Reads one file and returns its declarations.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::secret::{HIDDEN, is_mask, mask_finding};
 use crate::shape::{Decoder, Segment, Shape as _, path_text};
 use crate::yaml::{self, NodeRef, YamlContent};
 
-/// A file as it was found.
+/// A file of a fleet.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// Its path, relative to the fleet's root, with `/` between parts.
@@ -39,7 +39,7 @@ impl SourceFile {
     }
 }
 
-/// What part a file plays.
+/// The role of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileRole {
     /// fleet.yaml itself, which names version and account and may include others.
@@ -48,45 +48,45 @@ pub enum FileRole {
     Included,
 }
 
-/// What one file declares.
+/// The declarations of one file.
 #[derive(Clone, Debug)]
 pub struct FileManifest {
     /// Its path, relative to the fleet's root.
     pub path: String,
-    /// Its text, for excerpts and for finding places again.
+    /// Its text, for excerpts and for finding positions.
     pub text: Arc<str>,
     /// The account it names.
     pub account: Option<String>,
-    /// What it includes.
+    /// Its include patterns.
     pub include: Vec<IncludePattern>,
     /// The resources it declares, in the order of the file.
     pub declarations: Vec<Declaration>,
-    /// Resources whose fields are wrong: declared, so that references to them are not reported too.
+    /// Resources with invalid fields. They count as declared, so that references to them are not reported too.
     pub invalid: Vec<(ResourceKey, DeclarationOrigin)>,
     /// Provider configurations, which are shown and never applied.
     pub provider_configs: Vec<ProviderConfig>,
-    /// Everything wrong with the file by itself.
+    /// The problems of the file by itself.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the file could be read to its end. Otherwise nobody knows what it declares.
+    /// Whether the file could be read completely. Otherwise its declarations are not known.
     pub is_read: bool,
-    /// How many values it holds, keys included.
+    /// The number of values, keys included.
     pub values: usize,
 }
 
-/// One resource as a file declares it.
+/// A resource as a file declares it.
 #[derive(Clone, Debug)]
 pub struct Declaration {
-    /// Which resource.
+    /// The resource.
     pub key: ResourceKey,
-    /// What it should be, defaults filled in.
+    /// Its spec with defaults.
     pub spec: Arc<Spec>,
     /// The digest of the spec.
     pub digest: Digest,
-    /// Where in the file.
+    /// Its position in the file.
     pub origin: DeclarationOrigin,
 }
 
-/// Reads one file. Depends on its path, its bytes and its role alone.
+/// Reads one file. Depends only on its path, its bytes and its role.
 pub fn read_file(path: &str, bytes: &[u8], role: FileRole) -> FileManifest {
     let mut manifest = FileManifest {
         path: path.to_owned(),
@@ -103,7 +103,7 @@ pub fn read_file(path: &str, bytes: &[u8], role: FileRole) -> FileManifest {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            // What can be read is kept, so that the problem has a text to be shown in.
+            // The readable part is kept, so that the problem can be shown with an excerpt.
             let readable = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             manifest.diagnostics.push(encoding_problem(path, readable, bytes[error.valid_up_to()]));
             manifest.text = Arc::from(readable);
@@ -126,13 +126,13 @@ fn encoding_problem(path: &str, readable: &str, byte: u8) -> Diagnostic {
     LineIndex::new(readable).place(path, finding)
 }
 
-/// More masked values than this are one mistake.
+/// More masked values than this are reported once.
 const MAX_MASKS: usize = 100;
 
-/// Reports values that stand for others: a masked export must not be applied as it is.
+/// Reports masked values: a masked export must not be applied.
 fn find_masks<'t>(root: NodeRef<'t>, findings: &mut Vec<Finding>) {
-    // Where each value stands: the step to it, and the place of the step before. Paths are spelled out only where
-    // something is told, because a long key above many values would be there once for each of them.
+    // The steps to each value: the step itself, and the index of the previous one. Paths are written out only for
+    // problems, because a long key above many values would be repeated for each of them.
     let mut steps: Vec<(usize, Segment<'t>)> = Vec::new();
     let mut left = vec![(root, 0)];
     let mut found = 0;
@@ -158,7 +158,7 @@ fn find_masks<'t>(root: NodeRef<'t>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The path of a value by its last step; 0 is the root.
+/// The path of a value by the index of its last step; 0 is the root.
 fn path_to(steps: &[(usize, Segment<'_>)], mut at: usize) -> String {
     let mut segments = Vec::new();
     while at > 0 {
@@ -173,7 +173,7 @@ fn read_text(text: &str, role: FileRole, manifest: &mut FileManifest) -> Vec<Fin
     let (tree, mut findings) = yaml::parse(text);
     let Some(tree) = tree else { return findings };
     manifest.is_read = true;
-    // Few files have it anywhere, so that most are not walked.
+    // Few files contain the mask, so most are not walked.
     if text.contains(HIDDEN) {
         find_masks(tree.root(), &mut findings);
     }
@@ -209,7 +209,7 @@ fn check_header<'t>(file: &FleetFile, root: NodeRef<'t>, role: FileRole, decoder
     }
 }
 
-/// Takes the file apart into resources.
+/// Splits the file into resources.
 fn take(file: FleetFile, manifest: &mut FileManifest) {
     // Every section by name, so that none can be read and left out.
     let FleetFile {

@@ -1,4 +1,4 @@
-//! A fleet as it was read, and telling where in its files something is wrong.
+//! A fleet after reading, and the places of its problems.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::quote::quoted;
 use crate::resource::{ResourceKey, SpecPath};
 use crate::resource_finding::ResourceFinding;
 
-/// A fleet as it was read: what it should be, everything wrong with it, and the files for excerpts.
+/// A fleet after reading: its desired state, all problems, and the files for excerpts.
 #[derive(Debug)]
 pub struct Fleet {
-    /// What the fleet should be. Only to be planned with when [`Fleet::has_errors`] is false.
+    /// The desired state. Use it for a plan only if [`Fleet::has_errors`] is false.
     pub desired: Desired,
     /// Every problem, sorted by place.
     pub diagnostics: Vec<Diagnostic>,
@@ -35,13 +35,12 @@ pub struct NeededPath {
 }
 
 impl Fleet {
-    /// Whether anything stops a plan.
+    /// Whether a problem prevents a plan.
     pub fn has_errors(&self) -> bool {
         diagnostic::has_errors(&self.diagnostics)
     }
 
-    /// Takes back what was said because something was not found in the files, when some files could not be read at
-    /// all: it may well be there.
+    /// Removes problems about missing declarations if some files could not be read: the declarations may be in those.
     pub fn retract_not_found_problems(&mut self) {
         self.withdraw(&[Code::ReferenceUnresolved, Code::SelectorEmpty, Code::IncludeEmpty]);
     }
@@ -55,12 +54,12 @@ impl Fleet {
         self.files.iter().find(|file| file.path == path).map(|file| file.text.as_ref())
     }
 
-    /// Problems with resources of this fleet, with their places.
+    /// The diagnostics of problems with resources of this fleet.
     pub fn place_findings(&self, remarks: Vec<ResourceFinding>) -> Vec<Diagnostic> {
         diagnostics_of(&self.files, &self.desired, remarks)
     }
 
-    /// Where resources are declared: file and line, in the order asked for. None for what is declared nowhere.
+    /// Where resources are declared: file and line, in the requested order. `None` for resources that are not declared.
     pub fn declared_at(&self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
         let declared_in = |key: &ResourceKey| self.desired.resources.get(key.kind, &key.name);
         let places = PlaceIndex::new(&self.files, keys.iter().filter_map(|key| Some(declared_in(key)?.file)));
@@ -82,7 +81,7 @@ impl Fleet {
             .collect()
     }
 
-    /// Paths of the repository that must exist for this fleet.
+    /// The paths in the repository that this fleet needs.
     pub fn repository_paths(&self) -> Vec<NeededPath> {
         let mut paths = Vec::new();
         for (kind, name, declared) in self.desired.resources.iter() {
@@ -94,7 +93,7 @@ impl Fleet {
         paths
     }
 
-    /// Notes what stands at the paths that resources name: from here on it counts for their digests.
+    /// Sets the content ids of the paths that resources name; they are part of the digests from then on.
     pub fn note_contents(&mut self, contents: &BTreeMap<String, ContentId>) {
         for declared in self.desired.resources.values_mut() {
             if declared.spec.names_paths() {
@@ -103,7 +102,7 @@ impl Fleet {
         }
     }
 
-    /// Adds a problem for each path that is needed and not there.
+    /// Adds a problem for each needed path that does not exist.
     pub fn report_missing_paths(&mut self, missing: Vec<NeededPath>) {
         let remarks = missing
             .into_iter()
@@ -123,7 +122,7 @@ impl Fleet {
     }
 }
 
-/// Looks up the places of remarks, reading each file that has any once more.
+/// Finds the places of problems; each file with a problem is read once more.
 pub(super) fn diagnostics_of(
     files: &[Arc<FileManifest>],
     desired: &Desired,

@@ -1,4 +1,4 @@
-//! Which further files a fleet is made of.
+//! Include patterns: which further files belong to a fleet.
 
 use std::fmt;
 
@@ -16,18 +16,18 @@ use crate::shape::{Canonical, Decoder, Description, InvalidText, Shape, TextValu
 use crate::value::Wildcard;
 use crate::yaml::{NodeRef, YamlContent};
 
-/// Characters of one pattern.
+/// The longest pattern, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// Characters of all patterns together: as many patterns as there may be, each as long as a path usually is. What
-/// compiling and comparing them costs grows with it.
+/// The total length of all patterns: as many patterns as allowed, each as long as a usual path. It limits the cost of
+/// compiling and matching.
 const MAX_PATTERNS: usize = 32 * 1024;
 
-/// What comparing paths with patterns remembers of them, in bytes, however many patterns there are.
+/// The memory limit for matching, in bytes, however many patterns there are.
 const MAX_CACHE_BYTES: usize = 2 << 20;
 
-/// Which patterns match no file is told as long as that takes at most so many steps: a character of a pattern for a byte
-/// of a path is one.
+/// Patterns without a match are reported only if the check takes at most this many steps: one step is a character of a
+/// pattern for a byte of a path.
 const MAX_STEPS: usize = 1 << 28;
 
 /// A glob relative to fleet.yaml. `*` and `?` stop at `/`; `**` does not.
@@ -36,8 +36,7 @@ pub struct IncludePattern {
     glob: Glob,
 }
 
-/// The patterns that mean none of these paths, relative to fleet.yaml, by their place. None are told if there is too much
-/// to compare.
+/// The patterns that match none of these paths, by index. Empty if there is too much to compare.
 pub(super) fn unmatched(patterns: &[IncludePattern], paths: &[&str]) -> Vec<usize> {
     let characters: usize = patterns.iter().map(|pattern| pattern.glob.glob().len()).sum();
     let bytes: usize = paths.iter().map(|path| path.len()).sum();
@@ -56,8 +55,8 @@ pub(super) fn unmatched(patterns: &[IncludePattern], paths: &[&str]) -> Vec<usiz
     (0..patterns.len()).filter(|place| !is_matched[*place]).collect()
 }
 
-/// All patterns as one automaton: what it remembers of the paths it was compared with is bounded once, not for each
-/// pattern. No captures are asked for, because room for them would be the product of patterns and states.
+/// All patterns as one automaton: its cache is limited once, and not for each pattern. Without captures, because their
+/// memory would be the product of patterns and states.
 fn compile(patterns: &[IncludePattern]) -> Regex {
     let config = Regex::config()
         .match_kind(MatchKind::All)
@@ -65,14 +64,14 @@ fn compile(patterns: &[IncludePattern]) -> Regex {
         .utf8_empty(false)
         .nfa_size_limit(None)
         .hybrid_cache_capacity(MAX_CACHE_BYTES);
-    // As the globs were meant: see `Glob::regex`.
+    // The same settings as `Glob::regex`.
     let syntax = syntax::Config::new().utf8(false).dot_matches_new_line(true);
     let patterns: Vec<&str> = patterns.iter().map(|pattern| pattern.glob.regex()).collect();
     let together = Regex::builder().configure(config).syntax(syntax).build_many(&patterns);
     together.expect("a glob is a regular expression")
 }
 
-/// The value of `include`. There cannot be more patterns than files: each costs a look at the repository.
+/// The value of `include`. There cannot be more patterns than files: each one causes a search of the repository.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Includes(pub(super) Vec<IncludePattern>);
 
@@ -146,7 +145,7 @@ impl TextValue for IncludePattern {
     }
 }
 
-/// What patterns mean together: which files, and which directories such files can lie in.
+/// The combined patterns: which files match, and which directories can contain matches.
 #[derive(Debug)]
 pub struct Selection {
     files: Regex,
@@ -154,35 +153,36 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What any of these patterns means.
+    /// The files that one of these patterns matches.
     pub fn of(patterns: &[IncludePattern]) -> Selection {
         let directories =
             patterns.iter().map(|pattern| ReachableDirectories::of(pattern.glob.glob())).collect();
         Selection { files: compile(patterns), directories }
     }
 
-    /// Whether a path is meant. fleet.yaml itself never is.
+    /// Whether a path matches. fleet.yaml itself never does.
     pub fn matches(&self, path: &str) -> bool {
         path != FLEET_FILE && self.files.is_match(path)
     }
 
-    /// Whether something in a directory, or below, can be meant. What cannot need not be looked into.
+    /// Whether a path below a directory can match. If not, the directory need not be searched.
     pub fn may_contain_match(&self, directory: &str) -> bool {
         self.directories.iter().any(|reach| reach.leads_into(directory))
     }
 }
 
-/// The directories in which a pattern can find something.
+/// The directories that can contain a match of a pattern.
 #[derive(Debug)]
 struct ReachableDirectories {
-    /// What the parts of the path must look like, from the first on.
+    /// The patterns of the path's components, from the first on.
     parts: Vec<Wildcard>,
-    /// Whether anything may follow these parts, or nothing.
+    /// Whether further components may follow.
     is_open: bool,
 }
 
 impl ReachableDirectories {
-    /// Parts are compared as far as they are names with `*` and `?`; after anything else, every directory may be meant.
+    /// Components are compared as long as they are names with `*` and `?`; after anything else, every directory can
+    /// match.
     fn of(pattern: &str) -> ReachableDirectories {
         let mut parts = Vec::new();
         let mut rest = pattern.split('/').peekable();
@@ -253,8 +253,8 @@ mod tests {
         }
     }
 
-    /// Patterns that differ, with as many characters as there may be, of which each makes an automaton remember more with
-    /// every byte of a long name.
+    /// Different patterns of the maximum total length, for which the automaton needs more states with every byte of a
+    /// long name.
     fn hostile_patterns(length: usize) -> Vec<IncludePattern> {
         let made = (0..MAX_PATTERNS / length).map(|nth| {
             let before = nth % (length - 6);
@@ -264,7 +264,7 @@ mod tests {
         made.collect()
     }
 
-    /// Names in which letters follow one another as if by chance.
+    /// Names of pseudo-random letters.
     fn hostile_names(count: usize) -> Vec<String> {
         let mut state = 1_u32;
         let mut letter = || {

@@ -1,7 +1,7 @@
-//! Finding the place of a declaration again.
+//! Finds the position of a declaration in its file.
 //!
-//! Typed specs carry no places: they would have to be kept for every field of every resource, and are needed for a
-//! handful. When there is something to tell, the file is read once more and the place is looked up by path.
+//! Typed specs have no positions: they would need memory for every field of every resource, and only a few are used.
+//! When there is a problem to report, the file is read again and the position is found by path.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,28 +21,28 @@ pub(super) struct DeclarationPart<'k> {
     pub(super) name: &'k str,
     pub(super) origin: DeclarationOrigin,
     pub(super) at: SpecPath,
-    /// What the part says, which finds items of lists whose order means nothing.
+    /// The text of the part, which identifies items of lists whose order does not matter.
     pub(super) text: &'k str,
 }
 
-/// A place in a file: path and bytes.
+/// A position in a file: path and bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundPlace {
     pub(super) path: String,
     pub(super) span: Range<usize>,
 }
 
-/// The entries of one map by key: looking names up one by one in a large map would take the square of its size.
+/// The entries of one map by key: linear searches in a large map would take quadratic time.
 type KeyIndex<'f> = BTreeMap<&'f str, (NodeRef<'f>, NodeRef<'f>)>;
 
-/// Files read again for their places, each at most once.
+/// Files that are read again for positions, each at most once.
 pub(super) struct PlaceIndex<'f> {
     files: &'f [Arc<FileManifest>],
     trees: Vec<Option<Tree<'f>>>,
 }
 
 impl<'f> PlaceIndex<'f> {
-    /// Reads those of the files that are needed.
+    /// Reads the files that are needed.
     pub(super) fn new(
         files: &'f [Arc<FileManifest>],
         needed: impl IntoIterator<Item = usize>,
@@ -56,7 +56,7 @@ impl<'f> PlaceIndex<'f> {
         PlaceIndex { files, trees }
     }
 
-    /// Looks places up in one file.
+    /// Finds positions in one file.
     pub(super) fn in_file(&self, file: usize) -> FilePlaces<'_> {
         FilePlaces {
             path: &self.files[file].path,
@@ -67,7 +67,7 @@ impl<'f> PlaceIndex<'f> {
     }
 }
 
-/// Places in one file.
+/// Positions in one file.
 pub(super) struct FilePlaces<'f> {
     path: &'f str,
     lines: LineIndex<'f>,
@@ -76,7 +76,7 @@ pub(super) struct FilePlaces<'f> {
 }
 
 impl<'f> FilePlaces<'f> {
-    /// The place of a part of a declaration. What cannot be found falls back to what contains it.
+    /// The position of a part of a declaration. If it is not found, the position of its parent.
     pub(super) fn find(&mut self, part: DeclarationPart<'_>) -> FoundPlace {
         let Some(root) = self.root else { return FoundPlace { path: String::new(), span: 0..0 } };
         let mut walk = TreeWalk { node: root, span: root.span(), segments: Vec::new() };
@@ -110,7 +110,7 @@ impl<'f> FilePlaces<'f> {
         FoundPlace { path: path_text(walk.segments.iter().copied()), span: walk.span }
     }
 
-    /// The place of a value by keys from the top.
+    /// The position of a value by keys from the top.
     pub(super) fn find_value(&self, keys: &[&'static str], index: Option<usize>) -> FoundPlace {
         let Some(root) = self.root else { return FoundPlace { path: String::new(), span: 0..0 } };
         let mut walk = TreeWalk { node: root, span: root.span(), segments: Vec::new() };
@@ -121,12 +121,12 @@ impl<'f> FilePlaces<'f> {
         FoundPlace { path: path_text(walk.segments.iter().copied()), span: walk.span }
     }
 
-    /// A problem at a place.
+    /// A problem at a position.
     pub(super) fn diagnostic(&self, found: FoundPlace, finding: Finding) -> Diagnostic {
         self.lines.place(self.path, Finding { span: found.span, path: found.path, ..finding })
     }
 
-    /// A place as `file:line:column`.
+    /// A position as `file:line:column`.
     pub(super) fn text(&self, found: &FoundPlace) -> String {
         let (line, column) = self.lines.line_column(found.span.start);
         format!("{}:{line}:{column}", self.path)
@@ -158,7 +158,7 @@ impl<'f: 'k, 'k> TreeWalk<'f, 'k> {
         }
     }
 
-    /// Steps to an entry of a section; its place is where its name stands.
+    /// Steps to an entry of a section; its position is that of its name.
     fn slot(
         &mut self,
         slot: Slot,
@@ -182,7 +182,7 @@ impl<'f: 'k, 'k> TreeWalk<'f, 'k> {
         }
     }
 
-    /// Steps to an item of a list: the one that says `text`, otherwise the one at `index`.
+    /// Steps to an item of a list: the one with this text, otherwise the one at `index`.
     fn item(&mut self, field: &'k str, index: usize, text: &str) {
         self.key(field);
         let YamlContent::Sequence(items) = self.node.content() else { return };
@@ -190,7 +190,7 @@ impl<'f: 'k, 'k> TreeWalk<'f, 'k> {
         self.index(items.clone().position(says).unwrap_or(index));
     }
 
-    /// Steps to the first value under `key` that says `text`, however deep, or stays where it is.
+    /// Steps to the first value under `key` with this text, at any depth; stays if there is none.
     fn inside(&mut self, key: &str, text: &str) {
         let mut way = Vec::new();
         if let Some(found) = search(self.node, None, (key, text), &mut way) {
@@ -201,14 +201,14 @@ impl<'f: 'k, 'k> TreeWalk<'f, 'k> {
     }
 }
 
-/// Whether an item of a list is the one that is looked for: pins are known by their module, networks in any spelling.
+/// Whether an item of a list is the wanted one: pins are identified by their module, networks in any spelling.
 fn means(found: &str, text: &str) -> bool {
     found == text
         || found.split('@').next() == Some(text)
         || Cidr::read(found).is_ok_and(|network| network.to_string() == text)
 }
 
-/// The first scalar that says `text` with `key` as the nearest key above it, and the way to it, innermost first.
+/// The first scalar with this text whose nearest parent key is `key`, and the path to it, innermost first.
 fn search<'f>(
     node: NodeRef<'f>,
     above: Option<&str>,

@@ -1,9 +1,9 @@
-//! fleet.yaml text → what the fleet should be, with places.
+//! Reads fleet.yaml and returns the desired state, with places for problems.
 //!
-//! [`read_file`] turns one file's bytes into declarations; it depends on nothing else, so its result can be kept for
-//! as long as the bytes stay the same ([`ReadCache`]). [`assemble`] joins the files of a fleet and checks everything that
-//! needs more than one declaration: names, references, pins, networks. Both collect every problem and stop at none.
-//! Nothing here knows the accepted state.
+//! [`read_file`] turns one file's bytes into declarations; it depends on nothing else, so its result can be cached
+//! while the bytes stay the same ([`ReadCache`]). [`assemble`] joins the files of a fleet and checks everything that
+//! needs more than one declaration: names, references, pins, networks. Both collect every problem and do not stop at
+//! the first. The accepted state is not known here.
 
 mod assemble;
 mod assembly;
@@ -31,14 +31,14 @@ pub use size::{FleetSize, MAX_VALUES};
 pub use crate::desired::ProviderConfig;
 pub use crate::origin::{DeclarationOrigin, Slot};
 
-/// Name of the file every fleet begins with.
+/// The name of a fleet's root file.
 pub const FLEET_FILE: &str = "fleet.yaml";
 
-/// fleet.yaml and what it includes may hold this many bytes together.
+/// The total size of fleet.yaml and its included files.
 pub const MAX_TOTAL_BYTES: usize = 64 << 20;
 
-/// fleet.yaml may include this many files.
+/// The number of files that fleet.yaml may include.
 pub const MAX_FILES: usize = 512;
 
-/// One repository may declare this many resources: what a plan and a review can still handle.
+/// The number of resources of one repository: what a plan and a review can handle.
 pub const MAX_RESOURCES: usize = 100_000;

@@ -1,4 +1,4 @@
-//! Remembering what was read, so that unchanged bytes are never read twice.
+//! Caches files and fleets, so that unchanged bytes are not read twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use super::include::IncludePattern;
 use super::size::FleetSize;
 use crate::digest::Digest;
 
-/// The files and the fleet of the last reading. Keeps nothing else, so it is as large as one fleet.
+/// The files and the fleet of the last read. Nothing else is kept, so its size is that of one fleet.
 #[derive(Debug, Default)]
 pub struct ReadCache {
     files: BTreeMap<Key, Arc<FileManifest>>,
     fleet: Option<(Digest, Arc<Fleet>)>,
 }
 
-/// What reading a file depends on. Its path and role show in its problems.
+/// Everything that reading a file depends on. Path and role appear in its problems.
 type Key = (FileRole, String, Digest);
 
 impl ReadCache {
-    /// What a root file includes, remembered for the reading of the whole fleet that follows.
+    /// The include patterns of a root file; the file is cached for the following read of the fleet.
     pub fn includes_of(&mut self, root: &SourceFile) -> Vec<IncludePattern> {
         let read = || Arc::new(read_file(&root.path, &root.bytes, FileRole::Root));
         self.files.entry(key_of(0, root)).or_insert_with(read).include.clone()
     }
 
-    /// Which of a fleet's files were not read yet. Whoever can do things at once may read them and [`ReadCache::insert`]
+    /// The files of a fleet that are not cached. A caller with several threads may read them and [`ReadCache::insert`]
     /// the results; otherwise [`ReadCache::read`] reads them one by one.
     pub fn unread_files<'f>(&self, files: &'f [SourceFile]) -> Vec<(FileRole, &'f SourceFile)> {
         let unknown =
@@ -36,13 +36,13 @@ impl ReadCache {
         unknown.map(|(index, file)| (role_of(index), file)).collect()
     }
 
-    /// Remembers what a file declares.
+    /// Caches the declarations of a file.
     pub fn insert(&mut self, role: FileRole, file: &SourceFile, manifest: FileManifest) {
         self.files.insert((role, file.path.clone(), file.digest()), Arc::new(manifest));
     }
 
-    /// Reads a fleet; the first file is its root. Files with known bytes are not read again, and if all are known,
-    /// in the same context, neither is the fleet.
+    /// Reads a fleet; the first file is its root. Cached files are not read again, and if all are cached, with the same
+    /// context, neither is the fleet.
     pub fn read(&mut self, files: &[SourceFile], context: &ReadContext) -> Arc<Fleet> {
         let whole = whole_digest(files, context);
         if let Some((known, fleet)) = &self.fleet
@@ -58,12 +58,12 @@ impl ReadCache {
         fleet
     }
 
-    /// Reads a fleet that will not be read again.
+    /// Reads a fleet without keeping the cache.
     pub fn read_once(self, files: &[SourceFile], context: &ReadContext) -> Fleet {
         assemble(self.read_files(files), context)
     }
 
-    /// Reads files until there is more in them than a fleet may have; what comes after makes it no smaller.
+    /// Reads files until the fleet exceeds the limits; further files cannot change that.
     fn read_files(&self, files: &[SourceFile]) -> Vec<Arc<FileManifest>> {
         let mut read = Vec::with_capacity(files.len());
         let mut size = FleetSize::default();

@@ -1,4 +1,4 @@
-//! Named things: a map keyed by name, or a list whose items carry the name. Both read the same.
+//! Sections: a map keyed by name, or a list whose items contain the name. Both have the same meaning.
 
 use super::MAX_RESOURCES;
 use crate::diagnostic::{Code, Finding};
@@ -9,32 +9,32 @@ use crate::shape::{
 };
 use crate::yaml::{NodeRef, YamlContent};
 
-/// Something that can stand in a section.
+/// An item of a section.
 pub trait SectionItem: Sized {
-    /// The grammar of its name.
+    /// The type of its name.
     type Name: TextValue;
-    /// The key under which an item of the list form carries its name.
+    /// The key of the name in the list form.
     const NAME_KEY: &'static str;
 
-    /// Reads the item itself; the name is read by the section.
+    /// Decodes the item; the section decodes the name.
     fn decode_item<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self>;
 
-    /// What an item looks like, without the name.
+    /// The description of an item, without the name.
     fn describe_item() -> Description;
 }
 
-/// A named thing and where it stood.
+/// A named item and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry<S> {
     /// Its name, in canonical spelling.
     pub name: String,
-    /// How it is addressed.
+    /// Its position in the section.
     pub slot: Slot,
-    /// The thing, unless something in it was wrong; that is reported already.
+    /// The item, or `None` if it was invalid, which is already reported.
     pub value: Option<S>,
 }
 
-/// All entries of a section, sound or not: a name with a mistake in its fields is still declared.
+/// All entries of a section, valid or not: a name with invalid fields is still declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section<S> {
     /// In the order of the file.
@@ -48,7 +48,7 @@ impl<S> Default for Section<S> {
 }
 
 impl<S: SectionItem> Shape for Section<S> {
-    /// Never fails: what is wrong is reported and left out.
+    /// Never fails: invalid entries are reported and left out.
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self> {
         let entries = match node.content() {
             YamlContent::Mapping(entries) => entries
@@ -74,7 +74,7 @@ impl<S: SectionItem> Shape for Section<S> {
         Some(Section { entries })
     }
 
-    /// Sections are taken apart into resources; only those are ever written.
+    /// Sections are split into resources; only those are written.
     fn write(&self, out: &mut Canonical) {
         out.object(|_| {});
     }
@@ -140,7 +140,7 @@ fn read_name<'t, S: SectionItem>(text: &str, node: NodeRef<'t>, decoder: &mut De
     }
 }
 
-/// Reads a record whose only neighbour is the name.
+/// Decodes a record whose only further key is the name.
 pub(super) fn decode_named<'t, R: Record>(
     name_key: &'static str,
     node: NodeRef<'t>,

@@ -1,23 +1,23 @@
-//! How much a fleet declares, added up while its files are read, so that reading ends when it is too much.
+//! The size of a fleet, added up while its files are read, so that reading stops at the limit.
 
 use super::MAX_RESOURCES;
 use super::file::FileManifest;
 
-/// One fleet may hold this many values: about forty for each resource it may declare. A value in a file takes two bytes
-/// there and some fifty in memory.
+/// The number of values of one fleet: about forty for each resource it may declare. A value takes two bytes in a file
+/// and about fifty in memory.
 pub const MAX_VALUES: usize = 4_000_000;
 
-/// What files declare together.
+/// The size of a fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FleetSize {
-    /// Resources, sound or not.
+    /// Resources, valid or not.
     pub resources: usize,
     /// Values of every kind, keys included.
     pub values: usize,
 }
 
 impl FleetSize {
-    /// With another file.
+    /// Adds a file.
     pub fn plus(self, file: &FileManifest) -> FleetSize {
         FleetSize {
             resources: self.resources + file.declarations.len() + file.invalid.len(),
@@ -25,7 +25,7 @@ impl FleetSize {
         }
     }
 
-    /// Whether it is more than a fleet may have.
+    /// Whether the fleet exceeds the limits.
     pub fn is_too_large(self) -> bool {
         self.resources > MAX_RESOURCES || self.values > MAX_VALUES
     }

@@ -1,32 +1,31 @@
-//! How many changes are offered for approval at a time.
+//! Limits how many proposals are open at a time.
 
 use crate::plan::PlanStep;
 
-/// Proposals of a repository that are open at a time unless configured otherwise: what a person can review in one
-/// sitting.
+/// The default number of open proposals of a repository: what a person can review in one session.
 pub const DEFAULT_CAP: usize = 25;
 
-/// What became of a change in earlier runs.
+/// The history of a change in earlier runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProposalHistory {
-    /// Never offered as it is now.
+    /// It was never proposed in this form.
     New,
-    /// Offered and refused by someone; offered again, but only after everything that was never offered.
+    /// It was proposed and rejected; it is proposed again after all changes that were never proposed.
     Rejected,
-    /// Already offered and still open: counts neither against the cap nor as remaining.
+    /// It is proposed and still open: it counts neither against the cap nor as remaining.
     Open,
 }
 
-/// The changes to offer now.
+/// The changes to propose now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposalBatch {
     /// Positions in the plan, ascending.
     pub taken: Vec<usize>,
-    /// How many are not open yet.
+    /// How many changes are not proposed yet.
     pub remaining: usize,
 }
 
-/// Takes the next changes of a plan, in its order. Rejected ones come last, so that they cannot starve the rest.
+/// Takes the next changes of a plan, in its order. Rejected ones come last, so that they do not delay the others.
 pub fn next_batch(
     steps: &[PlanStep],
     cap: usize,

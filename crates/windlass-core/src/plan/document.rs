@@ -1,7 +1,7 @@
-//! The plan as a document: the bytes its digest is made of, and JSON for machines and for the API.
+//! The plan as a document: the bytes of its digest, and JSON for machines and for the API.
 //!
-//! Keys stand in ascending order everywhere, so that the same plan is the same text. Steps are written one by one: a
-//! plan of a hundred thousand steps is never held as one tree of values.
+//! Keys are in ascending order everywhere, so that equal plans give equal text. Steps are written one by one: a plan of
+//! a hundred thousand steps is never one tree of values in memory.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::resource::Kind;
 const PLAN_VERSION: u32 = 1;
 
 impl Plan {
-    /// The bytes the plan's digest is made of: what is done to what, from which state to which, in which order.
+    /// The bytes of the plan's digest: the actions, the resources, the states before and after, and the order.
     pub fn canonical_bytes(&self) -> Vec<u8> {
         let document = CanonicalPlan {
             account: &self.account,
@@ -33,7 +33,8 @@ impl Plan {
         Digest::of(&self.canonical_bytes())
     }
 
-    /// The plan for machines and for the API, to be serialized. Its problems are left to whoever knows their places.
+    /// The plan for machines and for the API, to be serialized. The caller adds problems, because it knows their
+    /// places.
     pub fn document(&self) -> PlanDocument<'_> {
         PlanDocument {
             parts: BTreeMap::from([(
@@ -58,7 +59,7 @@ pub struct PlanDocument<'p> {
 }
 
 impl<'p> PlanDocument<'p> {
-    /// Says with each step what would become of it, in the order of the steps.
+    /// Adds to each step its forecast, in the order of the steps.
     pub fn with_forecasts(mut self, foreseen: &'p [StepForecast]) -> Self {
         if let Some(DocumentPart::Steps(steps)) = self.parts.get_mut("steps") {
             steps.foreseen = foreseen;
@@ -66,7 +67,7 @@ impl<'p> PlanDocument<'p> {
         self
     }
 
-    /// Leaves out all but the first steps, and says how many.
+    /// Keeps only the first steps, and adds how many were left out.
     pub fn with_first(mut self, count: usize) -> Self {
         let Some(DocumentPart::Steps(steps)) = self.parts.get_mut("steps") else { return self };
         let shown = steps.all.len().min(count);
@@ -90,7 +91,7 @@ enum DocumentPart<'p> {
     Steps(DocumentSteps<'p>),
 }
 
-/// The steps of a document, and what would become of each where someone asked.
+/// The steps of a document, with their forecasts if they were requested.
 #[derive(Debug)]
 struct DocumentSteps<'p> {
     all: &'p [PlanStep],

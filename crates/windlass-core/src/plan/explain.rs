@@ -1,10 +1,10 @@
-//! Why each step is there, in words.
+//! The reason of each step, in words.
 
 use super::PlanStep;
 use crate::diff::Cause;
 
 impl PlanStep {
-    /// Why the step is there, in one sentence.
+    /// The reason of the step, in one sentence.
     pub fn reason(&self) -> String {
         match self.change.cause {
             Cause::Declared => "added to the fleet".to_owned(),

@@ -1,4 +1,4 @@
-//! What would become of a step if it were proposed now.
+//! The forecast of a step: what would happen if it were proposed now.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,24 +18,24 @@ states! {
     }
 }
 
-/// What would become of a change: foreseen now, decided only when it is proposed.
+/// The forecast of a change. The decision is made only when the change is proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepForecast {
-    /// What the change would wait for beside approval, in words.
+    /// What would block the change besides a missing approval, in words.
     pub blocked_by: Vec<String>,
     /// What each of these is about, in the same order; none in documents of earlier versions.
     #[serde(default)]
     pub blocked_by_kinds: Vec<BlockedByKind>,
     /// What the policy would do.
     pub outlook: PolicyOutlook,
-    /// Why, in words.
+    /// The reasons, in words.
     pub reasons: Vec<String>,
-    /// The rule that decides; none if none matches.
+    /// The rule that decides; `None` if no rule matches.
     pub rule: Option<String>,
 }
 
 impl StepForecast {
-    /// What a judgement without any approval means for a change that waits for these.
+    /// The forecast for a judgement without approvals, and these blockers.
     pub fn of(judgement: Judgement, blocked_by: &[BlockedBy]) -> StepForecast {
         let (outlook, mut reasons) = match judgement.consent {
             Consent::Granted { .. } => (PolicyOutlook::Auto, Vec::new()),

@@ -1,4 +1,4 @@
-//! The same change, reviewed once: steps that do the same to many resources are shown together.
+//! Groups steps that make the same change to several resources, so that they are reviewed once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use crate::diff::{Action, Cause, Change, FieldChange};
 use crate::digest::Digest;
 use crate::resource::Kind;
 
-/// One step as it is told, whether it was made here or read from a document.
+/// A step, whether it was computed locally or read from a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepView<'p> {
-    /// Made here.
+    /// Computed locally.
     Computed(&'p PlanStep),
     /// Read from a document.
     Parsed(&'p ParsedStep),
@@ -45,7 +45,7 @@ impl<'p> StepView<'p> {
         }
     }
 
-    /// The fields that differ, secrets hidden.
+    /// The fields that differ, secrets masked.
     pub fn fields(self) -> Cow<'p, [FieldChange]> {
         match self {
             StepView::Computed(step) => Cow::Owned(step.change.fields()),
@@ -53,7 +53,7 @@ impl<'p> StepView<'p> {
         }
     }
 
-    /// The paths whose content becomes different, or which are named for the first time.
+    /// The paths whose content changes, or that are named for the first time.
     pub fn content_changes(self) -> Cow<'p, [ContentChange]> {
         match self {
             StepView::Computed(step) => Cow::Owned(step.change.content_changes()),
@@ -61,7 +61,7 @@ impl<'p> StepView<'p> {
         }
     }
 
-    /// The spec that is created, updated to or destroyed, secrets hidden.
+    /// The spec that is created, updated to or destroyed, secrets masked.
     pub fn payload(self) -> Cow<'p, Value> {
         match self {
             StepView::Computed(step) => Cow::Owned(step.change.payload()),
@@ -69,7 +69,7 @@ impl<'p> StepView<'p> {
         }
     }
 
-    /// Changes of the same plan that must be done first.
+    /// Changes of the same plan that must be applied first.
     pub fn waits_for(self) -> Vec<String> {
         match self {
             StepView::Computed(step) => step.waits_for.iter().map(ToString::to_string).collect(),
@@ -77,7 +77,7 @@ impl<'p> StepView<'p> {
         }
     }
 
-    /// What would become of it, where someone asked.
+    /// Its forecast, if it was requested.
     pub fn forecast(self) -> Option<&'p StepForecast> {
         match self {
             StepView::Computed(_) => None,
@@ -95,7 +95,7 @@ impl<'p> StepView<'p> {
     }
 }
 
-/// What identical changes have in common: kind, cause and what changes, but not the name.
+/// The signature of identical changes: kind, cause and difference, without the name.
 pub fn signature_of(change: &Change) -> Digest {
     signature(change.key.kind, change.cause, (change.base, change.desired), || json!(change.fields()))
 }
@@ -121,14 +121,14 @@ pub struct StepGroup<'p> {
     pub kind: Kind,
     /// Why they are there.
     pub cause: Cause,
-    /// What makes their changes identical; the same in every plan.
+    /// The signature of their change; the same in every plan.
     pub signature: Digest,
     /// Positions in the plan, counted from 1, and the steps. Never empty.
     pub steps: Vec<(usize, StepView<'p>)>,
 }
 
 impl StepGroup<'_> {
-    /// Where in the plan the steps are: `4`, `4–9` or `4–6, 9`.
+    /// The positions of the steps in the plan: `4`, `4–9` or `4–6, 9`.
     pub fn positions(&self) -> String {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (position, _) in &self.steps {
@@ -148,20 +148,20 @@ impl StepGroup<'_> {
     }
 }
 
-/// The plan's steps with identical ones joined: same kind, same cause, same fields changed the same way (or, for
-/// creates and destroys, the same spec). Groups stand where their first step does.
+/// The plan's steps with identical ones grouped: same kind, same cause, same fields changed the same way (or, for
+/// creates and destroys, the same spec). A group is at the position of its first step.
 pub fn groups(plan: &Plan) -> Vec<StepGroup<'_>> {
     join_identical(plan.steps.iter().enumerate().map(|(index, step)| (index + 1, StepView::Computed(step))))
 }
 
 impl ParsedPlan {
-    /// The steps with identical ones joined.
+    /// The steps with identical ones grouped.
     pub fn groups(&self) -> Vec<StepGroup<'_>> {
         join_identical(self.steps.iter().map(|step| (step.position, StepView::Parsed(step))))
     }
 }
 
-/// Steps with identical ones joined.
+/// Groups identical steps.
 fn join_identical<'p>(steps: impl Iterator<Item = (usize, StepView<'p>)>) -> Vec<StepGroup<'p>> {
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     let mut found: BTreeMap<Digest, usize> = BTreeMap::new();

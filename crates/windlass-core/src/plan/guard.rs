@@ -1,4 +1,4 @@
-//! What a plan must not do, whatever the files say.
+//! Guards: what a plan must not do, whatever the files declare.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::quote::quoted;
 use crate::resource::{ResourceKey, ResourceMap, Spec, SpecPath, member_name};
 use crate::resource_finding::ResourceFinding;
 
-/// More destroys than this are suspicious, if they are also most of what the repository owns. Small repositories are
-/// emptied on purpose often enough.
+/// More destroys than this are suspicious if they are also most of the repository's resources. Small repositories are
+/// often emptied on purpose.
 const MASS_DESTROY_COUNT: usize = 10;
 
-/// Whether someone said that destroying most of a repository's resources is meant.
+/// Whether someone confirmed that most of a repository's resources are to be destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MassDestroyConfirmation {
-    /// Nobody did: stop.
+    /// Nobody did: the plan is stopped.
     Missing,
-    /// Someone did, for whatever this run destroys.
+    /// Someone did, for everything this run destroys.
     MassDestroy,
-    /// Someone did, but for this commit, which is not the one that was found.
+    /// Someone did for this other commit.
     OtherCommit(String),
-    /// Someone did for an earlier run of the same commit, which destroyed these. Whatever else is to be destroyed needs
-    /// a confirmation of its own.
+    /// Someone did for an earlier run of the same commit, which would have destroyed these resources. Any further one
+    /// needs a new confirmation.
     Earlier(BTreeSet<ResourceKey>),
 }
 
@@ -44,17 +44,17 @@ impl MassDestroyConfirmation {
 /// Why a whole plan is stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MassDestroy {
-    /// How many resources would be destroyed.
+    /// The number of resources that would be destroyed.
     pub destroys: usize,
-    /// How many the repository owns.
+    /// The number of resources that the repository owns.
     pub owned: usize,
-    /// The commit for which someone confirmed it, if that is another one.
+    /// The commit of the confirmation, if it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_for: Option<String>,
 }
 
 impl MassDestroy {
-    /// The problem as it is shown.
+    /// The problem for display.
     pub fn diagnostic(&self) -> Diagnostic {
         let MassDestroy { destroys, owned, confirmed_for } = self;
         let mut message =
@@ -68,13 +68,13 @@ impl MassDestroy {
     }
 }
 
-/// A change the files ask for and that is not made.
+/// A change that the files ask for and the plan refuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RefusedChange {
-    /// Which resource.
+    /// The resource.
     #[serde(serialize_with = "as_text")]
     pub resource: ResourceKey,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -82,7 +82,7 @@ fn as_text<S: serde::Serializer>(key: &ResourceKey, serializer: S) -> Result<S::
     serializer.collect_str(key)
 }
 
-/// Takes out the destroys that `protect` forbids, and those of everything a protected resource still needs.
+/// Removes the destroys that `protect` forbids, and those of everything that a protected resource needs.
 pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<RefusedChange>) {
     let destroyed: ResourceMap<&Change> = changes
         .iter()
@@ -123,7 +123,7 @@ pub(super) fn refuse_protected(mut changes: Vec<Change>) -> (Vec<Change>, Vec<Re
     (changes, refusals)
 }
 
-/// Declared resources, changed or not, that refer to something this plan destroys.
+/// Declared resources, changed or not, that refer to a resource this plan destroys.
 pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<ResourceFinding> {
     let destroyed: ResourceMap<()> = changes
         .iter()
@@ -157,7 +157,7 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Resour
     remarks
 }
 
-/// Modules whose content changes although their version stays, so that the version no longer says what it is.
+/// Modules whose content changes although their version stays the same, so that the version is ambiguous.
 pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
     let version_of = |spec: &Option<Arc<Spec>>| match spec.as_deref() {
         Some(Spec::Module(module)) => module.version.clone(),
@@ -165,7 +165,7 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
     };
     changes
         .iter()
-        // What another repository owns has versions of its own.
+        // A resource of another repository has versions of its own.
         .filter(|change| change.cause != Cause::Contested)
         .filter_map(|change| {
             let version = version_of(&change.after)?;
@@ -185,7 +185,7 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
         .collect()
 }
 
-/// Whether the plan would destroy most of what the repository owns, and not all of that was confirmed.
+/// Whether the plan would destroy most of the repository's resources without a complete confirmation.
 pub(super) fn mass_destroy(
     changes: &[Change],
     owned: usize,

@@ -1,7 +1,8 @@
-//! Changes → plan: ordered, guarded, capped and explained.
+//! Turns changes into a plan: ordered, guarded, capped and explained.
 //!
-//! A [`Plan`] is an immutable document with a digest. Apply follows it step by step and decides nothing again.
-//! `order.rs` is the only place that decides in which order changes are applied; others keep it, or sort what they show.
+//! A [`Plan`] is an immutable document with a digest. Applying follows it step by step and makes no new decisions.
+//! `order.rs` is the only place that decides the order of changes; other code keeps that order, or sorts what it
+//! displays.
 
 mod cap;
 mod document;
@@ -31,39 +32,39 @@ use crate::desired::Desired;
 use crate::diff::{Action, Comparison};
 use crate::resource_finding::ResourceFinding;
 
-/// What shall be done, in order, and why.
+/// The changes to make, in order, with reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The account it is for.
     pub account: String,
-    /// What is done, in the order in which it is done.
+    /// The changes, in the order in which they are applied.
     pub steps: Vec<PlanStep>,
-    /// What is not done although the files ask for it, and why.
+    /// Changes that the files ask for and that are refused, with reasons.
     pub refusals: Vec<RefusedChange>,
-    /// Why nothing of it may be done until someone confirms.
+    /// Why the whole plan needs a confirmation.
     pub stopped: Option<MassDestroy>,
-    /// How many declared resources are as they should be.
+    /// The number of declared resources without a change.
     pub unchanged: usize,
-    /// Problems that only the comparison with the accepted state showed.
+    /// Problems that only the comparison with the accepted state revealed.
     pub problems: Vec<ResourceFinding>,
 }
 
-/// How many of each.
+/// The number of changes by action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanSummary {
-    /// To be created.
+    /// Resources to create.
     pub create: usize,
-    /// To be updated, adopted ones included.
+    /// Resources to update, including adopted ones.
     pub update: usize,
-    /// To be destroyed.
+    /// Resources to destroy.
     pub destroy: usize,
-    /// Asked for but refused.
+    /// Refused changes.
     pub refused: usize,
-    /// As they should be.
+    /// Resources without a change.
     pub unchanged: usize,
 }
 
-/// Makes a plan of a comparison.
+/// Builds a plan from a comparison.
 pub fn build(desired: &Desired, comparison: Comparison, confirmation: MassDestroyConfirmation) -> Plan {
     let Comparison { changes, mut problems, owned, unchanged } = comparison;
     let (changes, refusals) = guard::refuse_protected(changes);
@@ -81,7 +82,7 @@ pub fn build(desired: &Desired, comparison: Comparison, confirmation: MassDestro
 }
 
 impl Plan {
-    /// A plan that does nothing, for a fleet that cannot be planned.
+    /// An empty plan, for a fleet with errors.
     pub fn nothing(account: &str) -> Plan {
         Plan {
             account: account.to_owned(),
@@ -93,12 +94,12 @@ impl Plan {
         }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// How many of each.
+    /// The number of changes by action.
     pub fn summary(&self) -> PlanSummary {
         let count = |action| self.steps.iter().filter(|step| step.change.action() == action).count();
         PlanSummary {

@@ -1,8 +1,8 @@
-//! The only place that decides in which order changes are applied: a total order that respects every reference.
+//! The only place that decides the order of changes: a total order that respects every reference.
 //!
-//! Creates and updates come after what they refer to, destroys before it. Creates and updates come before destroys, so
-//! that whatever drops a reference does so before the other end goes. Where references leave a choice, creates and
-//! updates follow the documented order of kinds and then names, destroys the reverse of it.
+//! Creates and updates come after the resources they refer to, destroys before them. Creates and updates come before
+//! destroys, so that a reference is removed before its target is destroyed. Where references leave a choice, creates
+//! and updates follow the documented order of kinds and then names, destroys the reverse of it.
 
 use super::step::PlanStep;
 use crate::code::Code;
@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::resource::{ResourceKey, ResourceMap};
 use crate::resource_finding::ResourceFinding;
 
-/// Orders changes, or tells the circles that make it impossible.
+/// Orders changes; the error lists the cycles that make it impossible.
 pub(super) fn order(changes: Vec<Change>) -> Result<Vec<PlanStep>, Vec<ResourceFinding>> {
     let mut changes = changes;
     changes.sort_by(|a, b| match (a.action() == Action::Destroy, b.action() == Action::Destroy) {
@@ -57,7 +57,8 @@ fn add_waits(number: usize, changes: &[Change], numbers: &ResourceMap<usize>, wa
             }
         });
     }
-    // What is destroyed waits for everything that still refers to it: those that go too, and those that let go of it.
+    // A destroy waits for everything that still refers to the resource: other destroys, and updates that remove the
+    // reference.
     if let Some(before) = &change.before {
         before.references(name, &mut |reference| {
             if let Some(target) = numbers.get(reference.kind, &reference.name)

@@ -1,6 +1,6 @@
-//! A plan read back from its document: what a server answered, or what was kept.
+//! A plan that was read from its document: a server's response, or a stored one.
 //!
-//! It is for telling only. Nothing is applied from it: it has no specs, and its secrets are hidden.
+//! It is only for display. It cannot be applied: it has no specs, and its secrets are masked.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,59 +12,59 @@ use crate::diff::{Cause, FieldChange};
 use crate::digest::Digest;
 use crate::resource::Kind;
 
-/// A plan's document, read.
+/// A plan that was read from its document.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ParsedPlan {
     /// The account it is for.
     pub account: String,
     /// The plan's digest.
     pub digest: Digest,
-    /// How many of each.
+    /// The number of changes by action.
     pub summary: PlanSummary,
     /// Its steps, in order.
     pub steps: Vec<ParsedStep>,
-    /// Steps that were left out because they were too many.
+    /// The number of steps that were left out because of the limit.
     #[serde(default)]
     pub omitted: usize,
-    /// What is not done although the files ask for it.
+    /// Refused changes.
     pub refused: Vec<ParsedRefusal>,
-    /// Why nothing of it may be done until someone confirms.
+    /// Why the whole plan needs a confirmation.
     pub stopped: Option<MassDestroy>,
     /// Every problem.
     #[serde(default)]
     pub problems: Vec<Diagnostic>,
-    /// What it was compared with.
+    /// What the plan was compared with.
     #[serde(default)]
     pub from: String,
-    /// How many changes are open at a time.
+    /// How many proposals may be open at a time.
     #[serde(default)]
     pub max_proposals_per_tick: usize,
-    /// How many are left for later runs.
+    /// How many changes are left for later runs.
     #[serde(default)]
     pub remaining: usize,
     /// What is shown and never applied.
     #[serde(default)]
     pub informational: Informational,
-    /// What differs in the files that resources name.
+    /// The differences in the files that resources name.
     #[serde(default)]
     pub content: Vec<ContentDifference>,
-    /// What else whoever reads it should know.
+    /// Notes for the reader.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// What a fleet says that is shown and never applied.
+/// The parts of a fleet that are shown and never applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Informational {
-    /// Names.
+    /// The names of provider configurations.
     #[serde(default)]
     pub provider_configs: Vec<String>,
 }
 
-/// One step, read.
+/// A step that was read from a document.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ParsedStep {
-    /// Its place in the order, counted from 1.
+    /// Its position in the order, counted from 1.
     pub position: usize,
     /// The kind of resource.
     pub kind: Kind,
@@ -72,29 +72,29 @@ pub struct ParsedStep {
     pub name: String,
     /// Why it changes.
     pub cause: Cause,
-    /// The digest of what it is now.
+    /// The digest of the accepted state.
     pub base: Option<Digest>,
-    /// The digest of what it shall be.
+    /// The digest of the desired state.
     pub desired: Option<Digest>,
     /// The fields that differ.
     pub fields: Vec<FieldChange>,
     /// The spec that is created, updated to or destroyed.
     pub payload: Value,
-    /// Changes of this plan that must be done first.
+    /// Changes of this plan that must be applied first.
     pub waits_for: Vec<String>,
-    /// The paths whose content becomes different.
+    /// The paths whose content changes.
     #[serde(default)]
     pub content: Vec<ContentChange>,
-    /// What would become of it.
+    /// Its forecast.
     #[serde(default)]
     pub foreseen: Option<StepForecast>,
 }
 
-/// A change that is not made, read.
+/// A refused change that was read from a document.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ParsedRefusal {
-    /// Which resource.
+    /// The resource.
     pub resource: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }

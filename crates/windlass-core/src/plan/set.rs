@@ -9,16 +9,16 @@ use crate::digest::Digest;
 use crate::resource::Kind;
 use crate::states::states;
 
-/// Names of a set that are kept for people; of the others only how many there are.
+/// How many names of a set are kept for display.
 pub(super) const NAMES_KEPT: usize = 5;
 
 /// Which changes of a plan belong to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetScope {
-    /// All of them.
+    /// All changes.
     Plan,
-    /// Those that make the same change, told by its signature.
+    /// Identical changes, by their signature.
     Group(Digest),
 }
 
@@ -49,8 +49,8 @@ impl SetScope {
         }
     }
 
-    /// The digest of the set with these members, each by what an approval of it binds to. The order in which they
-    /// are given does not matter.
+    /// The digest of the set with these members, each by the digest that its approval is bound to. The order of the
+    /// members does not matter.
     pub fn digest(self, members: impl IntoIterator<Item = Digest>) -> Digest {
         let mut members: Vec<Digest> = members.into_iter().collect();
         members.sort_unstable();
@@ -65,27 +65,27 @@ impl SetScope {
     }
 }
 
-/// A set of a stored plan, as people see it.
+/// A set of a stored plan, for display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeSet {
     /// Which changes belong to it.
     pub scope: SetScope,
-    /// What an approval of it names.
+    /// The digest that an approval names.
     pub digest: Digest,
-    /// The kind that all members share; none for a whole plan.
+    /// The common kind of all members; `None` for a whole plan.
     pub kind: Option<Kind>,
-    /// The cause that all members share; none for a whole plan.
+    /// The common cause of all members; `None` for a whole plan.
     pub cause: Option<Cause>,
-    /// How many changes it has.
+    /// The number of changes.
     pub count: usize,
-    /// How many of them destroy something.
+    /// The number of destroys among them.
     pub destroys: usize,
     /// The first names, in the order of the plan.
     pub names: Vec<String>,
 }
 
-/// Why an approval of a set no longer counts, now that a newer plan has other members; nothing if it still does. What
-/// was applied as approved is done, and no difference.
+/// Why an approval of a set lapses because a newer plan has other members; `None` if it still counts. Members that were
+/// applied as approved are not a difference.
 pub fn why_set_approval_lapses(
     approved: &BTreeSet<Digest>,
     applied: &BTreeSet<Digest>,

@@ -1,14 +1,14 @@
-//! One change at its place in the order.
+//! One change at its position in the plan.
 
 use crate::diff::Change;
 use crate::resource::ResourceKey;
 
-/// One change at its place in the order.
+/// One change at its position in the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanStep {
     /// The change.
     pub change: Change,
-    /// Changes of this plan that must be done first.
+    /// Changes of this plan that must be applied first.
     pub waits_for: Vec<ResourceKey>,
 }
 

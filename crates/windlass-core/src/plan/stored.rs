@@ -1,8 +1,8 @@
-//! A plan as it is stored with its run: each change by its digests, without specs, and the sets of it that can be
-//! approved as one.
+//! A plan as it is stored with its run: each change by its digests, without specs, and the sets that can be approved as
+//! one.
 //!
-//! What is opened later is opened from here, so that nothing has to be compared again; whoever opens it checks that
-//! accepted and desired state are still what the plan was made from.
+//! Later proposals are opened from it, so that nothing has to be compared again; the caller checks that accepted and
+//! desired state are still those that the plan was made from.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::digest::Digest;
 use crate::gate::approval_digest;
 use crate::resource::{Kind, ResourceKey};
 
-/// Groups that can be approved as one, the largest first where there are more. Nobody reviews more, and the list is
-/// read with every look at a run.
+/// The most groups that can be approved as one; the largest are kept. Nobody reviews more, and every read of a run
+/// loads the list.
 const MAX_GROUPS: usize = 200;
 
 /// One change of a stored plan.
@@ -28,16 +28,16 @@ pub struct StoredStep {
     pub name: String,
     /// Why it changes.
     pub cause: Cause,
-    /// The accepted state it was planned against.
+    /// The accepted state that it was planned against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Digest>,
-    /// What git wanted.
+    /// The desired state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired: Option<Digest>,
-    /// Its group, by number; none for a change that is like no other.
+    /// The index of its group's set; `None` for a change without identical ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<usize>,
-    /// Changes of the same plan that come first.
+    /// Changes of the same plan that must be applied first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
 }
@@ -61,12 +61,12 @@ impl StoredStep {
         ResourceKey::new(self.kind, self.name.as_str())
     }
 
-    /// What an approval of the change binds to.
+    /// The digest that an approval of the change is bound to.
     pub fn binding(&self) -> Digest {
         approval_digest(&self.key(), self.base, self.desired)
     }
 
-    /// What is done.
+    /// The action.
     pub const fn action(&self) -> Action {
         self.cause.action()
     }
@@ -77,7 +77,7 @@ impl StoredStep {
 pub struct StoredPlan {
     /// Its changes, in order.
     pub steps: Vec<StoredStep>,
-    /// The whole plan first, then the groups; a step's group is the number of its set here.
+    /// The whole plan first, then the groups; a step's group is an index into this list.
     pub sets: Vec<ChangeSet>,
 }
 
@@ -133,7 +133,7 @@ fn set_of(group: &StepGroup<'_>, bindings: &[Digest]) -> ChangeSet {
     }
 }
 
-/// What the members of a set bind to, among the changes of a stored plan.
+/// The digests that approvals of a set's members are bound to.
 pub fn members_of(scope: SetScope, steps: &[StoredStep], sets: &[ChangeSet]) -> BTreeSet<Digest> {
     let signature = |step: &StoredStep| match sets.get(step.group?)?.scope {
         SetScope::Group(signature) => Some(signature),

@@ -60,21 +60,21 @@ use crate::observed::{
 use crate::resource::{Kind, ResourceKey, ResourceMap};
 use crate::time::Timestamp;
 
-/// What is accepted for a target.
+/// The accepted state of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedTarget {
-    /// Which version it is.
+    /// Its generation.
     pub generation: Generation,
-    /// The digest of everything that shall be on the target.
+    /// The digest of everything that is accepted for the target.
     pub digest: Digest,
 }
 
-/// Everything that a target's status follows from.
+/// Everything that determines a target's status.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetFacts<'f> {
-    /// What shall be there.
+    /// The accepted state.
     pub accepted: AcceptedTarget,
-    /// What its agent reported.
+    /// The observed state.
     pub observed: &'f ObservedTarget,
     /// When its agent was last in contact.
     pub last_contact: LastContact,
@@ -89,8 +89,8 @@ pub fn target_report(facts: &TargetFacts<'_>) -> StatusReport {
     StatusReport { contact: contact_state(facts), last_known: target_state(facts) }
 }
 
-/// The status of one resource on a target. `accepted` is the digest that the resource shall have there, or none if it shall
-/// not be there.
+/// The status of one resource on a target. `accepted` is the resource's accepted digest there, or `None` if it is not
+/// wanted.
 pub fn resource_report(
     facts: &TargetFacts<'_>,
     kind: Kind,
@@ -101,8 +101,8 @@ pub fn resource_report(
     StatusReport { contact: contact_state(facts), last_known: resource_state(facts, stored, accepted) }
 }
 
-/// The status of every resource that shall be on a target, and of every other that its agent reported there. What shall not
-/// be there and is confirmed to be gone is left out.
+/// The status of every resource that is accepted for a target, and of every other that its agent reported there.
+/// Resources that are not wanted and confirmed absent are left out.
 pub fn resource_reports(
     facts: &TargetFacts<'_>,
     accepted: &ResourceMap<Digest>,
@@ -119,8 +119,8 @@ pub fn resource_reports(
     wanted.chain(unwanted).collect()
 }
 
-/// A contact that lies in the future by more than the limit is no contact either: the clock was wrong then or is wrong now,
-/// and taking it as fresh would hide a target that is gone until the clock gets there.
+/// A contact in the future by more than the limit does not count either: one of the clocks was wrong, and treating it
+/// as recent would hide a lost target until that time.
 fn contact_state(facts: &TargetFacts<'_>) -> ContactState {
     let LastContact::At(contact) = facts.last_contact else { return ContactState::Never };
     let distance = facts.now.elapsed_since(contact).max(contact.elapsed_since(facts.now));
@@ -180,7 +180,7 @@ fn resource_state(
     }
 }
 
-/// What an observation says by itself, whatever its generation.
+/// What an observation says on its own, without its generation.
 enum Seen {
     BeingChanged,
     Settled(SyncState),
@@ -203,14 +203,14 @@ fn compare(accepted: Option<Digest>, observed: &Observed) -> Seen {
     })
 }
 
-/// Why nothing can be said if an agent works on, or looked under, a generation that is higher than the accepted one: the
-/// server was restored from an older backup, or the agent is wrong. Enrolling the target again ends it.
+/// The reason if an agent works on, or looked under, a generation above the accepted one: the server was restored from
+/// an older backup, or the agent is wrong. Enrolling the target again ends this state.
 fn ahead_of(accepted: Generation, stored: &StoredObservation) -> Option<UnknownReason> {
     let reported = stored.order.generation.max(stored.generation());
     (reported > accepted).then_some(UnknownReason::AheadOfAccepted { reported, accepted })
 }
 
-/// Failures of earlier generations no longer count: the accepted one may apply.
+/// Failures of earlier generations do not count: the accepted one may succeed.
 fn failure_of(accepted: Generation, stored: &StoredObservation) -> Option<&ApplyFailure> {
     stored.observation.failure.as_ref().filter(|failure| failure.generation == accepted)
 }

@@ -1,4 +1,4 @@
-//! Statuses of many targets, counted: for a whole fleet, or by region, label or template, as the caller groups them.
+//! Counts the statuses of many targets: for a whole fleet, or by region, label or template, as the caller groups them.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -6,14 +6,14 @@ use std::ops::AddAssign;
 use super::TargetStatus;
 use crate::display::grouped_number;
 
-/// How many targets have which status.
+/// The number of targets by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusTally {
-    /// By place in [`TargetStatus::ALL`].
+    /// By index in [`TargetStatus::ALL`].
     counts: [u64; TargetStatus::ALL.len()],
 }
 
-/// Counts statuses by group. A target that is in several groups is handed in once for each.
+/// Counts statuses by group. A target in several groups is passed in once for each.
 pub fn roll_up<K: Ord>(targets: impl IntoIterator<Item = (K, TargetStatus)>) -> BTreeMap<K, StatusTally> {
     let mut groups: BTreeMap<K, StatusTally> = BTreeMap::new();
     for (group, status) in targets {
@@ -23,27 +23,27 @@ pub fn roll_up<K: Ord>(targets: impl IntoIterator<Item = (K, TargetStatus)>) -> 
 }
 
 impl StatusTally {
-    /// Counts this many more targets of a status.
+    /// Adds this many targets with a status.
     pub fn add(&mut self, status: TargetStatus, targets: u64) {
         self.counts[status as usize] += targets;
     }
 
-    /// How many have this status.
+    /// The number of targets with this status.
     pub fn of(&self, status: TargetStatus) -> u64 {
         self.counts[status as usize]
     }
 
-    /// How many there are.
+    /// The number of all targets.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The most severe status that any of them has; none if there are none.
+    /// The most severe status; `None` if there are no targets.
     pub fn worst(&self) -> Option<TargetStatus> {
         TargetStatus::ALL.iter().copied().filter(|status| self.of(*status) > 0).max()
     }
 
-    /// All of it in a line, the most severe first: `1,972 of 2,000 in sync, 18 drifted, 10 offline`.
+    /// One line, the most severe status first: `1,972 of 2,000 in sync, 18 drifted, 10 offline`.
     pub fn headline(&self) -> String {
         if self.total() == 0 {
             return "No targets".to_owned();

@@ -1,4 +1,4 @@
-//! The six statuses, what stands behind each, and how they read.
+//! The six statuses, the states behind them, and their texts.
 
 use crate::observed::{AgentMessage, Generation};
 use crate::states::states;
@@ -36,62 +36,62 @@ states! {
     }
 }
 
-/// How a target, or a resource on one, compares with what is accepted, by the newest reports.
+/// How a target, or a resource on one, compares with the accepted state, by the newest reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncState {
-    /// As accepted.
+    /// It is as accepted.
     InSync {
         /// When the agent last looked.
         as_of: Timestamp,
     },
-    /// On its way.
+    /// The accepted generation is being applied.
     Applying {
-        /// The generation that was last reported; none for a resource that was never reported.
+        /// The last reported generation; `None` for a resource that was never reported.
         reached: Option<Generation>,
-        /// The generation that shall be reached.
+        /// The accepted generation.
         accepted: Generation,
     },
-    /// Not as accepted.
+    /// It differs from the accepted state.
     Drifted {
-        /// In which way.
+        /// The kind of difference.
         kind: DriftKind,
         /// Since when, by the agent's clock.
         since: Timestamp,
     },
-    /// Could not be made as accepted.
+    /// Applying failed.
     Failed {
-        /// What the agent said.
+        /// The agent's message.
         message: AgentMessage,
-        /// When it first failed, by the agent's clock.
+        /// The time of the first failure, by the agent's clock.
         since: Timestamp,
     },
-    /// Nobody can tell.
+    /// The state is not known.
     Unknown(UnknownReason),
 }
 
 /// Why a state is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnknownReason {
-    /// No report says anything about it.
+    /// There is no report about it.
     NeverReported,
-    /// The agent could not look.
+    /// The agent could not read the state.
     Unreadable {
         /// Since when, by the agent's clock.
         since: Timestamp,
-        /// What the agent said.
+        /// The agent's message.
         message: AgentMessage,
     },
-    /// The agent reports a generation that the server does not know yet.
+    /// The agent reports a generation above the accepted one.
     AheadOfAccepted {
-        /// The generation that it reports.
+        /// The reported generation.
         reported: Generation,
-        /// The generation that is accepted.
+        /// The accepted generation.
         accepted: Generation,
     },
 }
 
 impl SyncState {
-    /// The status that it gives a target that is in contact.
+    /// The status of a target that is in contact.
     pub const fn status(&self) -> TargetStatus {
         match self {
             SyncState::InSync { .. } => TargetStatus::InSync,
@@ -112,17 +112,17 @@ pub enum ContactState {
     Current,
     /// It was in contact, and is not any more.
     Lost {
-        /// When it last was.
+        /// The time of the last contact.
         since: Timestamp,
     },
 }
 
-/// The status of a target or a resource, with all that explains it.
+/// The status of a target or a resource, with its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusReport {
     /// Whether the target's agent is in contact.
     pub contact: ContactState,
-    /// The state by the newest reports. It stays while the agent is out of contact.
+    /// The state by the newest reports. It is kept while the agent is out of contact.
     pub last_known: SyncState,
 }
 
@@ -136,7 +136,7 @@ impl StatusReport {
         }
     }
 
-    /// The status for people: `Drifted`, or `Offline, last known drifted`.
+    /// The status for display: `Drifted`, or `Offline, last known drifted`.
     pub fn summary(&self) -> String {
         let (status, last_known) = (self.status(), self.last_known.status());
         match last_known {

@@ -8,7 +8,7 @@ use crate::observed::{AgentMessage, Enrolment, Observation, ReportOrder, Sightin
 const ACCEPTED: Generation = Generation(5);
 const OFFLINE_AFTER: Duration = Duration::from_secs(90);
 
-/// When agents first saw what they report, and when they last looked.
+/// The times when agents first saw what they report, and when they last looked.
 const SINCE: i64 = 1000;
 const LOOKED: i64 = 2000;
 
@@ -252,7 +252,7 @@ fn any_stored() -> impl Strategy<Value = StoredObservation> {
 }
 
 proptest! {
-    /// However odd a report is, "in sync" is never said of what was not seen to be as accepted.
+    /// "In sync" is reported only for a resource that was observed as accepted, whatever the report contains.
     #[test]
     fn in_sync_means_that_the_accepted_digest_was_seen_under_the_accepted_generation(
         whole in proptest::option::of(any_stored()),

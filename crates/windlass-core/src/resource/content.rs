@@ -1,4 +1,4 @@
-//! What stands at the paths a spec names, as part of what the resource is: its digest, and how it is stored.
+//! The content at the paths of a spec: part of the resource's digest, and stored with the spec.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use super::spec::Spec;
 use crate::content::ContentId;
 use crate::digest::Digest;
 
-/// What begins a stored spec that has contents. No field has such a name.
+/// The beginning of a stored spec with contents. No field has such a name.
 const STORED_CONTENT: &str = "{\"$content\":";
 
 impl Spec {
-    /// The resource's digest: of its spec, and of what stands at the paths that it names, as far as that is known. This is
-    /// the one place that decides what a digest covers.
+    /// The resource's digest: of its spec, and of the content at its paths as far as it is known. This is the only
+    /// place that decides what a digest covers.
     pub fn digest(&self) -> Digest {
         self.digest_over(self.declared_digest())
     }
 
-    /// The same, of a spec of which the digest of what fleet.yaml alone says is known.
+    /// The same digest, for a spec whose declared digest is known.
     pub(crate) fn digest_over(&self, declared: Digest) -> Digest {
         let contents = self.contents();
         if contents.is_empty() {
@@ -29,12 +29,12 @@ impl Spec {
         Digest::of_parts(parts)
     }
 
-    /// The digest of what fleet.yaml alone says, whatever stands at the paths.
+    /// The digest of the spec in fleet.yaml, without the content at its paths.
     pub fn declared_digest(&self) -> Digest {
         Digest::of(&self.canonical_bytes())
     }
 
-    /// What stands at the paths that the spec names, as far as that is known.
+    /// The content at the paths of the spec, as far as it is known.
     pub fn contents(&self) -> BTreeMap<&str, ContentId> {
         let mut contents = BTreeMap::new();
         self.repository_paths(&mut |path, _| {
@@ -43,7 +43,7 @@ impl Spec {
         contents
     }
 
-    /// The paths of the repository that the spec names, each once, in order.
+    /// The paths in the repository that the spec names, each once, in order.
     pub fn named_paths(&self) -> Vec<&str> {
         let mut paths = Vec::new();
         self.repository_paths(&mut |path, _| paths.push(path.as_str()));
@@ -52,14 +52,14 @@ impl Spec {
         paths
     }
 
-    /// Whether the spec names paths of the repository.
+    /// Whether the spec names paths in the repository.
     pub fn names_paths(&self) -> bool {
         let mut is_any = false;
         self.repository_paths(&mut |_, _| is_any = true);
         is_any
     }
 
-    /// The same spec with what stands at its paths. Where nothing is known, nothing is noted.
+    /// The spec with the content at its paths, where it is known.
     pub fn with_contents(&self, content_of: impl Fn(&str) -> Option<ContentId>) -> Spec {
         let mut spec = self.clone();
         spec.repository_paths_mut(&mut |path| {
@@ -69,8 +69,8 @@ impl Spec {
         spec
     }
 
-    /// The same spec with the contents that others have for the same paths, or the paths that none of them names. What is
-    /// written by hand says no content: it lives in git.
+    /// The spec with the contents that other specs have for the same paths; the error lists paths that none of them
+    /// has. A direct change cannot set content: content comes from git.
     pub fn with_contents_of(&self, known: &[&Spec]) -> Result<Spec, Vec<String>> {
         let mut contents: BTreeMap<&str, Option<ContentId>> = BTreeMap::new();
         for spec in known {

@@ -1,4 +1,4 @@
-//! What a resource is called.
+//! The identity of a resource.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl fmt::Display for ResourceKey {
     }
 }
 
-/// The network and the member of a peer's or virtual IP's name.
+/// Splits the name of a peer or virtual IP into network and member.
 pub(crate) fn member_name(name: &str) -> (&str, &str) {
     name.split_once('/').unwrap_or((name, name))
 }

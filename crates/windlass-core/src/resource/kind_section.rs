@@ -1,4 +1,4 @@
-//! Where resources of each kind stand in fleet.yaml: the one table for reading, writing and telling.
+//! The section of each kind in fleet.yaml: the one table for reading, writing and messages.
 
 use super::kind::Kind;
 
@@ -7,9 +7,9 @@ use super::kind::Kind;
 pub(crate) struct KindSection {
     /// The keys from the top.
     pub(crate) section: &'static [&'static str],
-    /// For what stands inside a network: the key there.
+    /// For a member of a network: the key inside the network.
     pub(crate) member: Option<&'static str>,
-    /// The key under which an item of the list form carries its name.
+    /// The key of the name in the list form.
     pub(crate) name_key: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl KindSection {
         }
     }
 
-    /// The key under which items of a section carry their names, or items of a list inside its entries.
+    /// The key of the name for items of a section, or for members inside its entries.
     pub(crate) fn name_key_in(section: &[&str], member: Option<&str>) -> &'static str {
         let mut homes = Kind::ALL.iter().map(|kind| KindSection::of(*kind));
         homes

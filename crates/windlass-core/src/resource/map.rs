@@ -1,4 +1,4 @@
-//! Things by resource key, in key order, found without building a key.
+//! A map by resource key, in key order, with lookups that build no key.
 
 use std::collections::BTreeMap;
 
@@ -18,32 +18,32 @@ impl<T> Default for ResourceMap<T> {
 }
 
 impl<T> ResourceMap<T> {
-    /// What is held for this resource.
+    /// The value of this resource.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&T> {
         self.kinds.get(&kind)?.get(name)
     }
 
-    /// What is held for this resource, to change it.
+    /// The value of this resource, mutable.
     pub fn get_mut(&mut self, kind: Kind, name: &str) -> Option<&mut T> {
         self.kinds.get_mut(&kind)?.get_mut(name)
     }
 
-    /// Whether anything is held for this resource.
+    /// Whether this resource has a value.
     pub fn contains(&self, kind: Kind, name: &str) -> bool {
         self.get(kind, name).is_some()
     }
 
-    /// Holds something for this resource and returns what was held before.
+    /// Sets the value of this resource and returns the previous one.
     pub fn insert(&mut self, key: ResourceKey, value: T) -> Option<T> {
         self.kinds.entry(key.kind).or_default().insert(key.name, value)
     }
 
-    /// Forgets this resource.
+    /// Removes this resource.
     pub fn remove(&mut self, kind: Kind, name: &str) -> Option<T> {
         self.kinds.get_mut(&kind)?.remove(name)
     }
 
-    /// Forgets the resources for which `is_kept` says no.
+    /// Removes the resources for which `is_kept` returns false.
     pub fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
         self.kinds.retain(|_, names| {
             names.retain(|_, value| is_kept(value));
@@ -51,29 +51,29 @@ impl<T> ResourceMap<T> {
         });
     }
 
-    /// All of them, by kind and then by name.
+    /// All values, by kind and then by name.
     pub fn iter(&self) -> impl Iterator<Item = (Kind, &str, &T)> {
         self.kinds
             .iter()
             .flat_map(|(kind, names)| names.iter().map(|(name, value)| (*kind, name.as_str(), value)))
     }
 
-    /// All of them, to change them.
+    /// All values, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.kinds.values_mut().flat_map(BTreeMap::values_mut)
     }
 
-    /// Those of one kind, by name.
+    /// The values of one kind, by name.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &T)> {
         self.kinds.get(&kind).into_iter().flatten().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.kinds.values().map(BTreeMap::len).sum()
     }
 
-    /// Whether there are none.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

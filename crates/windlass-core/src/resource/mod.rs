@@ -1,8 +1,8 @@
-//! The kinds of things a fleet is made of: one file per kind with its spec, its defaults and what it refers to.
+//! The kinds of resources: one file per kind with its spec, its defaults and its references.
 //!
-//! To add a kind: a file here with a `record!` and its [`ResourceSpec`], one line in `kinds!` in `kind.rs`, and its section
-//! in `manifest/document.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has the
-//! checklist.
+//! To add a kind: a file here with a `record!` and its [`ResourceSpec`], one line in `kinds!` in `kind.rs`, and its
+//! section in `manifest/document.rs`. Schema, explain, diff, order and reference follow from that; ARCHITECTURE.md has
+//! the checklist.
 
 mod assignment;
 mod bundle;

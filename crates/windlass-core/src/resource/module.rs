@@ -1,4 +1,4 @@
-//! Modules: units of configuration for machines, and what the host agent makes true for them.
+//! Modules: units of configuration for machines, and what the host agent applies for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::shape::{Bounded, Decoder, FreeSettings, choice, record};
 use crate::value::{AbsolutePath, FileMode, ModulePin, Name, RepositoryPath, SettingName, UnitName, Version};
 use crate::yaml::NodeRef;
 
-/// A module's weight. Wide enough for any scheme of tens and hundreds people already use.
+/// The priority of a module. The range covers any scheme of tens and hundreds.
 pub(crate) type Priority = Bounded<0, 1_000_000>;
 
 choice! {

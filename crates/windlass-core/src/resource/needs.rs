@@ -1,4 +1,4 @@
-//! What a resource needs: other resources, and paths of the repository.
+//! The dependencies of a resource: other resources, and paths in the repository.
 
 use std::borrow::Cow;
 
@@ -6,33 +6,33 @@ use super::kind::Kind;
 use crate::shape::Record;
 use crate::value::RepositoryPath;
 
-/// What a spec must tell beside its shape.
+/// What a spec provides besides its shape.
 pub trait ResourceSpec: Record {
-    /// Calls `visit` for each resource this one needs. `name` is the resource's own name.
+    /// Calls `visit` for each resource that this one refers to. `name` is the resource's own name.
     fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>));
 
-    /// Calls `visit` for each path of the repository that must exist for this resource, and which part says so.
+    /// Calls `visit` for each path in the repository that this resource needs, with the field that names it.
     fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
         let _ = visit;
     }
 
-    /// Calls `visit` for each of the same paths, to note what stands there.
+    /// Calls `visit` for each of these paths, to set its content.
     fn repository_paths_mut(&mut self, visit: &mut dyn FnMut(&mut RepositoryPath)) {
         let _ = visit;
     }
 
-    /// Whether destroying it is refused.
+    /// Whether it must not be destroyed.
     fn is_protected(&self) -> bool;
 }
 
-/// One resource needing another.
+/// A reference from one resource to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference<'s> {
-    /// What kind of thing is needed.
+    /// The kind of the target.
     pub kind: Kind,
-    /// Its name.
+    /// The name of the target.
     pub name: Cow<'s, str>,
-    /// Which part of the spec says so.
+    /// The field that refers to it.
     pub at: SpecPath,
 }
 
@@ -42,7 +42,7 @@ impl<'s> Reference<'s> {
     }
 }
 
-/// A place inside a spec, cheap enough to make for every reference.
+/// A path inside a spec, cheap enough to create for every reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpecPath {
     /// The resource's own name.
@@ -53,6 +53,6 @@ pub enum SpecPath {
     Item(&'static str, usize),
     /// A field of an item of a list field.
     ItemField(&'static str, usize, &'static str),
-    /// Somewhere inside a field: a value, or an item of a list, under this key.
+    /// A value, or an item of a list, under this key somewhere inside a field.
     Inside(&'static str, &'static str),
 }

@@ -1,4 +1,4 @@
-//! Notifications: where they can go, and which happenings are told there.
+//! Notification providers, and the alerts that send events to them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::shape::{Decoder, Segment, choice, record};
 use crate::value::{CredentialPath, MailAddress, Name, ReceiverUrl, Wildcard};
 use crate::yaml::NodeRef;
 
-/// More than any list of patterns needs; every event is compared with all of them.
+/// More than any alert needs; every event is compared with all patterns.
 const MAX_PATTERNS: usize = 64;
 
 choice! {
@@ -70,7 +70,7 @@ record! {
 }
 
 impl NotificationProviderSpec {
-    /// Each type says which fields it needs and which it cannot use.
+    /// Checks which fields each type needs and which it does not support.
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
         use ProviderType::{Alertmanager, Discord, Email, Slack, Teams, Webhook};
         let is_chat = matches!(self.provider_type, Slack | Discord | Teams);

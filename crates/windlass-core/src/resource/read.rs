@@ -1,4 +1,4 @@
-//! Reading one resource by itself: from a request, or from the database, where it was written by [`Spec::to_stored`].
+//! Reads a single resource: from a request, or from the database, where [`Spec::to_stored`] wrote it.
 
 use super::assignment::AssignmentName;
 use super::content;
@@ -11,10 +11,10 @@ use crate::shape::{Decoder, InvalidText, TextValue};
 use crate::value::{Hostname, Name};
 use crate::yaml;
 
-/// A spec read by itself, and everything wrong with it. There is a spec exactly if nothing is an error.
+/// A spec and its problems. There is a spec exactly if no problem is an error.
 #[derive(Debug)]
 pub struct ReadSpec {
-    /// What was read.
+    /// The spec.
     pub spec: Option<Spec>,
     /// Problems, warnings included.
     pub diagnostics: Vec<Diagnostic>,
@@ -37,16 +37,16 @@ impl Spec {
         ReadSpec { spec, diagnostics }
     }
 
-    /// The spec as it is stored: JSON without defaults, with what stands at the paths it names.
+    /// The stored form of the spec: JSON without defaults, with the content ids of its paths.
     pub fn to_stored(&self) -> String {
         let spec = String::from_utf8(self.canonical_bytes()).expect("canonical bytes are JSON");
         content::store(spec, &self.contents())
     }
 
-    /// Reads what [`Spec::to_stored`] wrote; none if it is anything else.
+    /// Reads what [`Spec::to_stored`] wrote; `None` for anything else.
     ///
-    /// This is not [`Spec::read`]: through escapes and aliases a file declares specs that no YAML text may hold as they
-    /// are: larger than a file, with control characters, with keys longer than YAML's 1,024 characters.
+    /// This is not [`Spec::read`]: with escapes and aliases a file can declare specs that cannot be written as plain
+    /// YAML: larger than a file, with control characters, with keys longer than YAML's 1,024 characters.
     pub fn read_stored(kind: Kind, text: &str) -> Option<Spec> {
         let (contents, text) = content::split(text)?;
         let tree = yaml::from_json(&text)?;
@@ -62,7 +62,7 @@ impl Spec {
 }
 
 impl ResourceKey {
-    /// The key of a kind and a name that someone gave, if it can be the name of such a thing.
+    /// The key of a kind and a name, if the name is valid for the kind.
     pub fn read(kind: Kind, name: &str) -> Result<ResourceKey, InvalidText> {
         match kind {
             Kind::Node => Hostname::read(name).map(drop)?,

@@ -1,4 +1,4 @@
-//! What a resource should be, whatever its kind.
+//! The spec of a resource of any kind.
 
 use serde_json::Value;
 
@@ -27,17 +27,17 @@ macro_rules! declare_specs {
         }
 
         impl Spec {
-            /// The kind of thing this describes.
+            /// The kind of the resource.
             pub fn kind(&self) -> Kind {
                 match self { $(Spec::$kind(_) => Kind::$kind),* }
             }
 
-            /// Calls `visit` for each resource this one needs.
+            /// Calls `visit` for each resource that this one refers to.
             pub fn references<'s>(&'s self, name: &'s str, visit: &mut dyn FnMut(Reference<'s>)) {
                 match self { $(Spec::$kind(spec) => spec.references(name, visit)),* }
             }
 
-            /// The resources this one needs, each once, in order.
+            /// The resources that this one refers to, each once, in order.
             pub fn targets(&self, name: &str) -> Vec<ResourceKey> {
                 let mut targets = Vec::new();
                 self.references(name, &mut |reference| {
@@ -48,7 +48,7 @@ macro_rules! declare_specs {
                 targets
             }
 
-            /// Calls `visit` for each path of the repository that must exist for this resource.
+            /// Calls `visit` for each path in the repository that this resource needs.
             pub fn repository_paths<'s>(&'s self, visit: &mut dyn FnMut(&'s RepositoryPath, SpecPath)) {
                 match self { $(Spec::$kind(spec) => spec.repository_paths(visit)),* }
             }
@@ -57,12 +57,12 @@ macro_rules! declare_specs {
                 match self { $(Spec::$kind(spec) => spec.repository_paths_mut(visit)),* }
             }
 
-            /// Whether destroying it is refused.
+            /// Whether it must not be destroyed.
             pub fn is_protected(&self) -> bool {
                 match self { $(Spec::$kind(spec) => spec.is_protected()),* }
             }
 
-            /// The bytes digests are made of, but for what stands at the paths it names.
+            /// The bytes of the declared digest, which excludes the content at its paths.
             pub fn canonical_bytes(&self) -> Vec<u8> {
                 match self { $(Spec::$kind(spec) => Canonical::bytes_of(spec, Defaults::Omit)),* }
             }

@@ -1,4 +1,4 @@
-//! Desired × accepted → what the run proposes. Values in, values out.
+//! Decides what a run proposes, from desired and accepted state. Pure.
 
 use crate::accepted::{Accepted, Owner};
 use crate::code::{Code, ProblemSeverity};
@@ -10,24 +10,24 @@ use crate::run::RunError;
 use crate::time::Timestamp;
 use serde_json::{Value, json};
 
-/// A plan, and what of the differences is not in it because someone said it is meant.
+/// A plan, and the differences that it leaves out because someone accepted them.
 pub struct RunDecision {
-    /// What would be done.
+    /// The plan.
     pub plan: Plan,
-    /// Differences that someone accepted, each with why.
+    /// The accepted differences, each with its reason.
     pub accepted_drift: Vec<(Change, String)>,
-    /// When the first of those runs out that were accepted until a time.
+    /// The earliest expiry of those acceptances.
     pub accepted_until: Option<Timestamp>,
 }
 
 impl RunDecision {
-    /// Nothing differs.
+    /// A decision without differences.
     pub fn nothing(account: &str) -> RunDecision {
         RunDecision { plan: Plan::nothing(account), accepted_drift: Vec::new(), accepted_until: None }
     }
 }
 
-/// Decides what a run proposes: what differs, but for what someone accepted.
+/// Decides what a run proposes: all differences except the accepted ones.
 pub fn decide(
     desired: &Desired,
     accepted: &Accepted,
@@ -52,7 +52,7 @@ pub fn decide(
     RunDecision { plan: plan::build(desired, comparison, confirmation), accepted_drift, accepted_until }
 }
 
-/// Differences that are not offered, as a run shows them.
+/// Differences that are not proposed, as a run shows them.
 pub fn skipped_changes(decided: &RunDecision, held_back: &[usize]) -> Vec<Value> {
     let told = |action: String, kind: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": kind, "name": name, "reason": reason, "at": null});
     let refused = decided.plan.refusals.iter().map(|refusal| {
@@ -90,7 +90,7 @@ pub fn refusal_of(plan: &Plan) -> Option<RunError> {
             "check for an emptied or misplaced file; if it is intended, sync with confirm_mass_destroy",
         ));
     }
-    // What another repository owns is proposed and blocked; the rest goes on.
+    // A resource of another repository is proposed and blocked; the other changes are not affected.
     let is_fatal = |code: Code| code.severity() == ProblemSeverity::Error && code != Code::OwnedElsewhere;
     let first = plan.problems.iter().find(|remark| is_fatal(remark.code))?;
     Some(RunError::new(first.code.slug(), first.message.clone(), first.help.clone()))

@@ -28,7 +28,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1000)
 }
 
-/// Someone's word that this difference is meant, for ten seconds.
+/// An acceptance of this difference, for ten seconds.
 fn acceptance(key: &ResourceKey, desired: Option<Digest>, accepted: Option<Digest>) -> Acceptance {
     Acceptance {
         key: key.clone(),
@@ -45,7 +45,7 @@ fn meant(change: &Change) -> Acceptance {
     acceptance(&change.key, change.desired, change.base)
 }
 
-/// What is decided at a second, when all of this is ours and these differences were accepted.
+/// The decision at a given second, when this repository owns everything and these differences were accepted.
 fn decided(
     before: &str,
     after: &str,
@@ -120,7 +120,7 @@ fn a_plan_that_destroys_most_is_refused_whatever_else_is_wrong_with_it() {
     assert_eq!(refusal_of(&broken), Some(error));
 }
 
-/// A plan that destroys what a node still needs.
+/// A plan that destroys a resource that a node refers to.
 fn dangling() -> Plan {
     let node = "nodes: [{hostname: n, template: t}]";
     let before = format!("templates: [{{name: t, node_platform: debian-12-amd64}}]\n{node}");
@@ -144,7 +144,7 @@ fn what_another_repository_owns_stops_nothing_else() {
     assert_eq!(steps(&plan), ["create cluster new", "update cluster shared"]);
     assert_eq!(plan.problems.iter().map(|problem| problem.code).collect::<Vec<_>>(), [Code::OwnedElsewhere]);
     assert_eq!(refusal_of(&plan), None);
-    // And it hides no error that comes after it.
+    // It does not hide a later error.
     plan.problems.extend(dangling().problems);
     assert_eq!(refusal_of(&plan).unwrap().code, "reference-destroyed");
 }
@@ -176,14 +176,13 @@ fn what_is_not_offered_is_shown_with_its_reason() {
     assert_eq!(skipped_changes(&RunDecision::nothing("acme"), &[]), [Value::Null; 0]);
 }
 
-/// Two fleets, whose the resources of the first are, and which differences someone accepted: exactly, as they were before,
-/// or not.
+/// Two fleets, the owners of the first one's resources, and the accepted differences: exact, outdated, or none.
 fn material() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)> {
     let tape = || vec(any::<u8>(), 0..160);
     (tape(), tape(), vec(any::<u8>(), 7), vec(any::<u8>(), 11))
 }
 
-/// What differs, what of it was accepted as it is, and what is decided about it.
+/// The differences, those accepted exactly, and the decision about them.
 fn decide_about(
     (before, after, owners, accepted): &(Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>),
 ) -> (Vec<Change>, RunDecision) {
@@ -222,7 +221,7 @@ proptest! {
         let mut all: Vec<&ResourceKey> = planned.chain(accepted).chain(refused).collect();
         all.sort();
         prop_assert_eq!(all, changes.iter().map(|change| &change.key).collect::<Vec<_>>());
-        // And each as it was compared.
+        // Each is the change of the comparison.
         let compared: BTreeMap<&ResourceKey, &Change> = changes.iter().map(|change| (&change.key, change)).collect();
         let kept = decided.plan.steps.iter().map(|step| &step.change);
         for change in kept.chain(decided.accepted_drift.iter().map(|(change, _)| change)) {

@@ -1,4 +1,4 @@
-//! Sync runs: one pass over a repository, from what made it happen to what became of its proposals.
+//! Sync runs: one pass over a repository, from its trigger to the outcome of its proposals.
 
 mod decide;
 mod status;
@@ -31,7 +31,7 @@ states! {
 }
 
 impl Trigger {
-    /// Whether git is asked. Only a run that asked it can tell what it wants by now.
+    /// Whether the run fetches from git. Only a run that fetched knows the current desired state.
     pub const fn fetches(self) -> bool {
         match self {
             Trigger::Schedule | Trigger::Request | Trigger::Webhook => true,
@@ -77,84 +77,84 @@ pub struct Run {
     pub account_id: AccountId,
     /// Its repository.
     pub repository_id: RepositoryId,
-    /// The repository's name at the time.
+    /// The repository's name at the time of the run.
     pub repository_name: String,
-    /// What made it happen.
+    /// The trigger.
     pub trigger: Trigger,
-    /// Who asked for it.
+    /// The person who requested it.
     pub requested_by: Option<String>,
-    /// Whether they said that destroying most of the repository's resources is meant.
+    /// Whether they confirmed a mass destroy.
     pub confirm_mass_destroy: bool,
-    /// The commit for which they said so; none if it counts for whatever commit the run finds.
+    /// The commit of the confirmation; `None` if it applies to any commit.
     pub confirmed_commit: Option<String>,
-    /// Where it is.
+    /// The status.
     pub status: RunStatus,
-    /// Where it is while it is in progress.
+    /// The stage while it is in progress.
     pub stage: Stage,
-    /// How often it was begun: more than once if a server died in the middle.
+    /// How often it was started: more than once if a server crashed during it.
     pub attempt: i64,
-    /// The commit it read.
+    /// The commit that it read.
     pub commit_sha: Option<String>,
-    /// Who wrote that.
+    /// The author of the commit.
     pub commit_author: Option<String>,
-    /// Their e-mail address.
+    /// The author's e-mail address.
     pub commit_email: Option<String>,
-    /// The first line of its message.
+    /// The first line of the commit message.
     pub commit_subject: Option<String>,
-    /// The whole message; lists leave it out.
+    /// The full commit message; lists leave it out.
     pub commit_message: Option<String>,
-    /// Everyone who had a hand in what it read since the last good run; lists leave them out.
+    /// The contributors to everything since the last successful run; lists leave them out.
     pub contributors: Contributors,
-    /// How the branch moved.
+    /// The movement of the branch.
     pub movement: Option<Movement>,
-    /// What differs, by kind and change.
+    /// The differences, by kind and change.
     pub diff: Json,
-    /// How many differ.
+    /// The number of differences.
     pub diff_count: usize,
-    /// How many are not proposed yet.
+    /// The number of changes that are not proposed yet.
     pub remaining: usize,
-    /// Its plan; none while it found nothing to do.
+    /// Its plan; `None` if there are no changes.
     pub plan_id: Option<PlanId>,
-    /// The position of its plan from which on changes are opened when others are done; none if none is left for that.
+    /// The position in its plan of the next change to propose; `None` if none is left.
     pub next_position: Option<usize>,
-    /// Differences that are not offered, and why.
+    /// Differences that are not proposed, with reasons.
     pub skipped: Json,
-    /// Problems in the files.
+    /// The problems in the files.
     pub problems: Json,
-    /// Why it failed: a code, a message, what to do.
+    /// Why it failed: code, message, help.
     pub error: Option<RunError>,
-    /// What still differed after applying; none before.
+    /// The differences that were left after applying; `None` before.
     pub drift_after_apply: Option<Json>,
-    /// When it was asked for.
+    /// The time of the request.
     pub created_at: Timestamp,
-    /// When it was begun.
+    /// The time of the start.
     pub started_at: Option<Timestamp>,
-    /// When it had compared, or failed.
+    /// The time when the comparison was complete, or the run failed.
     pub completed_at: Option<Timestamp>,
-    /// When the last of its proposals was closed.
+    /// The time when the last of its proposals was closed.
     pub applied_at: Option<Timestamp>,
 }
 
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunError {
-    /// A stable word.
+    /// A stable code.
     pub code: String,
     /// What happened.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
 }
 
 impl RunError {
-    /// An error with a stable word, what happened, and what to do about it.
+    /// An error with code, message and help.
     pub fn new(code: &str, message: impl Into<String>, help: impl Into<String>) -> RunError {
         RunError { code: code.to_owned(), message: message.into(), help: help.into() }
     }
 }
 
 impl Run {
-    /// A run that waits to be begun.
+    /// A queued run.
     pub fn queued(id: RunId, repository: &Repository, now: Timestamp) -> Run {
         Run {
             id,
@@ -191,16 +191,16 @@ impl Run {
         }
     }
 
-    /// Whether someone said that destroying most of what the repository owns is meant, for the commit that it found.
+    /// Whether someone confirmed a mass destroy for the commit that it found.
     pub fn is_confirmed(&self) -> bool {
         let counts = |commit: &String| self.commit_sha.as_ref() == Some(commit);
         self.confirm_mass_destroy && self.confirmed_commit.as_ref().is_none_or(counts)
     }
 
-    /// Whether it tells what git wants by now. One that compared only what was stored does not: what a failed sync holds,
-    /// it must not release, and who pushed since git was last read is still to be told.
+    /// Whether the run knows the current desired state. A run that compared only stored state does not: it must not
+    /// release proposals that a failed sync holds, and the contributors since the last fetch are still to be read.
     pub fn knows_desired_state(&self, repository: &Repository) -> bool {
-        // What a repository that moved left behind wants nothing, and nobody has to be asked for that.
+        // The rest of a repository that moved away wants nothing, so no fetch is needed.
         self.trigger.fetches() || repository.left_by.is_some()
     }
 }

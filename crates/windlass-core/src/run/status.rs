@@ -1,22 +1,22 @@
-//! What the fates of its proposals make of a sync run.
+//! The status of a sync run, from the outcomes of its proposals.
 
 use crate::proposal::Status;
 use crate::run_status::RunStatus;
 
-/// What became of a run's proposals.
+/// The outcomes of a run's proposals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProposalOutcomes {
-    /// It has none.
+    /// There are no proposals.
     None,
-    /// Something can still become of at least one.
+    /// At least one is open.
     Open,
     /// All are closed.
     Closed {
-        /// How many there are.
+        /// The number of proposals.
         all: usize,
         /// How many were applied.
         applied: usize,
-        /// How many were made by hand.
+        /// How many were applied manually.
         by_hand: usize,
         /// How many failed.
         failed: usize,
@@ -38,24 +38,24 @@ impl ProposalOutcomes {
         }
     }
 
-    /// Whether nothing can become of any of them, and something became of one.
+    /// Whether all are closed and at least one was applied.
     pub const fn all_closed_and_some_applied(self) -> bool {
         matches!(self, ProposalOutcomes::Closed { applied, by_hand, .. } if applied + by_hand > 0)
     }
 }
 
-/// What a run that compared has to show.
+/// The facts about a run that completed the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunFacts {
-    /// What became of its proposals.
+    /// The outcomes of its proposals.
     pub fates: ProposalOutcomes,
     /// Differences left for later runs.
     pub remaining: usize,
-    /// Differences that are not offered: refused by protection, or rejected until they change.
+    /// Differences that are not proposed: refused by protection, or rejected until they change.
     pub not_offered: usize,
 }
 
-/// The state of a run that compared, now that its proposals are where they are.
+/// The status of a run that completed the comparison.
 pub fn run_status(facts: RunFacts) -> RunStatus {
     let RunFacts { fates, remaining, not_offered } = facts;
     match fates {

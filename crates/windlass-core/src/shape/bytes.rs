@@ -1,4 +1,4 @@
-//! Values → their canonical bytes, and JSON.
+//! The canonical bytes of values, and their JSON.
 
 use serde_json::Value;
 

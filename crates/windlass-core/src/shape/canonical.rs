@@ -1,14 +1,14 @@
 //! Canonical bytes: JSON with sorted keys, no white space, and no field that equals its default.
 //!
-//! Leaving defaults out is what keeps digests stable when a later version adds a field: a resource that does not use
-//! the new field keeps the bytes, and so the digest and the approvals, it always had.
+//! Omitting defaults keeps digests stable when a later version adds a field: a resource that does not use the new field
+//! keeps its bytes, its digest and its approvals.
 
 /// Whether fields that equal their default are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defaults {
-    /// Left out: the canonical form, which digests are made of.
+    /// Omitted: the canonical form, for digests.
     Omit,
-    /// Written: the complete form, which people compare.
+    /// Written: the complete form, for display.
     Fill,
 }
 
@@ -19,7 +19,7 @@ pub struct Canonical {
 }
 
 impl Canonical {
-    /// Whether fields that equal their default are to be left out.
+    /// Whether fields that equal their default are omitted.
     pub fn omits_defaults(&self) -> bool {
         self.defaults == Defaults::Omit
     }

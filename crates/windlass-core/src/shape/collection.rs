@@ -161,7 +161,7 @@ impl<K: TextValue + Ord, V: Shape> Shape for BTreeMap<K, V> {
         for (key, value) in decoder.mapping(node)? {
             let text = key.scalar_text().unwrap_or_default();
             decoder.within(Segment::Key(text), |decoder| {
-                // A key is text even where it looks like a number or a boolean.
+                // A key is text even if it looks like a number or a boolean.
                 let read_key = match K::read(text) {
                     Ok(read) => Some(read),
                     Err(complaint) => {

@@ -1,4 +1,4 @@
-//! Reading nodes into types, collecting every problem with its path.
+//! Decodes nodes into types, and collects every problem with its path.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::quote::quoted;
 use crate::secret;
 use crate::yaml::{Entries, NodeRef, Scalar, YamlContent};
 
-/// Longer than any name, and than nearly every path on a machine.
+/// Longer than any name, and than almost every path.
 const MAX_KEY_IN_PATH: usize = 256;
 
 /// A step into a value.
@@ -18,11 +18,11 @@ const MAX_KEY_IN_PATH: usize = 256;
 pub enum Segment<'t> {
     /// Under a key.
     Key(&'t str),
-    /// At a position of a list.
+    /// At an index of a list.
     Index(usize),
 }
 
-/// Collects problems while a tree is read. Paths are only spelled out when there is something to tell.
+/// Collects problems while a tree is decoded. Paths are written out only for problems.
 #[derive(Debug, Default)]
 pub struct Decoder<'t> {
     path: Vec<Segment<'t>>,
@@ -31,12 +31,12 @@ pub struct Decoder<'t> {
 }
 
 impl<'t> Decoder<'t> {
-    /// Everything found wrong.
+    /// All problems.
     pub fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 
-    /// Reads something one step further in.
+    /// Decodes something one step further in.
     pub fn within<T>(&mut self, segment: Segment<'t>, read: impl FnOnce(&mut Decoder<'t>) -> T) -> T {
         self.path.push(segment);
         let value = read(self);
@@ -44,7 +44,7 @@ impl<'t> Decoder<'t> {
         value
     }
 
-    /// Reads something in which a key that looks like a secret is an error and not a warning.
+    /// Decodes something in which a key that looks like a secret is an error and not a warning.
     pub fn refusing_secrets<T>(&mut self, read: impl FnOnce(&mut Decoder<'t>) -> T) -> T {
         let before = std::mem::replace(&mut self.refuse_secrets, true);
         let value = read(self);
@@ -52,7 +52,7 @@ impl<'t> Decoder<'t> {
         value
     }
 
-    /// A value as a message may show it: not at all under a key that looks like a secret.
+    /// A value for a message: masked under a key that looks like a secret.
     pub fn shown(&self, text: &str) -> String {
         let key = self.path.iter().rev().find_map(|segment| match segment {
             Segment::Key(key) => Some(*key),
@@ -61,7 +61,7 @@ impl<'t> Decoder<'t> {
         if key.is_some_and(secret::is_secret_key_name) { secret::HIDDEN.to_owned() } else { quoted(text) }
     }
 
-    /// Reports the value under a key if the key looks like that of a secret and the value is one.
+    /// Reports the value under a key if the key looks like that of a secret and the value is a literal.
     pub fn look_for_secret(&mut self, key: &str, value: NodeRef<'t>) {
         if secret::is_secret_key_name(key) && holds_literal(value) {
             self.secret_found(value, key);
@@ -75,7 +75,7 @@ impl<'t> Decoder<'t> {
         });
     }
 
-    /// Reports a problem here.
+    /// Reports a problem at the current path.
     pub fn report(&mut self, finding: Finding) {
         if !self.is_full() {
             let path = self.path_text();
@@ -83,7 +83,7 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// Whether further problems are no longer told.
+    /// Whether the limit of problems is reached.
     fn is_full(&self) -> bool {
         self.findings.len() >= MAX_FINDINGS
     }
@@ -97,7 +97,7 @@ impl<'t> Decoder<'t> {
         path_text(self.path.iter().copied())
     }
 
-    /// The entries of a map, or a report that this is none. Nothing at all is an empty map.
+    /// The entries of a map; reports any other value. Null is an empty map.
     pub fn mapping(&mut self, node: NodeRef<'t>) -> Option<Entries<'t>> {
         match node.content() {
             YamlContent::Mapping(entries) => Some(entries),
@@ -129,8 +129,8 @@ impl<'t> Decoder<'t> {
         }
     }
 
-    /// A text. Unquoted numbers are taken as they are written (`version: 1.10` is `1.10`); `true`, `false` and null
-    /// are not text.
+    /// A text. Unquoted numbers are used as they are written (`version: 1.10` is `1.10`); `true`, `false` and null are
+    /// not text.
     pub fn text(&mut self, node: NodeRef<'t>) -> Option<&'t str> {
         match node.content() {
             YamlContent::Scalar(Scalar::Text(text)) => Some(text),
@@ -168,14 +168,14 @@ impl<'t> Decoder<'t> {
         None
     }
 
-    /// Reports a text that its grammar does not accept.
+    /// Reports an invalid text.
     pub fn report_invalid_text(&mut self, node: NodeRef<'t>, complaint: InvalidText) {
         let mut finding = Finding::new(complaint.code, node.span(), complaint.message);
         finding.help = complaint.help;
         self.report(finding);
     }
 
-    /// Reports a key that does not belong here, with the nearest one that does.
+    /// Reports an unknown key, with the nearest known one.
     pub fn check_unknown_key(&mut self, key: NodeRef<'t>, known: &[&'static str], beside: SiblingKeys) {
         let text = key.scalar_text().unwrap_or_default();
         let is_beside = beside.name_key == Some(text) || beside.keys.contains(&text);
@@ -199,7 +199,7 @@ impl<'t> Decoder<'t> {
         self.report_within(Segment::Key(text), finding.help(help));
     }
 
-    /// Reports a required key that is not there.
+    /// Reports a missing required key.
     pub fn missing_key(&mut self, node: NodeRef<'t>, key: &'static str) {
         self.report(
             Finding::new(Code::MissingKey, first_byte(node), format!("`{key}` is missing"))
@@ -207,7 +207,7 @@ impl<'t> Decoder<'t> {
         );
     }
 
-    /// Reports a word that is not one of those allowed.
+    /// Reports a word that is not allowed.
     pub fn not_a_choice(&mut self, node: NodeRef<'t>, found: &str, words: &[&'static str]) {
         let finding =
             Finding::new(Code::BadValue, node.span(), format!("{} is not allowed here", quoted(found)));
@@ -219,7 +219,7 @@ impl<'t> Decoder<'t> {
     }
 }
 
-/// Whether a value, or anything inside it, is written out rather than referred to. Switches are not secrets.
+/// Whether a value, or anything inside it, is a literal and not a reference. Booleans are not secrets.
 fn holds_literal(node: NodeRef<'_>) -> bool {
     match node.content() {
         YamlContent::Scalar(Scalar::Null | Scalar::Bool(_)) => false,
@@ -229,13 +229,13 @@ fn holds_literal(node: NodeRef<'_>) -> bool {
     }
 }
 
-/// Where a map begins: enough of a place for what is not there; the whole map would drown the message.
+/// The first byte of a map, as the place of a missing key: the whole map would hide the message.
 fn first_byte(node: NodeRef<'_>) -> std::ops::Range<usize> {
     let span = node.span();
     span.start..(span.start + 1).min(span.end).max(span.start)
 }
 
-/// A path as people write it: `nodes[2].labels.tier`, with quotes around keys that need them.
+/// A path for display: `nodes[2].labels.tier`, with quotes around keys that need them.
 pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> String {
     let mut text = String::new();
     for segment in segments {
@@ -261,7 +261,7 @@ pub(crate) fn path_text<'t>(segments: impl Iterator<Item = Segment<'t>>) -> Stri
     text
 }
 
-/// A key in a path. Every problem carries its path, so a key as large as a file would be copied for each of them.
+/// A key in a path, shortened. Every problem has a path, so a key as large as a file would be copied for each of them.
 fn shortened(key: &str) -> Cow<'_, str> {
     match key.char_indices().nth(MAX_KEY_IN_PATH) {
         Some((end, _)) => Cow::Owned(format!("{}…", &key[..end])),
@@ -269,9 +269,9 @@ fn shortened(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// The known word that `text` was most likely meant to be.
+/// The known word most similar to `text`.
 pub fn nearest<'w>(text: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    // Long input cannot be near any of our words, and comparing it would cost its square.
+    // A long text cannot be similar to any known word, and comparing it would take quadratic time.
     if text.len() > 64 {
         return None;
     }
@@ -287,7 +287,7 @@ pub fn nearest<'w>(text: &str, known: impl Iterator<Item = &'w str>) -> Option<&
         .map(|(_, word)| word)
 }
 
-/// `nodePlatform`, `node-platform` and `node_platform` are the same word to someone typing.
+/// Normalises a word: `nodePlatform`, `node-platform` and `node_platform` are equal.
 fn fold(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }

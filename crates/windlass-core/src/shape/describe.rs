@@ -1,59 +1,59 @@
-//! Descriptions: what a type looks like, as data.
+//! Descriptions of types, as data.
 
 use serde_json::Value;
 
-/// What a value looks like.
+/// The description of a value.
 #[derive(Clone, Debug)]
 pub enum Description {
-    /// Text, with what it must look like.
+    /// Text.
     Text {
         /// What the text is, e.g. `a hostname`.
         what: &'static str,
-        /// A regular expression (ECMA flavour, anchored) every value matches.
+        /// A regular expression (ECMA flavour, anchored) that every value matches.
         pattern: Option<&'static str>,
     },
     /// True or false.
     Boolean,
     /// A whole number.
     Integer {
-        /// The smallest allowed.
+        /// The minimum.
         min: i64,
-        /// The largest allowed.
+        /// The maximum.
         max: i64,
     },
-    /// One of some words.
+    /// One of several words.
     Choice(Vec<ChoiceDescription>),
-    /// A list whose order means something.
+    /// A list whose order matters.
     List(Box<Description>),
-    /// A list whose order means nothing and in which nothing stands twice.
+    /// A list without duplicates whose order does not matter.
     Set(Box<Description>),
-    /// A map with keys of the user's choosing.
+    /// A map with free keys.
     Map {
         /// What the keys are.
         key: &'static str,
-        /// A regular expression every key matches.
+        /// A regular expression that every key matches.
         key_pattern: Option<&'static str>,
-        /// What the values are.
+        /// The description of the values.
         value: Box<Description>,
     },
     /// A map with known keys.
     Record(RecordDescription),
-    /// Named things, as a map keyed by name or as a list whose items carry the name.
+    /// Named items, as a map keyed by name or as a list whose items contain the name.
     Section(SectionDescription),
     /// Any plain value.
     Free,
 }
 
-/// Named things of one kind.
+/// Named items of one kind.
 #[derive(Clone, Debug)]
 pub struct SectionDescription {
-    /// The key under which an item of the list form carries its name.
+    /// The key of the name in the list form.
     pub name_key: &'static str,
     /// What the name is, e.g. `a hostname`.
     pub name_what: &'static str,
-    /// A regular expression every name matches.
+    /// A regular expression that every name matches.
     pub name_pattern: Option<&'static str>,
-    /// What each of them looks like, without the name.
+    /// The description of an item, without the name.
     pub value: Box<Description>,
 }
 
@@ -84,13 +84,13 @@ pub struct FieldDescription {
     pub name: &'static str,
     /// What it means.
     pub doc: &'static str,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is when it is not given.
+    /// Its default.
     pub default: Option<Value>,
     /// An example value, in YAML.
     pub example: &'static str,
-    /// What its value looks like. A function, so that records may contain one another.
+    /// The description of its value. A function, so that records may contain each other.
     pub shape: fn() -> Description,
 }
 
@@ -116,7 +116,7 @@ impl Description {
         }
     }
 
-    /// The record inside, looking through lists and maps.
+    /// The record inside lists and maps.
     pub fn record(&self) -> Option<&RecordDescription> {
         match self {
             Description::Record(record) => Some(record),
@@ -133,7 +133,7 @@ impl Description {
 }
 
 impl RecordDescription {
-    /// The field of this name.
+    /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&FieldDescription> {
         self.fields.iter().find(|field| field.name == name)
     }

@@ -1,4 +1,4 @@
-//! Free-form settings: whatever a module or a chart wants to be told.
+//! Free-form settings of modules and charts.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Canonical, Decoder, Description, Segment, Shape};
 use crate::diagnostic::{Code, Finding};
 use crate::yaml::{NodeRef, Scalar, YamlContent};
 
-/// A map of plain values under names of the user's choosing. Secrets are looked for and reported.
+/// A map of plain values under free names. Secrets are searched for and reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FreeSettings(pub BTreeMap<String, Value>);
 

@@ -1,30 +1,30 @@
-//! Why a text was not accepted, and what to write instead.
+//! Errors of parsing a text, with help.
 
 use crate::diagnostic::Code;
 
-/// Why a text was not accepted.
+/// Why a text is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidText {
-    /// The code it is reported under.
+    /// The code of the problem.
     pub code: Code,
     /// What is wrong with the text.
     pub message: String,
-    /// What to write instead.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
 impl InvalidText {
-    /// A bad value.
+    /// An invalid value.
     pub fn value(message: impl Into<String>) -> InvalidText {
         InvalidText { code: Code::BadValue, message: message.into(), help: None }
     }
 
-    /// A bad name.
+    /// An invalid name.
     pub fn name(message: impl Into<String>) -> InvalidText {
         InvalidText { code: Code::BadName, message: message.into(), help: None }
     }
 
-    /// Says what to write instead.
+    /// Sets the help.
     pub fn help(mut self, help: impl Into<String>) -> InvalidText {
         self.help = Some(help.into());
         self

@@ -1,9 +1,9 @@
-//! What values may look like: one declaration per type drives everything said about it.
+//! Shapes: one declaration per type from which reading, writing and documentation follow.
 //!
 //! A type that implements [`Shape`] can be read from YAML with all problems collected, be written as canonical JSON,
 //! and describe itself. From that one description come unknown-key hints, the JSON Schema, `windlass explain` and the
-//! reference pages, so none of them can disagree with what is accepted. Records declare their fields with `record!`,
-//! fixed words with `choice!`, checked text by implementing [`TextValue`].
+//! reference pages, so that they always agree with what is accepted. Records declare their fields with `record!`, fixed
+//! words with `choice!`, checked text by implementing [`TextValue`].
 
 mod bytes;
 mod canonical;
@@ -35,21 +35,21 @@ use crate::yaml::NodeRef;
 
 /// A value that can be read, written and described.
 pub trait Shape: Sized {
-    /// Reads a node. Returns nothing when something was wrong, and has then reported it.
+    /// Decodes a node. Returns `None` if it is invalid, after reporting the problem.
     fn decode<'t>(node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> Option<Self>;
 
     /// Writes the canonical form.
     fn write(&self, out: &mut Canonical);
 
-    /// What editors, `explain` and the reference say about values of this type.
+    /// The description for editors, `explain` and the reference.
     fn describe() -> Description;
 }
 
 /// A map with known keys.
 pub trait Record: Shape {
-    /// Reads a map's fields. An unknown key is reported but does not spoil the rest.
+    /// Decodes a map's fields. An unknown key is reported and does not affect the other keys.
     fn decode_fields<'t>(node: NodeRef<'t>, beside: SiblingKeys, decoder: &mut Decoder<'t>) -> Option<Self>;
 
-    /// The record's fields and what they mean.
+    /// The description of the record's fields.
     fn description() -> RecordDescription;
 }

@@ -1,17 +1,17 @@
-//! Keys of a map that belong to someone else than the record being read.
+//! Keys of a map that the record being decoded does not own.
 
-/// Keys of a map that belong to someone else than the record being read.
+/// Keys of a map that the record being decoded does not own.
 #[derive(Clone, Copy, Debug)]
 pub struct SiblingKeys {
-    /// The key under which an item of a list carries its name.
+    /// The key of the name in an item of a list.
     pub name_key: Option<&'static str>,
-    /// Keys that another record reads from the same map.
+    /// Keys that another record decodes from the same map.
     pub keys: &'static [&'static str],
-    /// Who tells about keys that nobody knows: exactly one of the records that share a map.
+    /// Whether this record reports unknown keys: exactly one of the records that share a map does.
     pub unknown: UnknownKeys,
 }
 
-/// What to do about keys that nobody knows.
+/// What to do with unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownKeys {
     /// Report them.
@@ -21,10 +21,10 @@ pub enum UnknownKeys {
 }
 
 impl SiblingKeys {
-    /// The record has the map to itself.
+    /// The record owns the whole map.
     pub const NOTHING: SiblingKeys = SiblingKeys { name_key: None, keys: &[], unknown: UnknownKeys::Report };
 
-    /// The record has the map to itself, but for the name.
+    /// The record owns the map except for the name.
     pub const fn name(key: &'static str) -> SiblingKeys {
         SiblingKeys { name_key: Some(key), ..SiblingKeys::NOTHING }
     }

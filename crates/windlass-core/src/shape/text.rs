@@ -1,4 +1,4 @@
-//! Text with a grammar: implement [`TextValue`] and the type is a [`Shape`].
+//! Text with a grammar: a type that implements [`TextValue`] is a [`Shape`].
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ pub trait TextValue: Sized + Display {
     /// A regular expression (ECMA flavour, anchored) that every accepted text matches.
     const PATTERN: Option<&'static str>;
 
-    /// Reads the text.
+    /// Parses the text.
     fn read(text: &str) -> Result<Self, InvalidText>;
 }
 

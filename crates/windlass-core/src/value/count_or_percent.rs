@@ -8,9 +8,9 @@ use crate::shape::{InvalidText, TextValue};
 /// How many of a group: `10%` or `3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountOrPercent {
-    /// So many percent, rounded up to at least one.
+    /// A percentage, rounded up to at least one.
     Percent(u8),
-    /// So many.
+    /// A count.
     Count(u32),
 }
 

@@ -1,11 +1,11 @@
-//! Durations as people write them: `90s`, `5m`, `1h30m`.
+//! Durations: `90s`, `5m`, `1h30m`.
 
 use std::fmt;
 
 use crate::quote::quoted;
 use crate::shape::{InvalidText, TextValue};
 
-/// How long something may take. At least a second, at most a day.
+/// A time limit. At least a second, at most a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timeout {
     /// Whole seconds.
@@ -13,7 +13,7 @@ pub struct Timeout {
 }
 
 impl Timeout {
-    /// So many minutes.
+    /// A number of minutes.
     pub const fn minutes(minutes: u32) -> Timeout {
         Timeout { seconds: minutes * 60 }
     }

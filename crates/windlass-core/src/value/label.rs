@@ -1,4 +1,4 @@
-//! Labels, with the grammar Kubernetes users know.
+//! Labels, with the grammar of Kubernetes.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Small checked values that specs are made of: names, versions, addresses, paths, durations.
+//! Small validated values of specs: names, versions, addresses, paths, durations.
 //!
-//! Each reads from text with a complaint that says what to write instead, and prints in one canonical spelling, so
-//! that `5m` and `300s` are the same value with the same digest.
+//! Each is parsed from text, with an error that says how to fix it, and printed in one canonical spelling, so that `5m`
+//! and `300s` are the same value with the same digest.
 
 mod count_or_percent;
 mod duration;

@@ -15,12 +15,12 @@ use crate::shape::{InvalidText, TextValue};
 pub struct Cidr(pub IpNet);
 
 impl Cidr {
-    /// Whether the address lies inside.
+    /// Whether the network contains the address.
     pub fn contains(&self, address: &IpAddress) -> bool {
         self.0.contains(&address.0)
     }
 
-    /// Whether the two share any address.
+    /// Whether the two networks overlap.
     pub fn overlaps(&self, other: &Cidr) -> bool {
         self.0.contains(&other.0) || other.0.contains(&self.0)
     }
@@ -131,7 +131,7 @@ checked_text! {
 
 fn check_url(text: &str) -> Result<(), InvalidText> {
     if secret::without_secrets(text) != text {
-        // The text is not repeated: it holds a credential.
+        // The text is not repeated: it contains a credential.
         return Err(
             InvalidText::value("the URL contains credentials").help("store them in Vault, not in the URL")
         );

@@ -1,4 +1,4 @@
-//! Paths in the repository and on machines, and names the operating system gives meaning to.
+//! Paths in the repository and on machines, and names with a meaning for the operating system.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ checked_text! {
     AbsolutePath: "an absolute path", Some("^/[^\\u0000]+$"), check_absolute
 }
 
-/// A path inside the repository, relative to the fleet's root, and what stands there as far as that is known.
+/// A path inside the repository, relative to the fleet's root, and its content as far as it is known.
 ///
-/// Files and requests say only the path. What stands there comes from git, is never written into a spec, and counts for
-/// the resource's digest.
+/// Files and requests contain only the path. The content id comes from git, is not part of the declared spec, and is
+/// part of the resource's digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RepositoryPath {
     text: String,
@@ -28,7 +28,7 @@ impl RepositoryPath {
         &self.text
     }
 
-    /// What stands there, as far as that is known.
+    /// The content at the path, if it is known.
     pub fn content(&self) -> Option<ContentId> {
         self.content
     }

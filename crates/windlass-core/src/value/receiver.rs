@@ -1,6 +1,6 @@
-//! Where notifications go: addresses of receivers, mail addresses, and paths of the credentials that open them.
+//! Receivers of notifications: their URLs, mail addresses, and the paths of their credentials.
 //!
-//! None of them may be a secret itself. What is refused is not repeated: it may have been one.
+//! None of them may contain a secret. A rejected text is not repeated: it may be a secret.
 
 use super::checked_text;
 use crate::secret;
@@ -23,7 +23,7 @@ checked_text! {
 }
 
 impl ReceiverUrl {
-    /// What stands before `://`.
+    /// The text before `://`.
     pub fn scheme(&self) -> &str {
         self.as_str().split_once("://").map_or("", |(scheme, _)| scheme)
     }

@@ -1,4 +1,4 @@
-//! Module versions and the pins that choose among them.
+//! Module versions, and the pins that choose among them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -83,14 +83,14 @@ fn compare_parts(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Where a module version is in its life. Later states are safer to use, `retired` is not to be used any more.
+/// The lifecycle of a module version. Later states are safer to use; `retired` is not to be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lifecycle {
-    /// Built, not tried.
+    /// Built, not tested.
     Built,
-    /// Being tried.
+    /// Being tested.
     Staging,
-    /// Tried and found good.
+    /// Tested successfully.
     Blessed,
     /// In use.
     Live,
@@ -111,10 +111,10 @@ impl Lifecycle {
     }
 }
 
-/// Which version of a module is meant.
+/// The version of a module that a pin selects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
-    /// `name` alone: the newest live version, whatever that is on the day.
+    /// `name` alone: the current newest live version.
     Unpinned,
     /// `name@live`, `name@blessed`, `name@staging`: the newest version in that state.
     State(Lifecycle),
@@ -122,12 +122,12 @@ pub enum Selector {
     Exact(Version),
 }
 
-/// A module and which of its versions: `nginx@1.26.0`.
+/// A module and a selector of its version: `nginx@1.26.0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModulePin {
     /// The module.
     pub name: Name,
-    /// Which of its versions.
+    /// The selector of its version.
     pub selector: Selector,
 }
 

@@ -1,11 +1,11 @@
-//! Patterns with `*` and `?` over names and messages. They are compared as they stand and cost nothing to keep, so that
-//! a file full of them costs no more than its size; globs of approval policies, which only administrators write, do.
+//! Patterns with `*` and `?` over names and messages. They are matched without compiling, so that a file full of them
+//! costs no more than its size; the globs of approval policies, which only administrators write, are compiled.
 
 use super::checked_text;
 use crate::quote::quoted;
 use crate::shape::InvalidText;
 
-/// Longer than any name; bounds what comparing can cost.
+/// Longer than any name; limits the cost of matching.
 const MAX_WILDCARD: usize = 256;
 
 checked_text! {
@@ -14,12 +14,13 @@ checked_text! {
 }
 
 impl Wildcard {
-    /// Whether the whole text is meant. Letters count in the case in which they are written.
+    /// Whether the pattern matches the whole text. Case matters.
     pub fn matches(&self, text: &str) -> bool {
         let (pattern, text): (Vec<char>, Vec<char>) =
             (self.as_str().chars().collect(), text.chars().collect());
         let (mut p, mut t) = (0, 0);
-        // Where the last star was and how much of the text it has taken: only ever that one has to take more.
+        // The position of the last star, and how much of the text it matches: only the last star ever has to match
+        // more.
         let mut star: Option<(usize, usize)> = None;
         while t < text.len() {
             match pattern.get(p) {

@@ -1,4 +1,4 @@
-//! Parser events → tree, with every limit checked on the way.
+//! Builds a tree from parser events, and checks every limit while reading.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use super::{MAX_DEPTH, MAX_EXPANDED_NODES, quick};
 use crate::diagnostic::Finding;
 use crate::quote::quoted;
 
-/// So many bytes of text count as one value when aliases are followed.
+/// How many bytes of text count as one value when aliases are expanded.
 const TEXT_PER_NODE: usize = 16;
 
 /// Reads a text as one YAML document.
 ///
-/// The tree is absent when reading could not go on; findings may exist beside a tree (a duplicate key, a custom tag)
-/// and then the tree holds the first of what was doubled and the untagged value.
+/// There is no tree if reading had to stop. There may be findings beside a tree (a duplicate key, a custom tag); the
+/// tree then has the first of the duplicates and the untagged value.
 pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     if let Err(finding) = check_text(text) {
         return (None, vec![finding]);
@@ -32,12 +32,13 @@ pub fn parse(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     }
 }
 
-/// Like [`parse`], without the quick way. The text has passed [`check_text`].
+/// Like [`parse`], without the quick reader. The text has passed [`check_text`].
 pub(super) fn parse_generally(text: &str) -> (Option<Tree<'_>>, Vec<Finding>) {
     parse_watched(text, options(), |_, _| {})
 }
 
-/// Like [`parse_generally`], and shows every event to `watch`; `options` must be those of reading, plus further events.
+/// Like [`parse_generally`], and passes every event to `watch`; `options` must be those of reading, plus further
+/// events.
 pub(super) fn parse_watched<'s>(
     text: &'s str,
     options: granit_parser::Options,
@@ -80,7 +81,7 @@ pub(super) fn options() -> granit_parser::Options {
 #[derive(Default)]
 struct Builder<'s> {
     tree: Tree<'s>,
-    /// What each node comes to once its aliases are followed.
+    /// The size of each node with its aliases expanded.
     sizes: Vec<Size>,
     open: Vec<OpenCollection>,
     /// Children of all open collections, innermost last.
@@ -88,18 +89,18 @@ struct Builder<'s> {
     text: &'s str,
     anchors: BTreeMap<usize, u32>,
     documents: usize,
-    /// How many entries may still be looked at for merge keys, in all maps together.
+    /// How many more entries may be examined for merge keys, in all maps together.
     merges: u32,
-    /// What all nodes come to if no alias is followed.
+    /// The size of all nodes without expanding aliases.
     written: u32,
 }
 
-/// What a node comes to once its aliases are followed.
+/// The size of a node with its aliases expanded.
 #[derive(Clone, Copy)]
 struct Size {
-    /// How many nodes it stands for.
+    /// The number of nodes.
     weight: u32,
-    /// How many collections are nested in it, itself included.
+    /// The nesting depth of collections, itself included.
     height: usize,
 }
 
@@ -125,9 +126,9 @@ impl<'s> Builder<'s> {
                 let allowed = ["str", "int", "float", "bool", "null"];
                 refuse_custom_tag(self.text, tag.as_deref(), &allowed, &span, findings);
                 let style = scalar_style(style, tag.as_deref());
-                // The parser says `~` where nothing was written.
+                // The parser reports `~` for an empty value.
                 let text = if range.is_empty() { Cow::Borrowed("") } else { text };
-                // Text counts too: an alias of a long text, used often, must not become a large fleet.
+                // Text counts too: a long text with many aliases must not become a large fleet.
                 let weight = 1_u32.saturating_add(offset(text.len() / TEXT_PER_NODE));
                 self.written = self.written.saturating_add(weight);
                 self.add(NodeData::Scalar(text, style), range, Size { weight, height: 0 }, anchor)?;
@@ -142,7 +143,7 @@ impl<'s> Builder<'s> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range, findings)?,
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
-                // Aliases of aliases nest as deep as brackets do, and whoever follows them recurses as deep.
+                // Aliases of aliases nest like brackets, and code that follows them recurses as deep.
                 Some(id) if self.open.len() + self.sizes[*id as usize].height > MAX_DEPTH => {
                     return Err(depth_finding(range));
                 }
@@ -189,7 +190,7 @@ impl<'s> Builder<'s> {
         let size = self.size_of_collection(&children);
         self.written = self.written.saturating_add(1);
         let first = offset(self.tree.children.len());
-        // Merge keys copy entries before the weight of what they end up in is known.
+        // Merge keys copy entries before the total size is known.
         if self.tree.children.len() + children.len() > MAX_EXPANDED_NODES as usize {
             return Err(expansion_finding(span));
         }
@@ -238,7 +239,7 @@ impl<'s> Builder<'s> {
             self.tree.nodes.push(YamlNode { content, start: 0, end: 0 });
         }
         self.tree.root = offset(self.tree.nodes.len() - 1);
-        // The document's value may be an alias-free scalar added last; it is what remains pending.
+        // A document that is a single scalar is the last pending node.
         if let Some(root) = self.pending.first() {
             self.tree.root = *root;
         }
@@ -248,8 +249,7 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// Whether a scalar's meaning follows from its text. `!!str` says that it is text; other plain types are what they
-/// look like.
+/// Whether a scalar's meaning follows from its text. `!!str` makes it text; other plain types are what they look like.
 fn scalar_style(style: ScalarStyle, tag: Option<&Tag>) -> Style {
     match tag {
         None if style == ScalarStyle::Plain => Style::Plain,
@@ -262,7 +262,7 @@ fn is_plain_type(tag: &Tag, names: &[&str]) -> bool {
     names.iter().any(|name| tag.is_yaml_core_schema_tag(name))
 }
 
-/// Refuses every tag but those of the plain types a value of this sort can have.
+/// Rejects every tag but those of the plain types that a value of this kind can have.
 fn refuse_custom_tag(
     text: &str,
     tag: Option<&Tag>,
@@ -279,7 +279,7 @@ fn refuse_custom_tag(
     }
 }
 
-/// Positions fit 32 bits because files are at most 1 MiB, and so do node counts.
+/// Positions and node counts fit 32 bits because files are at most 1 MiB.
 fn offset(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

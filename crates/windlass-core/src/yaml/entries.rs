@@ -1,4 +1,4 @@
-//! The entries of a map while a tree is built: keys are text, stand once, and `<<` brings in those of other maps.
+//! Checks the entries of a map while a tree is built: keys are text and unique, and `<<` merges other maps.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use super::tree::{NodeData, Style, Tree, YamlNode};
 use crate::diagnostic::Finding;
 
 impl Tree<'_> {
-    /// Keeps the first of doubled keys, refuses keys that are not text, and follows merge keys (`<<`). `merges` is how many
-    /// entries may still be looked at for merging, also those that are there already: it is taken from, and merging ends
-    /// with it.
+    /// Keeps the first of duplicate keys, rejects keys that are not text, and follows merge keys (`<<`). `merges` is
+    /// the number of entries that may still be examined for merging, including existing ones; merging ends when it is
+    /// used up.
     pub(super) fn check_entries(
         &self,
         children: &[u32],
@@ -65,7 +65,7 @@ impl Tree<'_> {
                     }
                 }
             }
-            // A list of maps: earlier ones win. Lists inside are not followed, so this ends.
+            // A list of maps: earlier ones take precedence. Nested lists are not followed, so this terminates.
             NodeData::Sequence(_, range) => {
                 for item in &self.children[range.start as usize..range.end as usize] {
                     if *merges == 0 {
@@ -84,7 +84,7 @@ impl Tree<'_> {
     }
 }
 
-/// Keys already seen in one map: small maps are scanned, large ones looked up.
+/// The keys of one map: small maps are scanned, large ones use a set.
 enum SeenKeys<'b> {
     Few(Vec<&'b str>),
     Many(BTreeSet<&'b str>),

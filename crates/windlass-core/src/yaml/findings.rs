@@ -1,4 +1,4 @@
-//! What is wrong with a text before anything is known of its meaning, in words.
+//! Problems of a text at the level of YAML.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use super::{MAX_DEPTH, MAX_FILE_BYTES};
 use crate::diagnostic::{Code, Finding, MAX_FINDINGS};
 use crate::quote::quoted;
 
-/// Adds a finding, as long as there are not too many.
+/// Adds a finding, up to the limit.
 pub(super) fn push_finding(findings: &mut Vec<Finding>, finding: Finding) {
     if findings.len() < MAX_FINDINGS {
         findings.push(finding);
     }
 }
 
-/// Refuses a text that is too large or holds what no YAML file needs.
+/// Rejects a text that is too large or contains forbidden characters.
 pub(super) fn check_text(text: &str) -> Result<(), Finding> {
     if text.len() > MAX_FILE_BYTES {
         let message = format!("the file has {} bytes, more than the 1 MiB limit", text.len());
@@ -32,7 +32,8 @@ pub(super) fn check_text(text: &str) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Control characters of ASCII and of Latin-1, which terminals obey as well; those that end lines and tabs are fine.
+/// Whether a control character of ASCII or Latin-1, which terminals interpret, is forbidden; line ends and tabs are
+/// allowed.
 fn is_forbidden(text: &str, at: usize, byte: u8) -> bool {
     match byte {
         b'\t' | b'\n' | b'\r' => false,
@@ -64,7 +65,7 @@ pub(super) fn syntax_finding(text: &str, error: &ScanError) -> Finding {
     }
 }
 
-/// The tab that the parser stumbled over; it tells the place after it.
+/// The tab that caused a parse error; the parser reports the position after it.
 fn first_tab(text: &str, position: usize) -> usize {
     let line_start = text[..position].rfind(['\n', '\r']).map_or(0, |found| found + 1);
     text[line_start..position].find('\t').map_or(position, |found| line_start + found)

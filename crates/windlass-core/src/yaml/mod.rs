@@ -1,9 +1,9 @@
-//! Text → [`Tree`]: YAML with places and nothing else.
+//! Reads YAML into a [`Tree`] with positions.
 //!
-//! This is the only module that knows a YAML parser. It reads hostile bytes: every limit is checked while reading, so
-//! memory stays in proportion to the file, and reading does not recurse over input. It knows no field names.
-//! JSON of our own is read by `stored`, which needs none of the limits. [`format()`] goes from text to text, in one layout;
-//! `edit` changes single values and leaves every other byte alone.
+//! This is the only module that uses a YAML parser. Its input is untrusted: every limit is checked while reading, so
+//! that memory is proportional to the file, and reading does not recurse over the input. It knows no field names.
+//! `stored` reads JSON that Windlass wrote, which needs no limits. [`format()`] formats a text; `edit` changes single
+//! values and leaves every other byte unchanged.
 
 mod build;
 mod edit;
@@ -27,11 +27,11 @@ pub use tree::{Entries, Items, NodeRef, Style, Tree, YamlContent};
 pub use write::write;
 pub(crate) use write::{NewValue, block};
 
-/// A file may hold 1 MiB: more is binary data by accident, and the limit bounds the work one file can cause.
+/// The size limit of a file: a larger one is binary data by mistake, and the limit bounds the work for one file.
 pub const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Values may be nested this deep. Real fleets need fewer than ten levels; every consumer of a tree may recurse.
+/// The nesting limit. Real fleets need fewer than ten levels; code that reads a tree may recurse.
 pub const MAX_DEPTH: usize = 64;
 
-/// What a file may grow to when its aliases are followed. A 1 MiB file without aliases stays below this.
+/// The size limit with aliases expanded. A 1 MiB file without aliases stays below it.
 pub const MAX_EXPANDED_NODES: u32 = 1_000_000;

@@ -1,16 +1,16 @@
-//! The quick way for plain files: the small part of YAML that fleets are written in, read line by line.
+//! A fast reader for simple files: the subset of YAML that most fleets use, read line by line.
 //!
-//! Most files are block maps and lists with one-line values, and for those the general parser spends most of its time on
-//! questions that do not arise. This reader knows only that part. Anything else, and anything wrong, makes it give up, and
-//! the general parser reads the file from the start: so it never reports, and what it accepts must be exactly what the
-//! general parser makes of the same text, places included. `quick_tests.rs` holds it to that.
+//! Most files are block maps and lists with one-line values, and for those the general parser does much unnecessary
+//! work. This reader knows only that subset. At anything else, and at any error, it gives up, and the general parser
+//! reads the file from the start. So it never reports problems, and what it accepts must give exactly the tree of the
+//! general parser, positions included. `quick_tests.rs` verifies that.
 
 use std::borrow::Cow;
 
 use super::tree::{NodeData, Style, Tree, YamlNode};
 use super::{MAX_DEPTH, MAX_EXPANDED_NODES};
 
-/// Longer keys are refused by the general parser.
+/// The general parser rejects longer keys.
 const MAX_KEY: usize = 512;
 
 /// Reads a text, or gives up. The text has passed the checks for size and control characters.
@@ -35,13 +35,13 @@ pub(super) fn read(text: &str) -> Option<Tree<'_>> {
     quick.peek().is_none().then_some(quick.tree)
 }
 
-/// Whether lines end with LF alone and nothing in the text is a line end to some readers and not to others.
+/// Whether lines end with LF only and no character is a line end for some readers and not for others.
 fn is_plain_text(text: &str) -> bool {
     let odd = ['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
     !text.bytes().any(|byte| byte == b'\r' || byte == b'\t') && (text.is_ascii() || !text.contains(odd))
 }
 
-/// Where the next line with content begins.
+/// The next line with content.
 #[derive(Clone, Copy)]
 struct NextLine {
     column: usize,
@@ -51,7 +51,7 @@ struct NextLine {
 struct QuickReader<'s> {
     text: &'s str,
     bytes: &'s [u8],
-    /// Where the next line that was not looked at begins.
+    /// The start of the next unread line.
     line: usize,
     ahead: Option<NextLine>,
     tree: Tree<'s>,
@@ -64,7 +64,7 @@ impl<'s> QuickReader<'s> {
         self.bytes.get(position).copied().unwrap_or(b'\n')
     }
 
-    /// The next line with content; blank lines and comments are passed over.
+    /// The next line with content; blank lines and comments are skipped.
     fn peek(&mut self) -> Option<NextLine> {
         while self.ahead.is_none() && self.line < self.bytes.len() {
             let position = self.skip_spaces(self.line);
@@ -91,7 +91,7 @@ impl<'s> QuickReader<'s> {
             .map_or(self.bytes.len(), |found| position + found)
     }
 
-    /// Ends the line at `position`, after which only spaces and a comment may stand.
+    /// Ends the line at `position`, after which only spaces and a comment may follow.
     fn end_line(&mut self, position: usize) -> Option<()> {
         let rest = self.skip_spaces(position);
         match self.byte(rest) {
@@ -117,10 +117,10 @@ impl<'s> QuickReader<'s> {
         self.tree.nodes[id as usize].end as usize
     }
 
-    /// Moves the children from `first` on into a map, unless one of its keys stands twice.
+    /// Moves the children from `first` on into a map, unless it has a duplicate key.
     fn close_mapping(&mut self, style: Style, first: usize, start: usize, end: usize) -> Option<u32> {
         let mut findings = Vec::new();
-        // There are no aliases here: what is merged stands in the text, and is no longer than it.
+        // There are no aliases here: merged entries are in the text, and not longer than it.
         let mut merges = MAX_EXPANDED_NODES;
         let kept = self.tree.check_entries(&self.pending[first..], &mut merges, &mut findings);
         if !findings.is_empty() {
@@ -140,7 +140,7 @@ impl<'s> QuickReader<'s> {
         self.add(NodeData::Sequence(style, stored), start, end)
     }
 
-    /// Reads a block map whose first key stands at `first`, on a line of its own or behind a dash.
+    /// Reads a block map whose first key is at `first`, on its own line or after a dash.
     fn mapping(&mut self, first: NextLine, depth: usize) -> Option<u32> {
         if depth > MAX_DEPTH {
             return None;
@@ -161,7 +161,7 @@ impl<'s> QuickReader<'s> {
         self.close_mapping(Style::Block, first_child, first.position, end)
     }
 
-    /// Reads a block list whose first dash stands at `first`, below a key at `column`.
+    /// Reads a block list whose first dash is at `first`, below a key at `column`.
     fn sequence(&mut self, first: NextLine, column: usize, depth: usize) -> Option<u32> {
         if depth > MAX_DEPTH {
             return None;
@@ -177,7 +177,7 @@ impl<'s> QuickReader<'s> {
                 _ => break self.end_of(item),
             }
         };
-        // Where dashes are not indented, the general parser lets the list begin with its first item.
+        // If dashes are not indented, the general parser begins the list at its first item.
         let start = match first.column == column {
             true => self.tree.nodes[self.pending[first_child] as usize].start as usize,
             false => first.position,
@@ -185,14 +185,14 @@ impl<'s> QuickReader<'s> {
         Some(self.close_sequence(Style::Block, first_child, start, end))
     }
 
-    /// Reads what stands behind a dash: a map that begins there, or a value on one line.
+    /// Reads the value after a dash: a map that begins there, or a value on one line.
     fn item(&mut self, dash: NextLine, depth: usize) -> Option<u32> {
         let position = self.skip_spaces(dash.position + 1);
         if self.byte(position) == b'\n' || self.is_dash(position) {
             return None;
         }
         if self.key(position).is_some() {
-            // The key was read to look; the map reads it again.
+            // The key was read only to look ahead; the map reads it again.
             self.tree.nodes.pop();
             let column = dash.column + position - dash.position;
             self.ahead = None;
@@ -203,12 +203,12 @@ impl<'s> QuickReader<'s> {
         self.is_last_of(dash.column).then_some(id)
     }
 
-    /// Whether the next line does not carry on a value whose parent stands at `column`.
+    /// Whether the next line does not continue a value whose parent is at `column`.
     fn is_last_of(&mut self, column: usize) -> bool {
         self.peek().is_none_or(|next| next.column <= column)
     }
 
-    /// Reads the value of a key whose map stands at `column`; `after` is where the key's colon ends.
+    /// Reads the value of a key whose map is at `column`; `after` is the end of the key's colon.
     fn value(&mut self, after: usize, column: usize, depth: usize) -> Option<u32> {
         let position = self.skip_spaces(after);
         let is_empty = self.byte(position) == b'\n' || (self.byte(position) == b'#' && position > after);
@@ -226,12 +226,12 @@ impl<'s> QuickReader<'s> {
                 self.sequence(next, column, depth + 1)
             }
             Some(next) if next.column > column => self.mapping(next, depth + 1),
-            // The general parser puts a value that is not there at the colon.
+            // The general parser places an empty value at the colon.
             _ => Some(self.add(NodeData::Scalar(Cow::Borrowed(""), Style::Plain), after - 1, after - 1)),
         }
     }
 
-    /// Reads `|` or `|-` and the text below it, which stands right of `column`.
+    /// Reads `|` or `|-` and the text below it, which is right of `column`.
     fn literal(&mut self, start: usize, column: usize) -> Option<u32> {
         let is_stripped = self.byte(start + 1) == b'-';
         let header_end = if is_stripped { start + 2 } else { start + 1 };
@@ -246,7 +246,7 @@ impl<'s> QuickReader<'s> {
         while line < self.bytes.len() {
             let content = self.skip_spaces(line);
             let line_end = self.line_end(line);
-            // Lines of spaces alone, and a last line without its end, are better left to the general parser.
+            // Lines of only spaces, and a last line without line end, are left to the general parser.
             match (content == line_end, content - line) {
                 (true, 0) => blank_lines += 1,
                 (true, _) => return None,
@@ -267,12 +267,12 @@ impl<'s> QuickReader<'s> {
             value.pop();
         }
         (self.line, self.ahead) = (line.min(self.bytes.len()), None);
-        // The general parser counts the text from below its header to where the next thing begins.
+        // The general parser's span is from below the header to the start of the next node.
         let end = self.skip_spaces(self.line);
         Some(self.add(NodeData::Scalar(Cow::Owned(value), Style::Text), text_start, end))
     }
 
-    /// Reads a key and returns where its colon ends.
+    /// Reads a key and returns the end of its colon.
     fn key(&mut self, position: usize) -> Option<(u32, usize)> {
         let (content, end) = match self.byte(position) {
             quote @ (b'"' | b'\'') => self.quoted(position, quote)?,
@@ -304,7 +304,7 @@ impl<'s> QuickReader<'s> {
         }
     }
 
-    /// Reads a value that begins and ends on one line, and returns where it ends.
+    /// Reads a value on one line, and returns its end.
     fn inline(&mut self, position: usize, surroundings: Surroundings, depth: usize) -> Option<(u32, usize)> {
         match self.byte(position) {
             b'{' => self.flow_mapping(position, depth + 1),
@@ -321,7 +321,7 @@ impl<'s> QuickReader<'s> {
         }
     }
 
-    /// A quoted text without anything that needs unescaping.
+    /// A quoted text without escapes.
     fn quoted(&self, position: usize, quote: u8) -> Option<(NodeData<'s>, usize)> {
         let start = position + 1;
         let length =
@@ -335,7 +335,7 @@ impl<'s> QuickReader<'s> {
         Some((NodeData::Scalar(Cow::Borrowed(&self.text[start..end]), Style::Text), end + 1))
     }
 
-    /// Where a plain scalar ends, if it is one whose end is beyond doubt.
+    /// The end of a plain scalar, if it is unambiguous.
     fn plain_end(&self, position: usize, surroundings: Surroundings) -> Option<usize> {
         let first = self.byte(position);
         let begins_well = first.is_ascii_alphanumeric()
@@ -386,7 +386,7 @@ impl<'s> QuickReader<'s> {
         Some((self.close_mapping(Style::Flow, first_child, start, end)?, end))
     }
 
-    /// Reads items between brackets, all on one line, and returns where the closing bracket ends.
+    /// Reads items between brackets, all on one line, and returns the end of the closing bracket.
     fn flow_items(
         &mut self,
         start: usize,
@@ -413,7 +413,7 @@ impl<'s> QuickReader<'s> {
     }
 }
 
-/// What a scalar stands in, which decides what ends it.
+/// The context of a scalar, which decides where it ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Surroundings {
     Block,

@@ -1,4 +1,4 @@
-//! The quick way and the general parser agree, on everything the quick way accepts.
+//! The quick reader and the general parser agree on everything that the quick reader accepts.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::super::build::parse_generally;
 use super::super::tree::{NodeRef, YamlContent};
 use super::read;
 
-/// Everything a reader of a tree can see, places included.
+/// Everything visible in a tree, positions included.
 fn describe(node: NodeRef<'_>, into: &mut String) {
     into.push_str(&format!("{:?}@{:?}", node.style(), node.span()));
     match node.content() {
@@ -27,7 +27,7 @@ fn described(node: NodeRef<'_>) -> String {
     text
 }
 
-/// Whether the quick way accepts the text; if so, the general parser must make the same of it, without complaint.
+/// Whether the quick reader accepts the text; if so, the general parser must give the same tree without findings.
 fn agrees(text: &str) -> bool {
     if super::super::findings::check_text(text).is_err() {
         return false;
@@ -120,7 +120,7 @@ fn our_own_fleets_are_read_quickly_where_they_are_plain() {
     agrees(include_str!("../catalogue.yaml"));
 }
 
-/// Writes documents of the plain sort, in every way they may be indented and commented. Each choice reads one byte.
+/// Writes simple documents with any allowed indentation and comments. Each choice reads one byte.
 struct Writer<'t> {
     tape: std::slice::Iter<'t, u8>,
     text: String,
@@ -208,7 +208,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where a map of the writer begins.
+/// Where a map begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
     OnItsOwnLine,

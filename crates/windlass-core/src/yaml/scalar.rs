@@ -1,9 +1,9 @@
-//! What a plain scalar means: the YAML 1.2 core schema, less what JSON cannot hold.
+//! The meaning of plain scalars: the YAML 1.2 core schema, without values that JSON cannot represent.
 
-/// The meaning of a scalar that is read without knowing which type is wanted.
+/// The meaning of a scalar without a declared type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar<'t> {
-    /// `null`, `~` or nothing at all.
+    /// `null`, `~` or empty.
     Null,
     /// `true` or `false`; never `yes`, `no`, `on` or `off`.
     Bool(bool),
@@ -11,14 +11,14 @@ pub enum Scalar<'t> {
     Int(i64),
     /// A finite number with a fraction or exponent.
     Float(f64),
-    /// A number JSON cannot hold: not finite, or too large for 64 bits.
+    /// A number that JSON cannot represent: not finite, or too large for 64 bits.
     Unrepresentable(&'t str),
     /// Everything else, dates included.
     Text(&'t str),
 }
 
 impl<'t> Scalar<'t> {
-    /// Reads an unquoted scalar.
+    /// Interprets an unquoted scalar.
     pub fn of_plain(text: &'t str) -> Scalar<'t> {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,

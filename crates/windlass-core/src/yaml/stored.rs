@@ -1,7 +1,7 @@
-//! JSON that Windlass itself wrote → [`Tree`].
+//! Reads JSON that Windlass itself wrote into a [`Tree`].
 //!
-//! Places mean nothing here and there are no limits but that of depth, which the JSON parser has: whatever could be
-//! read from a file once can be read again. It must not be used for what others wrote.
+//! Positions have no meaning here, and the only limit is that of depth, which the JSON parser has: everything that was
+//! once read from a file can be read again. Must not be used for untrusted input.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::MAX_EXPANDED_NODES;
 use super::tree::{NodeData, Style, Tree, YamlNode};
 
-/// The tree of a JSON document; none if the text is not exactly one, or has a key twice.
+/// The tree of a JSON document; `None` if the text is not exactly one document, or has a duplicate key.
 pub(crate) fn from_json(text: &str) -> Option<Tree<'_>> {
     let mut planter = JsonTreeBuilder { tree: Tree::default(), is_sound: true };
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -36,7 +36,7 @@ impl<'s> JsonTreeBuilder<'s> {
         self.add(NodeData::Scalar(Cow::Owned(text), Style::Plain))
     }
 
-    /// Keeps children behind one another and says where.
+    /// Stores children contiguously and returns their range.
     fn keep(&mut self, children: &[u32]) -> std::ops::Range<u32> {
         let first = index(self.tree.children.len());
         self.tree.children.extend_from_slice(children);
@@ -44,7 +44,8 @@ impl<'s> JsonTreeBuilder<'s> {
     }
 }
 
-/// A stored spec is far below four thousand million nodes: it came from a file of 1 MiB and expanded to a million.
+/// A stored spec has far fewer than four billion nodes: it came from a file of 1 MiB with at most a million expanded
+/// nodes.
 fn index(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
@@ -81,7 +82,7 @@ impl<'s> Visitor<'s> for &mut JsonTreeBuilder<'s> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<u32, E> {
-        // JSON's spelling always has a fraction or an exponent, so that the number stays what it is.
+        // JSON's spelling always has a fraction or an exponent, so that the number stays a float.
         Ok(self.plain(serde_json::Value::from(value).to_string()))
     }
 

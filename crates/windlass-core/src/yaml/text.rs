@@ -1,8 +1,8 @@
-//! Texts as YAML: plain where every reader takes them as text, quoted everywhere else.
+//! Writes texts as YAML: plain where every reader interprets them as text, otherwise quoted.
 //!
-//! The one place that decides whether a text needs quotes, for new files and for edits of old ones; an edit keeps the
-//! kind of quotes that it finds. "Every reader" includes those of
-//! YAML 1.1, to which `no`, `2026-11-15` and `12:30` are not text: a file will meet other programs than ours.
+//! The only place that decides whether a text needs quotes, for new files and for edits; an edit keeps the kind of
+//! quotes of the old value. "Every reader" includes those of YAML 1.1, for which `no`, `2026-11-15` and `12:30` are not
+//! text, because other programs read the files too.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(crate) fn inline(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { double_quoted(text) }
 }
 
-/// The lines of a text that reads best as a block, and the header that goes before them.
+/// The lines of a text that is best written as a block, and the header before them.
 pub(crate) fn block_lines(text: &str) -> Option<(&'static str, std::str::Split<'_, char>)> {
     let (header, body) = match text.strip_suffix('\n') {
         Some(body) => ("|", body),
@@ -31,7 +31,7 @@ pub(crate) fn block_lines(text: &str) -> Option<(&'static str, std::str::Split<'
         .then(|| (header, body.split('\n')))
 }
 
-/// Whether a text may stand without quotes, in block and in flow style.
+/// Whether a text can be written without quotes, in block and in flow style.
 fn is_plain(text: &str) -> bool {
     let begins_well = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_'));
     let ends_well = !text.ends_with([' ', ':']);
@@ -44,7 +44,7 @@ fn is_plain(text: &str) -> bool {
         && !is_taken_otherwise(text)
 }
 
-/// Whether some reader of YAML takes the text for a boolean, a number, a time or a date.
+/// Whether some YAML reader interprets the text as a boolean, a number, a time or a date.
 fn is_taken_otherwise(text: &str) -> bool {
     const WORDS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
     if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -57,7 +57,7 @@ fn is_taken_otherwise(text: &str) -> bool {
     begins_as_number && !is_version && text.chars().all(is_numeric)
 }
 
-/// A text in double quotes, with nothing in it that hides or reorders what is around it.
+/// A text in double quotes, with characters that hide or reorder text escaped.
 pub(super) fn double_quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -83,7 +83,7 @@ pub(super) fn double_quoted(text: &str) -> String {
     quoted
 }
 
-/// What an editor does not show, or lets change how other text is shown: it must be visible in a file people review.
+/// Whether a character is invisible, or changes how other text is displayed: it must be visible in a review.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

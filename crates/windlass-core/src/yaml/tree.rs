@@ -1,17 +1,17 @@
-//! The tree itself: nodes in one arena, aliases shared rather than copied.
+//! The tree: nodes in one arena, with shared aliases.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Scalar;
 
-/// One YAML document. Nodes are shared where the text used an alias, so following children can visit a node twice.
+/// One YAML document. Nodes are shared where the text used an alias, so a walk can visit a node twice.
 #[derive(Debug, Default)]
 pub struct Tree<'s> {
     pub(super) nodes: Vec<YamlNode<'s>>,
     pub(super) children: Vec<u32>,
     pub(super) root: u32,
-    /// How many values more there are once aliases are followed.
+    /// How many more values there are with aliases expanded.
     pub(super) copied: usize,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum NodeData<'s> {
     Mapping(Style, Range<u32>),
 }
 
-/// How a value was written.
+/// The style of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// An unquoted scalar, whose meaning follows from its text.
@@ -42,7 +42,7 @@ pub enum Style {
     Block,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Debug)]
 pub enum YamlContent<'t> {
     /// A single value.
@@ -61,7 +61,7 @@ pub struct NodeRef<'t> {
 }
 
 impl<'s> Tree<'s> {
-    /// The document's value.
+    /// The value of the document.
     pub fn root<'t>(&'t self) -> NodeRef<'t>
     where
         's: 't,
@@ -69,13 +69,13 @@ impl<'s> Tree<'s> {
         NodeRef { tree: self, id: self.root }
     }
 
-    /// How many values it holds, keys included, once aliases are followed: reading it makes so many. Long texts that
-    /// aliases repeat count as several.
+    /// The number of values, keys included, with aliases expanded: decoding creates that many. Long texts repeated by
+    /// aliases count several times.
     pub fn len(&self) -> usize {
         self.nodes.len() + self.copied
     }
 
-    /// Whether it holds nothing at all, as no text makes it.
+    /// Whether there is no value, which no text produces.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -86,18 +86,18 @@ impl<'t> NodeRef<'t> {
         &self.tree.nodes[self.id as usize]
     }
 
-    /// A number that tells the node from every other of its tree.
+    /// A number that identifies the node in its tree.
     pub fn id(self) -> usize {
         self.id as usize
     }
 
-    /// Where the node is in the text, in bytes.
+    /// The position of the node in the text, in bytes.
     pub fn span(self) -> Range<usize> {
         let node = self.node();
         node.start as usize..node.end as usize
     }
 
-    /// What the node holds.
+    /// The content of the node.
     pub fn content(self) -> YamlContent<'t> {
         match &self.node().content {
             NodeData::Scalar(text, Style::Plain) => YamlContent::Scalar(Scalar::of_plain(text)),
@@ -111,14 +111,14 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// How the node was written.
+    /// The style of the node.
     pub fn style(self) -> Style {
         match &self.node().content {
             NodeData::Scalar(_, style) | NodeData::Sequence(style, _) | NodeData::Mapping(style, _) => *style,
         }
     }
 
-    /// The text of a scalar as written (after unescaping), whatever it would mean untyped.
+    /// The text of a scalar (after unescaping), whatever its untyped meaning.
     pub fn scalar_text(self) -> Option<&'t str> {
         match &self.node().content {
             NodeData::Scalar(text, _) => Some(text),
@@ -193,7 +193,7 @@ pub struct Entries<'t> {
 }
 
 impl<'t> Entries<'t> {
-    /// No entries, for a node that stands for an empty map.
+    /// No entries, for a null node that means an empty map.
     pub fn none(node: NodeRef<'t>) -> Entries<'t> {
         Entries { tree: node.tree, range: 0..0 }
     }

@@ -1,16 +1,16 @@
-//! New values → text, in block or flow style. Everything written here reads back as the same value.
+//! Writes new values, in block or flow style. Everything written here reads back as the same value.
 
 use serde_json::Value;
 
 use super::text::{block_lines, double_quoted, inline, is_hidden};
 
-/// Spaces by which the inside of a block collection is indented.
+/// The indentation of block collections.
 pub(super) const STEP: usize = 2;
 
-/// A list or map of single values stays on one line if it has at most this many characters.
+/// A list or map of single values is written on one line if it has at most this many characters.
 const MAX_FLOW: usize = 60;
 
-/// A value that is not in the text yet; maps keep their order.
+/// A new value for the text; maps keep their order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NewValue {
     Single(Value),
@@ -31,7 +31,7 @@ impl From<Value> for NewValue {
 }
 
 impl NewValue {
-    /// Whether it is written in one piece, on the line where it begins.
+    /// Whether it is written on the line where it begins.
     fn is_compact(&self) -> bool {
         let is_single = |value: &NewValue| match value {
             NewValue::Single(Value::String(text)) => !text.contains('\n'),
@@ -54,12 +54,12 @@ impl NewValue {
     }
 }
 
-/// How a text is written.
+/// The quotes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quotes {
-    /// None unless they are needed.
+    /// Only if needed.
     AsNeeded,
-    /// `'…'` where that can hold the text.
+    /// `'…'` if possible.
     Single,
     /// `"…"`.
     Double,
@@ -88,7 +88,7 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A value by indentation. The first line is not indented: it begins where it is put, at `column`.
+/// A value by indentation. The first line is not indented: it begins at its position, at `column`.
 pub(crate) fn block(fresh: &NewValue, column: usize) -> String {
     match fresh {
         NewValue::List(items) if !items.is_empty() => {
@@ -105,12 +105,12 @@ fn lines(parts: impl Iterator<Item = String>, column: usize) -> String {
     parts.collect::<Vec<_>>().join(&new_line(column))
 }
 
-/// The end of a line and the indentation of the next.
+/// A line end and the indentation of the next line.
 pub(super) fn new_line(column: usize) -> String {
     format!("\n{:column$}", "")
 }
 
-/// An item of a block list whose dashes stand at `column`.
+/// An item of a block list whose dashes are at `column`.
 pub(super) fn block_item(item: &NewValue, column: usize) -> String {
     match item {
         NewValue::Map(_) => format!("- {}", block(item, column + STEP)),
@@ -119,7 +119,7 @@ pub(super) fn block_item(item: &NewValue, column: usize) -> String {
     }
 }
 
-/// An entry of a block map whose keys stand at `column`.
+/// An entry of a block map whose keys are at `column`.
 pub(super) fn block_entry(key: &str, value: &NewValue, column: usize) -> String {
     let key = key_text(key);
     match value {
@@ -134,7 +134,7 @@ pub(super) fn key_text(key: &str) -> String {
     text(key, Quotes::AsNeeded)
 }
 
-/// A single value where lines may follow: text of several lines is written as lines.
+/// A single value where lines may follow: a text of several lines is written as a block.
 pub(super) fn single_in_block(value: &Value, quotes: Quotes, column: usize) -> String {
     let Some((header, lines)) = value.as_str().and_then(block_lines) else { return single(value, quotes) };
     let shown = lines.map(|line| match line {

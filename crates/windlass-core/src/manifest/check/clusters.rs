@@ -1,4 +1,4 @@
-//! Cluster groups choose something.
+//! Checks that cluster groups match a cluster.
 
 use crate::code::Code;
 use crate::manifest::assembly::Assembly;
@@ -6,7 +6,7 @@ use crate::quote::quoted;
 use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
 use crate::resource_finding::ResourceFinding;
 
-/// Reports groups that match none of the clusters in these files, where there are clusters at all.
+/// Reports groups that match none of the clusters in these files, if there are clusters.
 pub(in crate::manifest) fn cluster_groups(assembly: &mut Assembly) {
     let labels: Vec<_> = assembly
         .desired

@@ -1,4 +1,4 @@
-//! What can only be checked once all declarations are known.
+//! Checks that need all declarations.
 
 mod clusters;
 mod networks;

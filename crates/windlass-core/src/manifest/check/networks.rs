@@ -1,4 +1,4 @@
-//! Networks make sense as a whole: addresses fit, nothing is claimed twice, peers can find each other.
+//! Checks networks as a whole: addresses are in range, none is used twice, peers can reach each other.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ struct CheckedMembers<'a> {
     virtual_ips: Vec<(&'a str, &'a VirtualIpSpec)>,
 }
 
-/// Reports what is wrong with networks, their peers and their virtual IPs.
+/// Reports problems of networks, their peers and their virtual IPs.
 pub(in crate::manifest) fn networks(assembly: &mut Assembly) {
     let mut members: BTreeMap<&str, CheckedMembers<'_>> = BTreeMap::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Peer) {
@@ -145,8 +145,8 @@ fn network_overlaps(claims: Vec<(Cidr, &str)>) -> Vec<ResourceFinding> {
 
 type DeclaredRange<'a> = (Cidr, &'a str);
 
-/// Pairs of claims that share addresses. Two networks are either apart or one contains the other, so after sorting
-/// an overlap is always with the last claim that is still open.
+/// Pairs of claims that overlap. Two networks are disjoint or one contains the other, so after sorting an overlap is
+/// always with the last claim that is still open.
 fn overlaps<'a>(mut claims: Vec<DeclaredRange<'a>>) -> Vec<(DeclaredRange<'a>, DeclaredRange<'a>)> {
     claims.sort_by_key(|(cidr, name)| (cidr.0.network(), cidr.0.prefix_len(), *name));
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Module pins lead to versions that exist.
+//! Checks that module pins refer to existing versions.
 
 use crate::code::Code;
 use crate::known::{KnownResources, KnownVersions};
@@ -8,7 +8,8 @@ use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
 use crate::resource_finding::ResourceFinding;
 use crate::value::{Lifecycle, ModulePin, Selector};
 
-/// Reports pins without a version, to versions that do not exist, and to states no known version is in.
+/// Reports pins without a version, pins to versions that do not exist, and pins to lifecycles that no known version
+/// has.
 pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &KnownResources) {
     let mut remarks = Vec::new();
     for (kind, name, declared) in assembly.desired.resources.iter() {
@@ -90,7 +91,7 @@ fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Op
     }
 }
 
-/// The versions of a module: the one the files declare, and those that exist already.
+/// The versions of a module: the declared one, and those that exist already.
 fn versions_of(assembly: &Assembly, known: &KnownResources, name: &str) -> Option<KnownVersions> {
     let existing = known.versions.get(name);
     let Some(declared) = assembly.desired.resources.get(Kind::Module, name) else { return existing.cloned() };
@@ -98,12 +99,12 @@ fn versions_of(assembly: &Assembly, known: &KnownResources, name: &str) -> Optio
     if let Spec::Module(module) = declared.spec.as_ref()
         && let Some(version) = &module.version
     {
-        // A version that is declared, reviewed and applied is in use.
+        // A version that is declared, approved and applied is in use.
         versions.versions.retain(|(known, _)| known != version);
         versions.versions.push((version.clone(), Lifecycle::Live));
     }
     versions.versions.sort();
-    // The files declare the module, so they say which versions of it there are.
+    // The files declare the module, so the list of its versions is complete.
     versions.complete = true;
     Some(versions)
 }

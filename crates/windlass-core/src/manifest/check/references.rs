@@ -1,4 +1,4 @@
-//! Every reference leads somewhere, and none in a circle.
+//! Checks that every reference has a target, and that there are no cycles.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,19 +12,19 @@ use crate::resource::{Kind, Reference, ResourceKey, SpecPath, member_name};
 use crate::resource_finding::ResourceFinding;
 use crate::shape::nearest;
 
-/// Missing names for which a similar one is looked for: each costs a look at all names of the kind.
+/// For how many missing names a similar one is searched: each search looks at all names of the kind.
 const HINTED: usize = 20;
 
-/// Something that is referred to and not there.
+/// A missing target of references.
 struct Missing<'a> {
-    /// The first that refers to it.
+    /// The first resource that refers to it.
     by: ResourceKey,
     reference: Reference<'a>,
     /// How many others do.
     others: usize,
 }
 
-/// Reports references to nothing, once for each missing name, and circles of references.
+/// Reports references without a target, once for each missing name, and cycles of references.
 pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &KnownResources) {
     let missing = find_missing(assembly, known);
     let mut remarks: Vec<ResourceFinding> = missing
@@ -49,7 +49,7 @@ fn find_missing<'a>(assembly: &'a Assembly, known: &KnownResources) -> Vec<Missi
                 || assembly.invalid.contains(reference.kind, &reference.name)
                 || known.has(reference.kind, &reference.name);
             if !is_there {
-                // A holder that is no peer is a mistake of each virtual IP by itself.
+                // A holder that is not a peer is reported for each virtual IP.
                 let each = (reference.kind == Kind::Peer).then_some(name);
                 let target = (reference.kind, reference.name.clone(), each);
                 let by = || Missing { by: ResourceKey::new(kind, name), reference, others: 0 };
@@ -60,7 +60,7 @@ fn find_missing<'a>(assembly: &'a Assembly, known: &KnownResources) -> Vec<Missi
     missing.into_values().collect()
 }
 
-/// The declared name that may have been meant.
+/// A similar declared name.
 fn nearest_to<'a>(assembly: &'a Assembly, reference: &Reference<'_>) -> Option<&'a str> {
     let names = assembly.desired.resources.of_kind(reference.kind).map(|(name, _)| name);
     nearest(&reference.name, names)
@@ -166,7 +166,7 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
         .collect()
 }
 
-/// Which part of a resource refers to another of its kind.
+/// The field of a resource that refers to another of its kind.
 fn at_of(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> SpecPath {
     let mut at = SpecPath::Name;
     if let Some(declared) = assembly.desired.resources.get(kind, name) {

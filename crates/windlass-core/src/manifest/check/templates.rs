@@ -1,4 +1,4 @@
-//! Every template ends up with a platform.
+//! Checks that every template has a platform.
 
 use crate::code::Code;
 use crate::known::KnownResources;
@@ -8,13 +8,13 @@ use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
 use crate::resource_finding::ResourceFinding;
 use crate::shape::nearest;
 
-/// Reports templates without a platform and platforms nobody knows.
+/// Reports templates without a platform and unknown platforms.
 pub(in crate::manifest) fn templates(assembly: &mut Assembly, known: &KnownResources) {
     let mut remarks = Vec::new();
     for (name, declared) in assembly.desired.resources.of_kind(Kind::Template) {
         let Spec::Template(template) = declared.spec.as_ref() else { continue };
         let key = ResourceKey::new(Kind::Template, name);
-        // What a template inherits it has from one that extends nothing; telling it there tells it for all of them.
+        // Reported at the base template only: all templates that extend it inherit the problem.
         let has_platform = template.node_platform.is_some() || template.node_platform_id.is_some();
         if !has_platform && template.extends.is_none() {
             let message = format!("the template {} has no platform", quoted(name));

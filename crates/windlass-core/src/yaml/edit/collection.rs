@@ -1,4 +1,4 @@
-//! Entries and items: changed, removed and appended, by lines or between brackets.
+//! Changes, removes and appends entries and items, by lines or between brackets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::yaml::format::written::{
 };
 use crate::yaml::write::{NewValue, STEP, block, block_entry, block_item, flow, key_text, new_line};
 
-/// What a list or map gets at its end.
+/// What is appended to a list or map.
 enum Appended {
     Items(Vec<NewValue>),
     Entries(Vec<(String, NewValue)>),
@@ -79,7 +79,7 @@ impl Editor<'_> {
         Ok(EditOutcome::Stays)
     }
 
-    /// Which items are meant, and what is to be appended.
+    /// The items to change, and what is appended.
     fn resolve<'w>(
         &self,
         collection: &WrittenCollection<'_>,
@@ -108,7 +108,7 @@ impl Editor<'_> {
         Ok((found, appended(collection, entries, &within.added)?))
     }
 
-    /// Keys, or single values of a list, by what they say.
+    /// Keys, or single values of a list, by their text.
     fn index<'c>(&self, collection: &'c WrittenCollection<'_>) -> BTreeMap<String, usize> {
         let saying = |(index, item): (usize, &'c WrittenItem<'_>)| {
             let node = if collection.layout.is_map() { item.key.as_ref() } else { item.value.as_ref() };
@@ -117,7 +117,7 @@ impl Editor<'_> {
         collection.items.iter().enumerate().filter_map(saying).collect()
     }
 
-    /// The text of a single value on one line, unless it takes more than looking at it to know.
+    /// The text of a single value on one line; `None` if it needs parsing.
     fn said(&self, node: &WrittenNode<'_>) -> Option<String> {
         let written = &self.text[node.span.clone()];
         match &node.content {
@@ -159,7 +159,7 @@ impl Editor<'_> {
         self.node(value, edit, around)
     }
 
-    /// Everything at the top goes; comments between stay.
+    /// Removes everything at the top level; comments in between stay.
     pub(super) fn empty_document(&mut self, root: &WrittenNode<'_>) -> Result<(), EditRefused> {
         match &root.content {
             WrittenContent::Collection(collection) if collection.layout.is_block() => {
@@ -184,7 +184,7 @@ impl Editor<'_> {
                 self.splices.remove(line_start..self.text.len().min(line_end + 1));
                 continue;
             }
-            // It shares its line with the dash of what it stands in: the first that stays moves there.
+            // The first item shares its line with the dash of its parent: the first remaining item moves there.
             next = (index..items.len()).find(|index| !removed.contains(index)).unwrap_or(items.len());
             let Some(kept) = items.get(next) else { continue };
             let end = match next == index + 1 {
@@ -195,7 +195,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Where the first comment with a line of its own begins in a gap, or the gap's end.
+    /// The start of the first comment on its own line in a gap, or the gap's end.
     fn first_comment_line(&self, gap_start: usize, gap_end: usize) -> usize {
         let first_line = self.line_end(gap_start).min(gap_end);
         self.text[first_line..gap_end].find('#').map_or(gap_end, |found| first_line + found)
@@ -221,7 +221,7 @@ impl Editor<'_> {
             }
             Appended::Items(items) => items.iter().map(|item| block_item(item, column)).collect(),
         };
-        // At the start of the next line, so that lines before it may go.
+        // At the start of the next line, so that the lines before it can be removed.
         let at = self.line_end(self.end_of_item(last));
         for text in texts {
             match at == self.text.len() {
@@ -272,7 +272,7 @@ impl Editor<'_> {
         self.splices.replace(at..at, format!("{line}{}{trailing}", texts.join(&format!(",{line}"))));
     }
 
-    /// Whether nothing but a comma and a comment shares its lines.
+    /// Whether only a comma and a comment share its lines.
     fn is_alone_on_its_lines(&self, item: &WrittenItem<'_>) -> bool {
         let end = self.end_of_item(item);
         let before = self.text[self.line_start(item.start)..item.start].trim();
@@ -289,7 +289,7 @@ fn layout_of(node: &WrittenNode<'_>) -> Option<CollectionLayout> {
     }
 }
 
-/// An entry of a block map, a map in it in the style of the one before.
+/// An entry of a block map; a map in it gets the style of the previous entry.
 fn entry_like(sibling: Option<CollectionLayout>, key: &str, value: &NewValue, column: usize) -> String {
     match (sibling, value) {
         (Some(layout), NewValue::Map(_)) if !layout.is_block() => {

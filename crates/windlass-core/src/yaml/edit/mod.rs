@@ -1,8 +1,8 @@
-//! Text × edits → the same text with single values changed; every byte that no edit touches stays as it was.
+//! Edits single values of a text; every byte that no edit touches stays the same.
 //!
-//! The document is read as it was written (places of dashes, commas and comments included), the edits become splices
-//! of the text, and the splices are applied. Nothing here judges whether the result means what was wanted: whoever
-//! edits reads the result again. It knows no field names.
+//! The document is read with the positions of dashes, commas and comments, the edits become splices of the text, and
+//! the splices are applied. This module does not check that the result means what was intended: the caller reads the
+//! result again. It knows no field names.
 
 mod collection;
 mod edit_refused;
@@ -21,45 +21,45 @@ use super::write::NewValue;
 /// A change of one value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Edit {
-    /// The value becomes this one, in the style the old one had. Under a key that is not there, the key is added.
+    /// Replaces the value, in the style of the old one. If the key does not exist, it is added.
     Put(NewValue),
-    /// The entry or item goes, with its line.
+    /// Removes the entry or item with its line.
     Remove,
-    /// Something inside the value changes.
+    /// Changes something inside the value.
     Within(NestedEdits),
 }
 
-/// What changes inside a list or map.
+/// Edits inside a list or map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct NestedEdits {
     pub(crate) steps: BTreeMap<EditStep, Edit>,
-    /// Appended, in this order.
+    /// Appended values, in order.
     pub(crate) added: Vec<Insertion>,
     pub(crate) emptied: Emptied,
 }
 
-/// Which value inside a list or map.
+/// A value inside a list or map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EditStep {
     Key(String),
     Index(usize),
-    /// The item of a list that is this single value.
+    /// The item of a list with this text.
     Saying(String),
 }
 
-/// What is appended to a list or map.
+/// A value that is appended to a list or map.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Insertion {
-    /// To a list.
+    /// For a list.
     Item(NewValue),
-    /// To either: under `key` in a map, as `item` in a list.
+    /// For either: under `key` in a map, as `item` in a list.
     Named { key: String, value: NewValue, item: NewValue },
 }
 
-/// What becomes of a list or map in which nothing is left.
+/// What happens to a list or map that becomes empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Emptied {
-    /// It goes with its key.
+    /// It is removed with its key.
     #[default]
     Removed,
     /// It stays, as `{}` or `[]`.
@@ -67,7 +67,7 @@ pub(crate) enum Emptied {
 }
 
 impl NestedEdits {
-    /// What changes one step further in, unless the whole value there is replaced or removed already.
+    /// The edits one step further in, unless the whole value there is replaced or removed.
     pub(crate) fn enter(&mut self, step: EditStep, emptied: Emptied) -> Option<&mut NestedEdits> {
         let inner = self
             .steps
@@ -80,7 +80,7 @@ impl NestedEdits {
     }
 }
 
-/// The text with these changes, from the top of its document.
+/// The text with these edits, from the top of its document.
 pub(crate) fn edit(text: &str, within: &NestedEdits) -> Result<String, EditRefused> {
     let source = with_plain_line_ends(text);
     let Some(document) = read_written(&source) else {
@@ -104,16 +104,16 @@ struct Editor<'s> {
     splices: Splices,
 }
 
-/// Where a value stands.
+/// The context of a value.
 #[derive(Clone, Copy)]
 enum ValueContext {
-    /// By indentation: the column of the collection around it (none at the top), and the end of the colon of its key.
+    /// Indented: the column of the surrounding collection (none at the top), and the end of its key's colon.
     Block { column: Option<usize>, colon: Option<usize> },
     /// Between brackets.
     Flow,
 }
 
-/// Whether a value is still there after its edit.
+/// Whether a value still exists after its edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EditOutcome {
     Stays,
@@ -154,7 +154,7 @@ impl Editor<'_> {
         }
     }
 
-    /// A document that holds nothing but comments.
+    /// Edits a document that has only comments.
     fn whole_document(&mut self, within: &NestedEdits) -> Result<(), EditRefused> {
         let fresh = materialise(within).ok_or(EditRefused("the file is empty"))?;
         let end = self.text.len();
@@ -163,7 +163,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Behind the last character of a value.
+    /// The position after the last character of a value.
     fn end_of(&self, node: &WrittenNode<'_>) -> usize {
         match &node.content {
             WrittenContent::Collection(collection) if collection.layout.is_block() => {
@@ -174,7 +174,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Blank lines after a text of lines are part of it only if they are kept.
+    /// Blank lines after a block scalar belong to it only if they are kept.
     fn end_of_lines(&self, node: &WrittenNode<'_>) -> usize {
         let written = &self.text[node.span.clone()];
         let header = written.lines().next().unwrap_or_default().split('#').next().unwrap_or_default();
@@ -194,7 +194,7 @@ impl Editor<'_> {
         self.text[..at].rfind('\n').map_or(0, |found| found + 1)
     }
 
-    /// Where the line ends, before its line break.
+    /// The end of the line, before its line break.
     fn line_end(&self, at: usize) -> usize {
         self.text[at..].find('\n').map_or(self.text.len(), |found| at + found)
     }
@@ -204,7 +204,7 @@ impl Editor<'_> {
     }
 }
 
-/// What changes, as a value of its own, where there was none.
+/// The edits as a new value, where there was none.
 fn materialise(within: &NestedEdits) -> Option<NewValue> {
     if !within.added.is_empty() {
         let items = within.added.iter().map(|added| match added {

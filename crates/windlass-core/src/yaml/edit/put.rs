@@ -1,4 +1,4 @@
-//! Putting a new value in the place of an old one, in the style the old one had.
+//! Replaces a value by a new one, in the style of the old one.
 
 use super::{EditRefused, Editor, ValueContext};
 use crate::yaml::format::written::{WrittenContent, WrittenNode};
@@ -54,7 +54,7 @@ impl Editor<'_> {
         }
     }
 
-    /// In place of lines: behind the key if only white space stands between, else where the lines began.
+    /// In place of lines: after the key if only white space is between, otherwise where the lines began.
     fn put_flow(&mut self, node: &WrittenNode<'_>, fresh: &NewValue, colon: Option<usize>) {
         let end = self.end_of(node);
         match colon {

@@ -1,11 +1,11 @@
-//! Pieces of text put in place of others, on a text whose line ends may not be plain.
+//! Replaces pieces of a text whose line ends may be CRLF.
 
 use std::ops::Range;
 
 use super::edit_refused::EditRefused;
 use crate::yaml::format::BYTE_ORDER_MARK;
 
-/// Places are those of the text with plain line ends.
+/// Positions refer to the text with plain line ends.
 #[derive(Default)]
 pub(super) struct Splices {
     pieces: Vec<(Range<usize>, String)>,
@@ -20,7 +20,7 @@ impl Splices {
         self.replace(range, String::new());
     }
 
-    /// The text as given, with every piece in its place. What is put at one place keeps the order it was put in.
+    /// The given text with every piece replaced. Pieces at the same position keep their order.
     pub(super) fn apply(mut self, text: &str) -> Result<String, EditRefused> {
         self.pieces.sort_by_key(|(range, _)| (range.start, range.end));
         let places = OriginalOffsets::of(text);
@@ -35,7 +35,7 @@ impl Splices {
             if range.start > done {
                 output.push_str(&text[places.original(done)..places.original(range.start)]);
             }
-            // A last line without a line break may be gone, and then nothing is left to break.
+            // If the last line has no line break and was removed, the break before it is removed too.
             let is_broken = range.start == end && output.ends_with('\n');
             let piece = if is_broken { piece.trim_start_matches('\n') } else { piece };
             match places.line_end {
@@ -49,9 +49,9 @@ impl Splices {
     }
 }
 
-/// Where the places of the text with plain line ends are in the text as given.
+/// Maps positions of the text with plain line ends to the given text.
 struct OriginalOffsets {
-    /// Nothing when they are the same.
+    /// Empty if they are the same.
     offsets: Vec<usize>,
     line_end: &'static str,
 }
@@ -64,7 +64,7 @@ impl OriginalOffsets {
         }
         let bytes = text.as_bytes();
         let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-        // A line break of two bytes begins with its first: what is put before the break stays before both.
+        // A line break of two bytes begins with its first: text inserted before the break stays before both.
         let is_second = |at: usize| at > start && bytes[at] == b'\n' && bytes[at - 1] == b'\r';
         let offsets = (start..bytes.len()).filter(|at| !is_second(*at)).chain([bytes.len()]).collect();
         OriginalOffsets { offsets, line_end }

@@ -1,10 +1,10 @@
-//! Writing lists and maps by indentation.
+//! Writes lists and maps by indentation.
 
 use super::print::{FirstItem, NodePlacement, Printer, STEP};
 use super::written::{WrittenCollection, WrittenItem};
 
 impl Printer<'_, '_> {
-    /// Writes every item at `place.indent`, and then the comments at the end that belong to the collection.
+    /// Writes every item at `place.indent`, and then the trailing comments of the collection.
     pub(super) fn block(&mut self, collection: &WrittenCollection<'_>, place: NodePlacement) {
         let mut first = place.first;
         for (position, item) in collection.items.iter().enumerate() {
@@ -12,7 +12,7 @@ impl Printer<'_, '_> {
             self.begin_item(item.start, NodePlacement { first, ..place });
             let value_indent = self.block_item(item, NodePlacement { limit, ..place });
             if item.value.as_ref().is_none_or(|value| value.is_empty()) {
-                // Typically values that were commented out.
+                // Usually values that were commented out.
                 self.comments_right_of(collection.column + 1, limit, value_indent);
             }
             first = FirstItem::OwnLine;

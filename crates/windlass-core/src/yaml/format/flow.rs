@@ -1,13 +1,13 @@
-//! Writing `[…]` and `{…}`.
+//! Writes `[…]` and `{…}`.
 
 use super::print::{FirstItem, NodePlacement, Printer, STEP};
 use super::written::{CollectionLayout, WrittenCollection, WrittenContent, WrittenItem, WrittenNode};
 
-/// A collection that was spread over lines is pulled together if its line then has at most this many characters.
+/// A collection on several lines is joined if the line then has at most this many characters.
 const MAX_COLUMNS: usize = 100;
 
 impl Printer<'_, '_> {
-    /// Writes a flow collection on one line if it may be, else one item per line.
+    /// Writes a flow collection on one line if possible, otherwise one item per line.
     pub(super) fn flow(&mut self, node: &WrittenNode<'_>, collection: &WrittenCollection<'_>, indent: usize) {
         if collection.layout == CollectionLayout::FlowPair {
             return collection.items.iter().for_each(|item| self.flow_item(item, indent));
@@ -26,7 +26,7 @@ impl Printer<'_, '_> {
     }
 
     fn flow_on_lines(&mut self, node: &WrittenNode<'_>, collection: &WrittenCollection<'_>, indent: usize) {
-        // Below a block key even the closing bracket must stand right of the key: editors call anything else wrong.
+        // Below a block key the closing bracket must be indented too: editors reject anything else.
         let outer = if self.flow_depth == 0 { indent } else { self.line_indent };
         self.flow_depth += 1;
         let inner = outer + STEP;
@@ -48,7 +48,7 @@ impl Printer<'_, '_> {
     }
 
     fn flow_item(&mut self, item: &WrittenItem<'_>, indent: usize) {
-        // The limit is for comments after a block, and there are no blocks in here.
+        // The limit is for comments after a block, and there are no blocks here.
         let place = NodePlacement { indent, first: FirstItem::OwnLine, limit: 0 };
         let mut value_place = place;
         if let Some(key) = &item.key {

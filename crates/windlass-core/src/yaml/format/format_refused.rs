@@ -1,9 +1,9 @@
-//! What the layout has no form for, and where it stands.
+//! The error for YAML that the layout does not support, with its position.
 
 use super::line_ends::original_position;
 use crate::diagnostic::{Code, Finding};
 
-/// A place, in the text with plain line ends, that the layout has no form for.
+/// A position, in the text with plain line ends, of YAML that the layout does not support.
 #[derive(Debug)]
 pub(super) struct FormatRefused {
     pub(super) at: usize,

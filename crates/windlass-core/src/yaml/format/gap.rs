@@ -1,8 +1,8 @@
-//! Walking what stands between two nodes: white space, comments and the indicators the parser gives no events for.
+//! Walks the text between two nodes: white space, comments and indicators without parser events.
 
 use super::format_refused::FormatRefused;
 
-/// A place in the text, behind the last token that was understood.
+/// A position in the text, after the last token.
 pub(super) struct GapCursor<'s> {
     text: &'s str,
     at: usize,
@@ -13,17 +13,17 @@ impl<'s> GapCursor<'s> {
         GapCursor { text, at: 0 }
     }
 
-    /// Where the walk stands now.
+    /// The current position.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes on behind a token that was found by other means.
+    /// Continues after a token that was found otherwise.
     pub(super) fn move_to(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// Moves over white space and comments to the next token.
+    /// Skips white space and comments to the next token.
     pub(super) fn skip(&mut self) -> usize {
         loop {
             let rest = &self.text[self.at..];
@@ -36,7 +36,7 @@ impl<'s> GapCursor<'s> {
         }
     }
 
-    /// Like [`GapCursor::skip`], and over a comma if there is one.
+    /// Like [`GapCursor::skip`], and skips a comma if there is one.
     pub(super) fn skip_comma(&mut self) -> usize {
         self.skip();
         if self.is_before(',') {
@@ -50,7 +50,7 @@ impl<'s> GapCursor<'s> {
         self.text[self.at..].starts_with(character)
     }
 
-    /// Moves over the next token, which must be this indicator.
+    /// Skips the next token, which must be this indicator.
     pub(super) fn pass(&mut self, indicator: char) -> Result<(), FormatRefused> {
         self.skip();
         if !self.is_before(indicator) {
@@ -60,7 +60,7 @@ impl<'s> GapCursor<'s> {
         Ok(())
     }
 
-    /// Moves to the token at `at`; nothing unknown may stand before it.
+    /// Moves to the token at `at`; fails if another token comes first.
     pub(super) fn expect(&mut self, at: usize) -> Result<(), FormatRefused> {
         match self.skip() {
             found if found == at => Ok(()),

@@ -1,10 +1,10 @@
-//! Texts with plain line ends, and the places of the text as it was given.
+//! Normalises line ends, and maps positions back to the given text.
 
 use std::borrow::Cow;
 
 pub(in crate::yaml) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// No byte order mark and only LF, so that every later step can think in lines.
+/// The text without byte order mark and with LF only, so that later steps can work by lines.
 pub(in crate::yaml) fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     match text.contains('\r') {
@@ -13,7 +13,7 @@ pub(in crate::yaml) fn with_plain_line_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where a place of the text with plain line ends is in the text as given.
+/// The position in the given text of a position in the text with plain line ends.
 pub(super) fn original_position(text: &str, at: usize) -> usize {
     let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let bytes = &text.as_bytes()[mark..];

@@ -1,9 +1,9 @@
-//! Text → the same text in one layout, for `windlass fmt`.
+//! Formats a text in one layout, for `windlass fmt`.
 //!
-//! `read` turns parser events into nodes with places, `print` and its siblings write them back with the layout's
-//! spacing, and `verify` reads the result again. Words are copied from the source, never rebuilt from their meaning,
-//! and a result that does not mean the same or lost a comment is refused: formatting must never be able to change a
-//! fleet. Writing recurses, no deeper than reading allows values to be nested.
+//! `read` turns parser events into nodes with positions, `print` and its siblings write them with the layout's spacing,
+//! and `verify` reads the result again. Words are copied from the source and never rebuilt from their meaning, and a
+//! result with another meaning or without a comment is rejected: formatting must not change a fleet. Writing recurses,
+//! no deeper than reading allows.
 
 mod block;
 mod flow;
@@ -31,10 +31,11 @@ use super::findings::check_text;
 use super::{MAX_FILE_BYTES, build};
 use crate::diagnostic::Finding;
 
-/// Lays a text out anew, keeping every comment, the order and the style of every value.
+/// Formats a text, keeping every comment, the order and the style of every value.
 ///
-/// What [`parse`](super::parse) cannot read gives its findings. YAML this layout has no form for (directives, `? `
-/// keys, keys that are lists or maps) gives one finding at its place; so does a result larger than a file may be.
+/// If [`parse`](super::parse) cannot read the text, its findings are returned. YAML that this layout does not support
+/// (directives, `? ` keys, keys that are lists or maps) gives one finding at its place, as does a result larger than a
+/// file may be.
 pub fn format(text: &str) -> Result<String, Vec<Finding>> {
     check_text(text).map_err(|finding| vec![finding])?;
     let source = with_plain_line_ends(text);
@@ -63,7 +64,7 @@ pub fn format(text: &str) -> Result<String, Vec<Finding>> {
     output.map_err(|refused| vec![refused.into_finding(text)])
 }
 
-/// A text with plain line ends as it was written, unless it has something the layout has no form for.
+/// The nodes of a text with plain line ends, unless it contains YAML that the layout does not support.
 pub(super) fn read_written(source: &str) -> Option<WrittenDocument<'_>> {
     let mut reader = Reader::new(source);
     let (tree, _) = build::parse_watched(source, options(), |event, span| reader.take(event, span));

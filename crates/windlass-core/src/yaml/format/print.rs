@@ -1,8 +1,7 @@
-//! Writing lines: indentation, blank lines and comments. What goes on the lines is the business of `block`, `flow`
-//! and `scalar`.
+//! Writes lines: indentation, blank lines and comments. `block`, `flow` and `scalar` write the content of the lines.
 //!
-//! Tokens are written in the order of the source, and before each all comments that stood before it. So no comment can
-//! be lost or pass a token, wherever it stood.
+//! Tokens are written in the order of the source, and before each token all comments that preceded it. So no comment
+//! can be lost or change its order.
 
 use super::written::{CommentPosition, WrittenComment, WrittenContent, WrittenDocument, WrittenNode};
 use crate::yaml::MAX_FILE_BYTES;
@@ -45,18 +44,18 @@ pub(super) struct Printer<'p, 's> {
     comments: std::slice::Iter<'p, WrittenComment<'s>>,
     output: String,
     line: LineState,
-    /// Where what stands on the current line began, a dash before it not counted.
+    /// The indentation of the current line, not counting a dash.
     pub(super) line_indent: usize,
-    /// How many flow collections spread over lines are being written.
+    /// How many multi-line flow collections are being written.
     pub(super) flow_depth: usize,
-    /// Where the last block scalar ends in the source: blank lines before are text.
+    /// The end of the last block scalar in the source: blank lines before it are text.
     text_end: usize,
 }
 
-/// What the current line can still take.
+/// The state of the current line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineState {
-    /// Nothing is on it but indentation; the next token follows without space.
+    /// Only indentation; the next token follows without space.
     Blank,
     /// The next token or comment follows after a space.
     Open,
@@ -64,20 +63,20 @@ enum LineState {
     Full,
 }
 
-/// Where a node is to be written.
+/// The placement of a node.
 #[derive(Clone, Copy)]
 pub(super) struct NodePlacement {
-    /// The indentation of everything in it that begins a line.
+    /// The indentation of its lines.
     pub(super) indent: usize,
     pub(super) first: FirstItem,
-    /// Where the next thing in the source begins.
+    /// The position of the next node in the source.
     pub(super) limit: usize,
 }
 
 /// Where the first item of a block collection goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstItem {
-    /// Behind the dash it belongs to.
+    /// After the dash.
     SameLine,
     OwnLine,
 }
@@ -104,7 +103,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Makes ready for the token at `at`: on the current line, or on a new one where a comment is in the way.
+    /// Prepares for the token at `at`: on the current line, or on a new one after a comment.
     pub(super) fn begin(&mut self, at: usize, indent: usize) {
         self.comments_before(at, indent);
         match self.line {
@@ -114,7 +113,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Makes ready for the first token of an item behind a dash.
+    /// Prepares for the first token of an item after a dash.
     pub(super) fn begin_item(&mut self, at: usize, place: NodePlacement) {
         self.comments_before(at, place.indent);
         match (place.first, self.line) {
@@ -126,7 +125,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Begins a line for the thing at `at` in the source.
+    /// Begins a line for the node at `at` in the source.
     pub(super) fn new_line(&mut self, indent: usize, at: usize) {
         if !self.output.is_empty() {
             self.push("\n");
@@ -139,7 +138,7 @@ impl Printer<'_, '_> {
         self.line_indent = indent;
     }
 
-    /// Begins a line inside a scalar, where indentation goes only before text.
+    /// Begins a line inside a scalar; empty lines are not indented.
     pub(super) fn text_line(&mut self, indent: usize, line: &str) {
         self.push("\n");
         if !line.is_empty() {
@@ -148,18 +147,18 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Ends a block scalar, which in the source ends at `at`: nothing may follow on its last line.
+    /// Ends a block scalar, which ends at `at` in the source: nothing may follow on its last line.
     pub(super) fn end_text(&mut self, at: usize) {
         self.line = LineState::Full;
         self.text_end = at;
     }
 
-    /// Writes all comments that stand before `at` in the source.
+    /// Writes all comments before `at` in the source.
     pub(super) fn comments_before(&mut self, at: usize, indent: usize) {
         self.comments_right_of(0, at, indent);
     }
 
-    /// Writes comments that stand before `at`, as long as they are not left of `column`.
+    /// Writes comments before `at`, as long as they are not left of `column`.
     pub(super) fn comments_right_of(&mut self, column: usize, at: usize, indent: usize) {
         while let Some(comment) = self.comments.as_slice().first() {
             let is_left =
@@ -179,7 +178,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Appends to the current line. A result that has grown too large to be accepted need not grow further.
+    /// Appends to the current line. A result that is already too large does not grow further.
     pub(super) fn push(&mut self, text: &str) {
         if self.output.len() <= MAX_FILE_BYTES {
             self.output.push_str(text);
@@ -193,7 +192,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// How many characters the current line has.
+    /// The number of characters on the current line.
     pub(super) fn column(&self) -> usize {
         let line = self.output.rfind('\n').map_or(0, |found| found + 1);
         self.output[line..].chars().count()

@@ -1,7 +1,7 @@
-//! Parser events → [`WrittenDocument`].
+//! Builds a [`WrittenDocument`] from parser events.
 //!
-//! Events tell the structure but not where dashes, colons and commas stand. Between two nodes there is nothing but
-//! those, white space and comments, so they are found by walking the gap; anything else found there is refused.
+//! Events have the structure but not the positions of dashes, colons and commas. Between two nodes there are only
+//! those, white space and comments, so they are found by walking the gap; anything else is rejected.
 
 use std::ops::Range;
 
@@ -30,28 +30,28 @@ pub(super) struct Reader<'s> {
 struct UnfinishedCollection<'s> {
     properties: Vec<Range<usize>>,
     start: usize,
-    /// Where this collection's own item begins in the one around it.
+    /// The slot of this collection in the surrounding one.
     slot: NodeSlot,
     layout: CollectionLayout,
     column: usize,
     items: Vec<WrittenItem<'s>>,
-    /// A key that waits for its value.
+    /// A key whose value was not read yet.
     key: Option<(usize, WrittenNode<'s>)>,
 }
 
-/// The place a node takes in the collection around it.
+/// The position of a node in the surrounding collection.
 #[derive(Clone, Copy)]
 struct NodeSlot {
     start: usize,
     sign: NodePresence,
 }
 
-/// What shows that a node was meant where the parser saw one.
+/// Whether a node reported by the parser is written in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodePresence {
-    /// A token of its own, or the dash or colon before it.
+    /// It has a token of its own, or a dash or colon before it.
     Written,
-    /// Nothing: the value of `{key}`.
+    /// It is not written: the value of `{key}`.
     Missing,
 }
 
@@ -62,14 +62,14 @@ impl<'s> Reader<'s> {
         Reader { text, cursor, open: Vec::new(), anchored: None, document, refused: None }
     }
 
-    /// Takes the next event; once something was refused, the rest no longer matters.
+    /// Takes the next event; after a rejection the rest is ignored.
     pub(super) fn take(&mut self, event: &Event<'s>, span: &Span) {
         if self.refused.is_none() {
             self.refused = self.take_or_refuse(event, span).err();
         }
     }
 
-    /// What was read, after the last event.
+    /// The document, after the last event.
     pub(super) fn finish(mut self) -> Result<WrittenDocument<'s>, FormatRefused> {
         self.document.comments.sort_by_key(|comment| comment.start);
         self.refused.map_or(Ok(self.document), Err)
@@ -145,7 +145,7 @@ impl<'s> Reader<'s> {
         match &content {
             WrittenContent::Empty => place = self.cursor.at()..self.cursor.at(),
             WrittenContent::BlockScalar(value) => {
-                // The parser's place begins with the text; the header is the next thing in the gap.
+                // The parser's position is that of the text; the header comes first in the gap.
                 place.start = self.cursor.skip();
                 if !self.text[place.start..].starts_with(['|', '>']) {
                     return Err(FormatRefused { at: place.start });
@@ -174,7 +174,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Properties with a space behind each; one too many if nothing follows, which no layout depends on.
+    /// The width of properties with a space after each; one too many if nothing follows, which does not matter.
     fn properties_width(&self, properties: &[Range<usize>]) -> usize {
         properties.iter().map(|property| self.text[property.clone()].chars().count() + 1).sum()
     }
@@ -209,7 +209,7 @@ impl<'s> Reader<'s> {
         }
         let column = self.cursor.column();
         let around = self.open.last().filter(|frame| frame.layout == CollectionLayout::BlockMap);
-        // A list may start at its key's column; a comment there belongs to what follows, not to the list.
+        // A list may start at its key's column; a comment there belongs to the next node, not to the list.
         let is_level =
             layout == CollectionLayout::BlockList && around.is_some_and(|frame| frame.column == column);
         if is_level { column + 1 } else { column }
@@ -240,7 +240,7 @@ impl<'s> Reader<'s> {
         frame.items.iter().try_fold(fixed, |sum, item| Some(sum + item_width(item)?))
     }
 
-    /// Walks to where the next node belongs, over the dash, comma or colon that announces it.
+    /// Walks to the next node, over the dash, comma or colon before it.
     fn enter(&mut self, own: NodePresence) -> Result<NodeSlot, FormatRefused> {
         let Some(frame) = self.open.last() else {
             return Ok(NodeSlot { start: self.cursor.skip(), sign: NodePresence::Written });
@@ -265,7 +265,7 @@ impl<'s> Reader<'s> {
         Ok(NodeSlot { start, sign: NodePresence::Written })
     }
 
-    /// Puts a finished node where it belongs.
+    /// Adds a complete node to its collection.
     fn put(&mut self, slot: NodeSlot, node: WrittenNode<'s>) {
         let Some(frame) = self.open.last_mut() else {
             self.document.root = Some(node);

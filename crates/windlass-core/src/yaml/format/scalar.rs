@@ -1,4 +1,4 @@
-//! Writing scalars: their words stay, only the indentation of further lines changes.
+//! Writes scalars: the words stay, only the indentation of further lines changes.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::written::{WrittenContent, WrittenNode};
 const BLANK: [char; 2] = [' ', '\t'];
 
 impl Printer<'_, '_> {
-    /// Writes a plain or quoted scalar or an alias. White space around a line break inside means nothing.
+    /// Writes a plain or quoted scalar or an alias. White space around a line break inside has no meaning.
     pub(super) fn words(&mut self, node: &WrittenNode<'_>, indent: usize) {
         self.begin(node.span.start, indent);
         let words = &self.text[node.span.clone()];
@@ -56,7 +56,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// Refuses block scalars whose own indentation cannot be told from their text.
+/// Rejects block scalars whose indentation cannot be distinguished from their text.
 pub(super) fn check_block_scalar(text: &str, span: &Range<usize>, value: &str) -> Result<(), FormatRefused> {
     let body = &text[body_start(text, span)..span.end.max(body_start(text, span))];
     let is_known = indentation(body, value).is_some() || value.trim_end_matches('\n').is_empty();
@@ -66,11 +66,11 @@ pub(super) fn check_block_scalar(text: &str, span: &Range<usize>, value: &str) -
 struct BlockScalar<'p> {
     style: char,
     chomping: Option<char>,
-    /// Where the line of the header ends, a comment on it included.
+    /// The end of the header line, including a comment.
     header_end: usize,
     /// Without their indentation and without blank lines at the end.
     lines: Vec<&'p str>,
-    /// Where the text ends, with the blank lines after it only if they are kept.
+    /// The end of the text, including blank lines after it only if they are kept.
     end: usize,
 }
 
@@ -94,7 +94,7 @@ impl<'p> BlockScalar<'p> {
         BlockScalar { style, chomping, header_end: start, lines, end }
     }
 
-    /// The indentation must be spelled out where the first line of text would otherwise hide it.
+    /// The indentation must be given explicitly if the first line of text begins with a space.
     fn header(&self) -> String {
         let is_hidden =
             self.lines.iter().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with(' '));
@@ -108,7 +108,7 @@ fn body_start(text: &str, span: &Range<usize>) -> usize {
     text[span.start..].find('\n').map_or(text.len(), |found| span.start + found + 1)
 }
 
-/// How far the text of a block scalar is indented, found by comparing its first words with what the parser read.
+/// The indentation of a block scalar's text, found by comparing it with the parsed value.
 fn indentation(body: &str, value: &str) -> Option<usize> {
     let leading_spaces = |text: &str| {
         let mut lines = text.split('\n').map(|line| (line, line.trim_start_matches(' ')));
@@ -122,7 +122,7 @@ fn without_indentation(line: &str, indentation: usize) -> &str {
     &line[spaces.min(indentation)..]
 }
 
-/// A backslash makes the blank behind it part of the text.
+/// A backslash makes the following blank part of the text.
 fn trim_unescaped_end(line: &str) -> &str {
     let trimmed = line.trim_end_matches(BLANK);
     let backslashes = trimmed.len() - trimmed.trim_end_matches('\\').len();

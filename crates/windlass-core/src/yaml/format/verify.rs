@@ -1,13 +1,13 @@
-//! The safety net: the formatted text must mean the same and carry the same comments.
+//! Verifies that the formatted text has the same meaning and the same comments.
 //!
-//! Compares parser events, which see more than a tree: styles, anchors, tags and every doubled key.
+//! Compares parser events, which have more detail than a tree: styles, anchors, tags and every duplicate key.
 
 use granit_parser::{Event, Parser, Span};
 
 use super::format_refused::FormatRefused;
 use super::options::options;
 
-/// What must not change. Comments stand apart from the rest, as a comma may pass a comment.
+/// What must not change. Comments are separate from the rest, because a comma may move past a comment.
 #[derive(Default)]
 pub(super) struct DocumentMeaning<'s> {
     events: Vec<(Event<'s>, usize)>,
@@ -24,7 +24,7 @@ impl<'s> DocumentMeaning<'s> {
         }
     }
 
-    /// Refuses, at the first difference, a text that does not mean the same.
+    /// Rejects a text with another meaning, at the first difference.
     pub(super) fn check(&self, text: &str) -> Result<(), FormatRefused> {
         let mut events = self.events.iter();
         let mut comments = self.comments.iter();
@@ -48,7 +48,7 @@ impl<'s> DocumentMeaning<'s> {
     }
 }
 
-/// How `---` was written is no part of the meaning.
+/// The style of `---` is not part of the meaning.
 fn is_same(event: &Event<'_>, other: &Event<'_>) -> bool {
     match (event, other) {
         (Event::DocumentStart(..), Event::DocumentStart(..)) => true,

@@ -1,12 +1,12 @@
-//! A document as it was written: what stands where, with nothing of what it means.
+//! The nodes of a document with their positions and styles, without their meaning.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Everything a file holds, in the order of the text.
+/// Everything in a file, in the order of the text.
 #[derive(Debug)]
 pub(in crate::yaml) struct WrittenDocument<'s> {
-    /// Where `---` stands, if it was written.
+    /// The position of `---`, if it was written.
     pub(in crate::yaml) marker: Option<usize>,
     pub(in crate::yaml) root: Option<WrittenNode<'s>>,
     pub(in crate::yaml) comments: Vec<WrittenComment<'s>>,
@@ -24,10 +24,10 @@ pub(in crate::yaml) struct WrittenNode<'s> {
     pub(in crate::yaml) width: Option<usize>,
 }
 
-/// What a node is made of.
+/// The content of a node.
 #[derive(Debug)]
 pub(in crate::yaml) enum WrittenContent<'s> {
-    /// Nothing was written where a value belongs.
+    /// An empty value.
     Empty,
     /// `*name`.
     Alias,
@@ -44,12 +44,12 @@ pub(in crate::yaml) enum WrittenContent<'s> {
 #[derive(Debug)]
 pub(in crate::yaml) struct WrittenCollection<'s> {
     pub(in crate::yaml) layout: CollectionLayout,
-    /// Comments at this column or right of it, after the last item, belong to the collection.
+    /// Comments after the last item, at this column or right of it, belong to the collection.
     pub(in crate::yaml) column: usize,
     pub(in crate::yaml) items: Vec<WrittenItem<'s>>,
 }
 
-/// How a collection was written.
+/// The layout of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::yaml) enum CollectionLayout {
     BlockList,
@@ -63,7 +63,7 @@ pub(in crate::yaml) enum CollectionLayout {
 /// An item of a list (without key) or an entry of a map.
 #[derive(Debug)]
 pub(in crate::yaml) struct WrittenItem<'s> {
-    /// Where its first token stands, the dash included.
+    /// The position of its first token, including the dash.
     pub(in crate::yaml) start: usize,
     pub(in crate::yaml) key: Option<WrittenNode<'s>>,
     /// Absent for a key without colon, as in `{key}`.
@@ -78,7 +78,7 @@ pub(in crate::yaml) struct WrittenComment<'s> {
     pub(in crate::yaml) position: CommentPosition,
 }
 
-/// Where on its line a comment stands.
+/// The position of a comment on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::yaml) enum CommentPosition {
     OwnLine { column: usize },
@@ -94,7 +94,7 @@ impl CollectionLayout {
         matches!(self, CollectionLayout::BlockList | CollectionLayout::BlockMap)
     }
 
-    /// What stands before and after the items in the text.
+    /// The brackets around the items in the text.
     pub(in crate::yaml) fn brackets(self) -> (&'static str, &'static str) {
         match self {
             CollectionLayout::FlowList => ("[", "]"),
@@ -105,7 +105,7 @@ impl CollectionLayout {
 }
 
 impl WrittenNode<'_> {
-    /// Where its first token stands, properties included.
+    /// The position of its first token, including properties.
     pub(in crate::yaml) fn start(&self) -> usize {
         self.properties.first().map_or(self.span.start, |property| property.start)
     }
@@ -114,7 +114,7 @@ impl WrittenNode<'_> {
         matches!(self.content, WrittenContent::Empty)
     }
 
-    /// What separates this key from its value: names of anchors and aliases may contain colons.
+    /// The separator between this key and its value: names of anchors and aliases may contain colons.
     pub(in crate::yaml) fn colon(&self) -> &'static str {
         match self.content {
             WrittenContent::Alias => " :",
@@ -132,7 +132,7 @@ impl<'s> WrittenComment<'s> {
         let written = before.trim_end_matches([' ', '\t']);
         let position = match written {
             "" => CommentPosition::OwnLine { column: before.chars().count() },
-            // The end marker is not written again, so there is no line to stay on.
+            // The end marker is not written again, so the comment needs its own line.
             "..." => CommentPosition::OwnLine { column: 0 },
             _ => CommentPosition::Trailing { spaces: spaces(&before[written.len()..]) },
         };

@@ -1,4 +1,4 @@
-//! Where comments go.
+//! The positions of comments.
 
 use super::check;
 

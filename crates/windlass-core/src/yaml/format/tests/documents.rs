@@ -21,24 +21,24 @@ pub(super) enum Value {
     Map(Vec<(Dress, Value)>, Shape),
 }
 
-/// How a collection is written.
+/// The style of a collection.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
-    /// Further in by so many spaces; 0 only where YAML allows it.
+    /// Indented by this many spaces; 0 only where YAML allows it.
     Block(usize),
-    /// On one line, with this between brackets, commas and items.
+    /// On one line, with this text between brackets, commas and items.
     Flow(&'static str),
-    /// Every item on a line of its own, at this indentation.
+    /// Each item on its own line, at this indentation.
     FlowLines(usize),
 }
 
-/// What stands around an item.
+/// The comments and line breaks around an item.
 #[derive(Clone, Debug)]
 pub(super) struct Dress {
     pub(super) blank_lines: usize,
     pub(super) comments_above: usize,
     pub(super) trailing_spaces: Option<usize>,
-    /// Whether the value begins on a line of its own, where it could do without.
+    /// Whether the value begins on its own line although it need not.
     pub(super) breaks: bool,
     pub(super) property: &'static str,
 }

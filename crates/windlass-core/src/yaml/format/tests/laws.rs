@@ -1,4 +1,4 @@
-//! What must hold for every text, however it was written.
+//! Properties of formatting that hold for every text.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::documents::{Document, documents};
 use super::format;
 use crate::yaml::{NodeRef, Style, YamlContent, parse};
 
-/// What a text means, with how it was written: block or flow, plain or quoted.
+/// The meaning of a text, with its styles: block or flow, plain or quoted.
 fn meaning(text: &str) -> Option<String> {
     let (tree, _) = parse(text);
     let mut described = String::new();
@@ -41,7 +41,7 @@ fn describe(node: NodeRef<'_>, into: &mut String) {
     into.push(';');
 }
 
-/// The generated comments and keys in the order they stand: `#c7`, `k12`.
+/// The generated comments and keys in their order: `#c7`, `k12`.
 fn landmarks(text: &str) -> Vec<&str> {
     let is_landmark = |word: &&str| {
         let number = word.strip_prefix("#c").or(word.strip_prefix('k'));
@@ -50,7 +50,7 @@ fn landmarks(text: &str) -> Vec<&str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '#').filter(is_landmark).collect()
 }
 
-/// Whether a parser that insists on the letter of the YAML specification accepts the text.
+/// Whether a parser that follows the YAML specification strictly accepts the text.
 fn is_strictly_indented(text: &str) -> bool {
     let options = granit_parser::options! { strict_indentation: true };
     granit_parser::Parser::new_from_str_with_options(text, options).all(|event| event.is_ok())
@@ -72,7 +72,7 @@ fn check_laws(input: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Pieces of YAML, dense enough in indicators to reach every corner of the grammar.
+/// Pieces of YAML with many indicators, to cover the whole grammar.
 const PIECES: &[&str] = &[
     "a",
     "b",

@@ -1,4 +1,4 @@
-//! Structure, spacing and what is refused.
+//! Structure, spacing, and what is rejected.
 
 use super::{check, format};
 use crate::diagnostic::Code;

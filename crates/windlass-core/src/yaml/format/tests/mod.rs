@@ -1,4 +1,4 @@
-//! What the layout looks like, and what must hold for every text.
+//! Examples of the layout, and properties that hold for every text.
 
 mod comments;
 mod documents;

@@ -1,15 +1,15 @@
-//! Generated documents → text.
+//! Writes generated documents as text.
 
 use super::documents::{Dress, Shape, Value};
 
-/// What a value is part of.
+/// The collection that contains a value.
 #[derive(Clone, Copy)]
 enum Around {
     List,
     Map,
 }
 
-/// Counts what it has written, so that every comment and key is the only one of its name.
+/// Numbers comments and keys, so that each is unique.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) text: String,
@@ -46,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// Writes what follows a colon or dash at `indent`, up to the end of the line.
+    /// Writes the value after a colon or dash at `indent`, up to the end of the line.
     fn value(&mut self, value: &Value, dress: &Dress, indent: usize, around: Around) {
         match value {
             Value::Words("") => {
@@ -102,7 +102,7 @@ impl Writer {
         }
     }
 
-    /// Writes a value in flow style; lines it is continued on get `indent`.
+    /// Writes a value in flow style; continuation lines get `indent`.
     fn flow(&mut self, value: &Value, dress: &Dress, indent: usize) {
         match value {
             Value::Words(words) => {
@@ -199,7 +199,7 @@ impl Writer {
         }
     }
 
-    /// Comments above something at `indent`, at any column up to it.
+    /// Writes comments above an item at `indent`, at any column up to it.
     fn comments(&mut self, count: usize, indent: usize) {
         for position in 0..count {
             self.spaces((self.comments + position * 7) % (indent + 1));
