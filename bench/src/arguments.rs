@@ -4,26 +4,26 @@ use crate::server::PARTS;
 
 const USAGE: &str = "usage: windlass-bench [--server] [--only PART] [--json] [--runs COUNT]";
 
-/// The word that makes the bench measure one process instead; see `child.rs`.
+/// The argument that makes the bench measure one process; see `child.rs`.
 pub(crate) const MEASURE: &str = "measure-child";
 
-/// What is asked for.
+/// What to do.
 pub(crate) enum Request {
-    /// All tables.
+    /// Measure and print all tables.
     Run(Options),
-    /// One process, by its command line. Only the bench itself asks for this.
+    /// Measure one process, by its command line. Only the bench itself uses this.
     Measure(Vec<String>),
 }
 
-/// How to run.
+/// The options.
 pub(crate) struct Options {
     /// Measure a server instead of the core.
     pub(crate) server: bool,
-    /// Of a server, only this part.
+    /// Measure only this part of a server.
     pub(crate) only: Option<String>,
     /// Print JSON instead of tables.
     pub(crate) json: bool,
-    /// How often to measure what takes milliseconds; what takes longer is measured less often.
+    /// How often to measure short steps; longer ones are measured less often.
     pub(crate) runs: usize,
 }
 

@@ -1,12 +1,12 @@
-//! Where the program under test is.
+//! The program under test.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{Outcome, say};
 
-/// The program that `WINDLASS_BINARY` names, for comparing builds; otherwise the release `windlass` beside this
-/// executable, brought up to date first where cargo is at hand.
+/// The program that `WINDLASS_BINARY` names, to compare builds; otherwise the release build of `windlass` beside this
+/// executable, rebuilt first if cargo is available.
 pub(crate) fn windlass() -> Outcome<PathBuf> {
     if let Some(named) = std::env::var_os("WINDLASS_BINARY") {
         return Ok(named.into());

@@ -6,17 +6,17 @@ use std::path::Path;
 use windlass_core::manifest::{MAX_RESOURCES, SourceFile};
 use windlass_testkit::fleet::{FleetEdition, FleetForm, FleetText, LARGEST_FILE_NODES, one_file, spread};
 
-/// A fleet and what it was before.
+/// A fleet and its previous version.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) current: Vec<FleetText>,
     pub(crate) previous: Vec<FleetText>,
-    /// Every how many of the asked-for runs one is made: large fleets take long.
+    /// One measurement is made for this many requested ones: large fleets take long.
     pub(crate) thinning: usize,
 }
 
 impl Case {
-    /// The same fleet at four sizes, each about ten times the one before.
+    /// The same fleet in four sizes, each about ten times the previous one.
     pub(crate) fn sizes() -> Vec<Case> {
         let nodes =
             |name, nodes| Case::new(name, 1, |edition| vec![one_file(nodes, FleetForm::List, edition)]);
@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// Files as the core takes them.
+/// The files as the core needs them.
 pub(crate) fn sources(files: &[FleetText]) -> Vec<SourceFile> {
     let source = |file: &FleetText| SourceFile::new(&file.path, file.text.clone().into_bytes());
     files.iter().map(source).collect()

@@ -1,8 +1,8 @@
-//! One process, measured by a process that does nothing else.
+//! Measures one process from a small process.
 //!
-//! The kernel counts what a parent holds at the time of the fork towards the child's peak, and it reports the peak
-//! of the largest child ever waited for. So the bench, which is large, starts itself anew for every measurement: that
-//! process is small and has one child.
+//! The kernel counts the memory of the parent at the time of the fork towards the child's peak, and reports the peak of
+//! the largest child. So the bench, which is large, starts itself again for every measurement: that process is small
+//! and has one child.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::arguments::MEASURE;
 
-/// What one process took.
+/// The measurements of one process.
 pub(crate) struct Measured {
     pub(crate) wall_ms: f64,
     pub(crate) peak_kib: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Measured {
     pub(crate) code: i64,
 }
 
-/// Runs a command in a fresh measuring process.
+/// Runs a command in a new measuring process.
 pub(crate) fn run(program: &Path, arguments: &[&str]) -> Outcome<Measured> {
     let output = Command::new(std::env::current_exe()?)
         .arg(MEASURE)
@@ -40,7 +40,7 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> Outcome<Measured> {
     })
 }
 
-/// The measuring process: runs the command, throws away what it prints, tells what it took.
+/// The measuring process: runs the command, discards its output, and prints its measurements.
 pub(crate) fn measure(command: &[String]) -> Outcome<()> {
     let (program, arguments) = command.split_first().ok_or("there is no command to measure")?;
     let started = Instant::now();

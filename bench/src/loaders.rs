@@ -1,7 +1,7 @@
-//! Table C: what merely loading the same file takes elsewhere.
+//! Table C: the time to load the same file in other languages.
 //!
-//! Each loader times itself around the load alone, best of three: no interpreter start, no reading from disk. It
-//! checks nothing and knows no fleet. Loaders that are not present are skipped; nothing is installed.
+//! Each loader measures only the load, best of three: no interpreter start, no reading from disk. It checks nothing.
+//! Loaders that are not installed are skipped.
 
 use std::path::Path;
 use std::process::Command;
@@ -49,7 +49,7 @@ puts best
     },
 ];
 
-/// What a loader took, or why it was not run.
+/// The time of a loader, or why it was skipped.
 #[derive(Debug, Serialize)]
 pub(crate) struct LoaderRow {
     pub(crate) loader: &'static str,
@@ -57,20 +57,20 @@ pub(crate) struct LoaderRow {
     pub(crate) found: Found,
 }
 
-/// Whether a loader could be run.
+/// The result of a loader.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Found {
     /// It ran.
     Loaded {
-        /// Which one exactly.
+        /// The version of the loader.
         version: String,
         /// The best of its runs.
         load_ms: f64,
     },
-    /// It is not present.
+    /// It is not installed.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,6 +1,6 @@
-//! How long reading, checking and planning fleets takes, how it grows with their size, and how that compares with
-//! merely loading the same YAML elsewhere; and, with `--server`, how long a server takes. Prints; judges nothing. See
-//! README.md.
+//! Measures how long reading, checking and planning fleets takes, how it grows with their size, and how that compares
+//! with loading the same YAML in other languages; and, with `--server`, how long a server takes. It prints and does not
+//! judge. See README.md.
 
 mod arguments;
 mod binary;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use arguments::Request;
 use report::Report;
 
-/// Every fallible step of the bench ends the run, so one type that carries any cause is enough.
+/// Every error ends the run, so one error type for all causes is enough.
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -61,8 +61,8 @@ fn run(options: &arguments::Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Tells what is going on, beside the report.
+/// Prints progress to standard error.
 fn say(line: &str) {
-    // Nobody reads it if it cannot be written.
+    // If standard error is closed, nobody reads it.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

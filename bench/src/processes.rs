@@ -1,4 +1,4 @@
-//! Table B: the command line as a user runs it, each time a fresh process.
+//! Table B: the command line as a user runs it, each time a new process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::case::{Case, write_files};
 use crate::sample::Sample;
 use crate::{Outcome, binary, child};
 
-/// `plan` ends with this when there are changes.
+/// The exit code of `plan` when there are changes.
 const CHANGES: i64 = 2;
 
-/// What one command took.
+/// The measurements of one command.
 #[derive(Debug, Serialize)]
 pub(crate) struct ProcessRow {
     pub(crate) fleet: &'static str,
-    /// What the plan starts from.
+    /// The accepted state of the plan.
     pub(crate) from: &'static str,
     pub(crate) wall: Sample,
     /// The largest peak of all runs.
     pub(crate) peak_kib: u64,
 }
 
-/// Measures `windlass plan` for each fleet, from nothing and from the previous edition.
+/// Measures `windlass plan` for each fleet, from nothing and from the previous version.
 pub(crate) fn measure(cases: &[Case], asked: usize) -> Outcome<Vec<ProcessRow>> {
     let windlass = binary::windlass()?;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Everything that was measured, as one value: tables and JSON are views of it.
+//! All measurements as one value: tables and JSON are views of it.
 
 use std::thread::available_parallelism;
 
@@ -10,14 +10,14 @@ use crate::processes::{self, ProcessRow};
 use crate::stages::{self, StageRow};
 use crate::{Outcome, say};
 
-/// Position of the largest single file among [`Case::sizes`].
+/// Index of the largest single file among [`Case::sizes`].
 const LARGEST_FILE: usize = 2;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) cores: usize,
-    /// Runs asked for.
+    /// The requested number of runs.
     pub(crate) runs: usize,
     pub(crate) stages: Vec<StageRow>,
     pub(crate) growth: Vec<GrowthRow>,
@@ -39,13 +39,13 @@ pub(crate) struct GrowthRow {
     pub(crate) known: f64,
 }
 
-/// How a loader's load alone compares with all we do: above 1.0 it takes longer than we do.
+/// How a loader compares with Windlass: above 1.0 the loader is slower.
 #[derive(Debug, Serialize)]
 pub(crate) struct RatioRow {
     pub(crate) loader: &'static str,
-    /// Against reading, checking, comparing and planning in process, cold.
+    /// Compared with reading, checking, comparing and planning in process, without a cache.
     pub(crate) of_cold: f64,
-    /// Against the whole `windlass plan` process from nothing, printing included.
+    /// Compared with the whole `windlass plan` process from nothing, printing included.
     pub(crate) of_process: f64,
 }
 

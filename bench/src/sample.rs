@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What several runs of the same took. The best is what the code can do; the median is what a shared machine let it.
+/// The times of several runs. The best shows what the code can do; the median includes the load of the machine.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) best_ms: f64,
@@ -13,7 +13,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Of at least one measurement.
+    /// A sample of at least one measurement.
     pub(crate) fn of(mut times: Vec<Duration>) -> Sample {
         times.sort_unstable();
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;

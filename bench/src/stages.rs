@@ -18,28 +18,28 @@ use crate::Outcome;
 use crate::case::{Case, sources};
 use crate::sample::Sample;
 
-/// What the stages of one fleet took.
+/// The measurements of one fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct StageRow {
     pub(crate) fleet: &'static str,
     pub(crate) files: usize,
     pub(crate) bytes: usize,
     pub(crate) resources: usize,
-    /// How many changes the plan against the previous edition has.
+    /// The number of changes compared with the previous version.
     pub(crate) changes: usize,
     /// Bytes to declarations: parse, decode, digest.
     pub(crate) read: Sample,
     /// Declarations to a checked fleet.
     pub(crate) assemble: Sample,
-    /// Compare and plan when nothing is accepted.
+    /// Compare and plan with an empty accepted state.
     pub(crate) plan_all: Sample,
-    /// Compare and plan when the previous edition is accepted.
+    /// Compare and plan with the previous version accepted.
     pub(crate) plan_few: Sample,
-    /// The plan of everything as the text that `--format json` prints.
+    /// The full plan as the text of `--format json`.
     pub(crate) print_all: Sample,
-    /// Bytes to the plan of everything, nothing known.
+    /// Bytes to the full plan, without a cache.
     pub(crate) cold: Sample,
-    /// Bytes to the plan of few changes, the bytes known.
+    /// Bytes to the plan of few changes, with all files cached.
     pub(crate) known: Sample,
 }
 
@@ -112,7 +112,7 @@ impl Times {
     }
 }
 
-/// Times one call. What it returns is dropped outside.
+/// Measures one call. Its result is dropped outside of the measurement.
 fn timed<T>(times: &mut Vec<Duration>, run: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let made = black_box(run());

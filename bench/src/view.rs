@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::sample::Sample;
 use crate::table::Table;
 
-/// All tables, with what they show.
+/// All tables, with captions.
 pub(crate) fn report(report: &Report) -> String {
     let head = format!(
         "{} cores, up to {} runs each, times in ms as best / median, factors and ratios of the best",
@@ -85,7 +85,7 @@ fn both(sample: &Sample) -> String {
     format!("{} / {}", short(sample.best_ms), short(sample.median_ms))
 }
 
-/// Three digits that matter, as far as they do.
+/// A number with three significant digits.
 fn short(ms: f64) -> String {
     match ms {
         ms if ms < 1.0 => format!("{ms:.3}"),

@@ -1,4 +1,4 @@
-//! Headers about where a request was forwarded from: no text makes reading them panic, and a stranger names nobody else.
+//! Forwarding headers: no text makes parsing panic, and an untrusted peer cannot claim another address.
 #![no_main]
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,4 @@
-//! Any body of a preview is refused or read as files, and those as a fleet.
+//! Any body of a preview is rejected, or read as files and then as a fleet.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use windlass_core::manifest::{ReadCache, ReadContext};
 use windlass_source::{FleetFiles, SentFiles, read_fleet};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Most runs are spent on what is inside: a body with one file and one path made of these bytes.
+    // Most runs test the inner part: a body with one file and one path made of these bytes.
     let text = String::from_utf8_lossy(bytes);
     let made = serde_json::json!({"files": {"fleet.yaml": text, "fleet.d/a.yaml": text}, "paths": [text]})
         .to_string();

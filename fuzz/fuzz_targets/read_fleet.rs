@@ -1,4 +1,4 @@
-//! Any bytes are read without panicking, and what is read without errors plans to itself.
+//! Any bytes are read without panicking, and a fleet without errors has an empty plan against itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

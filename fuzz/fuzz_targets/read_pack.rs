@@ -1,4 +1,4 @@
-//! Any pack is taken in or refused, within its budgets: the way of a fetch, from the pack on.
+//! Any pack is accepted or rejected within its limits, like the pack of a fetch.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -8,10 +8,10 @@ use gix::odb::pack;
 use libfuzzer_sys::fuzz_target;
 use windlass_source::{CommitId, FileTree as _, Mirror, PathPrefix};
 
-/// As in a mirror: no object may inflate to more.
+/// The same limit as in a mirror.
 const MAX_OBJECT_BYTES: usize = 64 << 20;
 
-/// A sound pack with a commit, a tree, files and a delta, of which runs change single bytes.
+/// A valid pack with a commit, a tree, files and a delta, of which runs change single bytes.
 fn sound() -> &'static [u8] {
     static PACK: OnceLock<Vec<u8>> = OnceLock::new();
     PACK.get_or_init(|| {
@@ -28,7 +28,7 @@ fn sound() -> &'static [u8] {
     })
 }
 
-/// What comes: the bytes themselves, or the sound pack with some of its bytes changed.
+/// The input: the bytes themselves, or the valid pack with some of its bytes changed.
 fn coming(bytes: &[u8]) -> Vec<u8> {
     let Some((0, changes)) = bytes.split_first().map(|(first, rest)| (first % 2, rest)) else {
         return [b"PACK\0\0\0\x02".as_slice(), bytes].concat();

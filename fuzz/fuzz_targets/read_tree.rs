@@ -1,4 +1,4 @@
-//! Any graph of git objects is read within its budgets: trees that repeat, nest and name anything.
+//! Any graph of git objects is read within its limits: trees that repeat, nest and have arbitrary names.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use windlass_core::manifest::{IncludePattern, ReadCache, ReadContext, Selection}
 use windlass_core::shape::TextValue as _;
 use windlass_source::{CommitId, FileTree as _, FleetFiles, Mirror, PathPrefix, read_fleet};
 
-/// A directory: entries that lead to files, to directories made before, or to nothing.
+/// A directory: entries for files, for directories made before, or for missing objects.
 #[derive(Arbitrary, Debug)]
 struct Directory {
     entries: Vec<(Mode, Name, u8)>,
@@ -41,7 +41,7 @@ struct Graph {
     prefix: String,
 }
 
-/// One mirror for all runs: objects are only ever added, and under their own names.
+/// One mirror for all runs: objects are only added, under their own ids.
 fn mirror() -> &'static (tempfile::TempDir, Mirror) {
     static MIRROR: OnceLock<(tempfile::TempDir, Mirror)> = OnceLock::new();
     MIRROR.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Any headers and any body of a webhook: what is not signed is refused, what is signed is read without panicking.
+//! Any headers and any body of a webhook: an unsigned one is rejected, a signed one is parsed without panicking.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
@@ -9,10 +9,10 @@ use windlass_forge::hook::{UnverifiedDelivery, WebhookSecret, verify};
 
 #[derive(Arbitrary, Debug)]
 struct Sent {
-    /// Which of the headers that forges send, and what is in it.
+    /// The index of a header that forges send, and its value.
     headers: Vec<(u8, String)>,
     body: Vec<u8>,
-    /// GitLab proves itself by the secret itself, which lets a run reach what is behind the check.
+    /// GitLab's token is the secret itself, so that a run can pass the check.
     signs: bool,
     now: i64,
 }

@@ -1,4 +1,4 @@
-//! From one approval of a whole plan to everything applied, with the default cap.
+//! From one approval of a whole plan until everything is applied, with the default cap.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use super::ServerReport;
 use super::fixture::{Fixture, Repo};
 use crate::{Outcome, say};
 
-/// Proposals open at a time: the default.
+/// The default cap of open proposals.
 const CAP: usize = 25;
 
 /// Measures how long it takes.

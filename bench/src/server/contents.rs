@@ -1,4 +1,4 @@
-//! Syncs of a repository whose resources name 20,000 files: what stands in them is part of what is compared.
+//! Syncs of a repository whose resources name 20,000 files: their content is part of the comparison.
 
 use windlass_testkit::fleet::{ACCOUNT, FleetText};
 
@@ -7,13 +7,13 @@ use super::{ServerReport, best, took};
 use crate::sample::Sample;
 use crate::{Outcome, say};
 
-/// Modules, and as many bundles.
+/// The number of modules, and of bundles.
 const RESOURCES: usize = 100;
 
-/// Files that each of them names.
+/// The number of files that each of them names.
 const FILES_EACH: usize = 100;
 
-/// Measures syncs: the first, with nothing new, and with one file changed.
+/// Measures syncs: the first, one without changes, and one with a changed file.
 pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     say("syncs of a repository with 20,000 content files");
     let fixture = Fixture::start(25).await?;

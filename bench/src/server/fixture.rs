@@ -1,4 +1,4 @@
-//! A server of the bench's own, and repositories for it.
+//! A server for the bench, and repositories for it.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -15,13 +15,13 @@ use windlass_testkit::fleet::{ACCOUNT, FleetText};
 
 use crate::Outcome;
 
-/// What is waited for longer than this never comes.
+/// Anything that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// How often is looked although nothing was told: not all that changes is an event.
+/// How often to poll besides events: not every change is an event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The server's stream of events. What is told between two looks is not lost, so that no look comes too early.
+/// The server's stream of events. Events between two polls are not lost, so no poll is too early.
 pub(super) struct Happenings {
     stream: reqwest::Response,
     deadline: Instant,
@@ -68,7 +68,7 @@ pub(super) struct Fixture {
 
 impl Drop for Fixture {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -176,7 +176,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// Registers a repository that lies elsewhere, and waits for its first run.
+    /// Registers a repository in another directory, and waits for its first run.
     pub(super) async fn register_at(&self, name: &str, directory: &Path) -> Outcome<Value> {
         let body = json!({"gitops_repository": {"name": name, "repo_url": format!("file://{}", directory.display()),
             "reconcile_interval_seconds": 86400}});
@@ -184,7 +184,7 @@ impl Fixture {
         self.until("the first run has ended", |run| run["completed_at"].is_string()).await
     }
 
-    /// How long the first sync of a repository takes on servers of their own, besides this one's first run.
+    /// The durations of a repository's first sync, each on a new server, in addition to this server's first run.
     pub(super) async fn cold_syncs(&self, repo: &Repo, first: Duration) -> Outcome<Vec<Duration>> {
         let mut all = vec![first];
         for _ in 0..4 {
@@ -201,7 +201,7 @@ impl Fixture {
         Ok(answer["sync_run"].clone())
     }
 
-    /// Waits until the newest run is as it should be, and returns it.
+    /// Waits until the newest run satisfies a condition, and returns it.
     pub(super) async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Outcome<Value> {
         let mut happenings = self.happenings().await?;
         loop {
@@ -213,13 +213,13 @@ impl Fixture {
         }
     }
 
-    /// What happens on the server from now on.
+    /// The stream of the server's events from now on.
     pub(super) async fn happenings(&self) -> Outcome<Happenings> {
         let call = self.client.call(Operation::EventStream, &[]).patience(PATIENCE);
         Ok(Happenings { stream: call.send_response().await?, deadline: Instant::now() + PATIENCE })
     }
 
-    /// Asks for a page of the web app so many times: how long each took, and how many bytes the last was.
+    /// Requests a page of the web app several times: the durations, and the size of the last response.
     pub(super) async fn page(&self, path: &str, times: usize) -> Outcome<(Vec<Duration>, usize)> {
         let (mut took, mut bytes) = (Vec::with_capacity(times), 0);
         for _ in 0..times {
@@ -241,13 +241,13 @@ impl Fixture {
         self.memory_kib("VmRSS:")
     }
 
-    /// Resident memory of the server now; from here on the kernel looks for a new peak.
+    /// Resident memory of the server now; resets the kernel's peak counter.
     pub(super) fn memory_before(&self) -> Outcome<u64> {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?;
         self.resident_kib()
     }
 
-    /// How much more the server held at its peak since then.
+    /// How much the peak since then exceeds it.
     pub(super) fn growth_since(&self, before: u64) -> Outcome<u64> {
         Ok(self.memory_kib("VmHWM:")?.saturating_sub(before))
     }
@@ -318,7 +318,7 @@ impl Repo {
         git(&self.directory, &["commit", "--quiet", "--message=next"])
     }
 
-    /// A bare repository with what was committed, to push to.
+    /// A bare repository with the commits, to push to.
     pub(super) fn publish(&self) -> Outcome<PathBuf> {
         let bare = self.directory.with_extension("git");
         let text = bare.to_str().ok_or("the directory's name is not UTF-8")?;
@@ -326,13 +326,13 @@ impl Repo {
         Ok(bare)
     }
 
-    /// Pushes what was committed.
+    /// Pushes the commits.
     pub(super) fn push(&self, bare: &Path) -> Outcome<()> {
         let bare = bare.to_str().ok_or("the directory's name is not UTF-8")?;
         git(&self.directory, &["push", "--quiet", bare, "HEAD:refs/heads/main"])
     }
 
-    /// What git itself needs for the same: the best of five shallow clones, and of five fetches with nothing new.
+    /// The time that git alone needs: the best of five shallow clones, and of five fetches without changes.
     pub(super) fn by_git_alone(&self) -> Outcome<(Duration, Duration)> {
         let url = format!("file://{}", self.directory.display());
         let (mut cloned, mut fetched) = (Duration::MAX, Duration::MAX);

@@ -1,4 +1,4 @@
-//! From a push to the proposal it makes, by way of a webhook.
+//! From a push to the resulting proposal, through a webhook.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use super::fixture::{Fixture, Happenings, Repo};
 use super::{ServerReport, load};
 use crate::{Outcome, say};
 
-/// Pushes, one after the other.
+/// The number of pushes, one after the other.
 const PUSHES: usize = 20;
 
-/// Clusters that are there before the first push, so that the fleet is not the smallest there can be.
+/// Clusters that exist before the first push, so that the fleet is not minimal.
 const CLUSTERS: usize = 100;
 
-/// Pushes with git, tells the server as a forge does, and looks until the proposal is listed.
+/// Pushes with git, delivers the webhook, and polls until the proposal is listed.
 pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     say("from push to proposal");
     let fixture = Fixture::start(10_000).await?;
@@ -58,7 +58,7 @@ fn fleet(clusters: usize) -> String {
     format!("version: 1\naccount: {ACCOUNT}\nclusters:\n{names}")
 }
 
-/// Looks until a proposal for this cluster is listed.
+/// Polls until a proposal for this cluster is listed.
 async fn listed(fixture: &Fixture, name: &str, happenings: &mut Happenings) -> Outcome<()> {
     loop {
         let call = fixture.client.call(Operation::ProposalList, &[]).query("name", name).query("limit", "1");
@@ -70,7 +70,7 @@ async fn listed(fixture: &Fixture, name: &str, happenings: &mut Happenings) -> O
     }
 }
 
-/// A webhook as a forge knows it.
+/// A webhook as a forge has it configured.
 struct Hook {
     url: String,
     key: hmac::Key,
@@ -86,7 +86,7 @@ impl Hook {
         Ok(Hook { url, key, http: reqwest::Client::new() })
     }
 
-    /// Tells of a push as GitHub does.
+    /// Delivers a push like GitHub.
     async fn deliver(&self, number: usize) -> Outcome<()> {
         let body = json!({"ref": "refs/heads/main", "number": number}).to_string();
         let tag = hmac::sign(&self.key, body.as_bytes());

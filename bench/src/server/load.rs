@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Many concurrent callers.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use windlass_api::noun::Noun;
 
 use crate::Outcome;
 
-/// The time below which so many of a hundred are.
+/// The percentile of times.
 pub(super) fn percentile(times: &[Duration], share: usize) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
@@ -17,7 +17,7 @@ pub(super) fn percentile(times: &[Duration], share: usize) -> Duration {
     sorted.get(index).copied().unwrap_or_default()
 }
 
-/// Calls by several at once, each so many, and how long each took.
+/// Runs concurrent callers with several calls each, and returns the duration of every call.
 pub(super) async fn run(client: &Client, callers: usize, calls: usize) -> Outcome<Vec<Duration>> {
     let mut tasks = tokio::task::JoinSet::new();
     for caller in 0..callers {

@@ -1,4 +1,4 @@
-//! How much memory input costs, beside its size: fleets, trees and previews, plain ones and those made to cost much.
+//! The memory that input costs compared with its size: fleets, trees and previews, ordinary and hostile ones.
 
 use std::fmt::Write as _;
 
@@ -15,18 +15,18 @@ use crate::{Outcome, say};
 /// Just below the limit of one file.
 const FILE_BYTES: usize = (1 << 20) - 64;
 
-/// Files of the fleet that is refused: 62 MB.
+/// Files of the fleet that exceeds the limit: 62 MB.
 const FILES: usize = 62;
 
-/// Paths of a preview.
+/// The number of paths of a preview.
 const PATHS: usize = 200_000;
 
-/// What one input cost.
+/// The cost of one input.
 #[derive(Debug, Serialize)]
 pub(super) struct MemoryRow {
     pub(super) what: &'static str,
     pub(super) input_bytes: usize,
-    /// How much more the server held at its peak than before.
+    /// How much the server's peak exceeded its memory before.
     pub(super) growth_kib: u64,
 }
 
@@ -36,7 +36,7 @@ impl MemoryRow {
     }
 }
 
-/// Measures each input on a server of its own, so that none uses what another left behind.
+/// Measures each input on a new server, so that none reuses memory of another.
 pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
     say("memory for each byte of input");
     let plain = fleet::spread(50_000, FleetForm::List, FleetEdition::Current);
@@ -58,7 +58,7 @@ fn bytes_of(files: &[FleetText]) -> usize {
     files.iter().map(|file| file.text.len() + file.path.len()).sum()
 }
 
-/// The densest fleet there is: three bytes for each value.
+/// The densest possible fleet: three bytes for each value.
 fn dense_fleet() -> Vec<FleetText> {
     let mut files = vec![FleetText {
         path: "fleet.yaml".to_owned(),
@@ -97,7 +97,7 @@ async fn synced(
     fixture.stop().await
 }
 
-/// Asks for one preview of files.
+/// Requests one preview of files.
 async fn previewed(report: &mut ServerReport, what: &'static str, body: &Value) -> Outcome<()> {
     let fixture = Fixture::start(25).await?;
     let repo = Repo::new(&fixture, "fleet")?;
@@ -115,7 +115,7 @@ async fn previewed(report: &mut ServerReport, what: &'static str, body: &Value) 
     fixture.stop().await
 }
 
-/// Ten levels of ten identical directories in about a kilobyte. The last, because earlier builds do not survive it.
+/// Ten levels of ten identical directories in about a kilobyte. Measured last, because earlier builds crash.
 async fn bomb(report: &mut ServerReport) -> Outcome<()> {
     let fixture = Fixture::start(25).await?;
     let work = WorkTree::new();

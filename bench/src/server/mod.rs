@@ -1,4 +1,4 @@
-//! How long the server takes: syncing, applying, listing, answering under load; and how much memory it needs.
+//! Measures the server: syncing, applying, listing, responses under load, and memory.
 
 mod approvals;
 mod contents;
@@ -31,7 +31,7 @@ const OPEN: usize = 2_000;
 /// Resources for list pages and load.
 const LISTED: usize = 50_000;
 
-/// One figure.
+/// One measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Figure {
     what: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Figure {
     note: String,
 }
 
-/// Everything measured of the server.
+/// All measurements of the server.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct ServerReport {
     figures: Vec<Figure>,
@@ -48,7 +48,7 @@ pub(crate) struct ServerReport {
 }
 
 impl ServerReport {
-    /// Keeps a figure, and says it right away: a later part may take long, or fail.
+    /// Adds a measurement and prints it at once: a later part may take long, or fail.
     fn add(&mut self, what: &'static str, time: Duration, note: impl Into<String>) {
         let figure = Figure { what, ms: time.as_secs_f64() * 1000.0, note: note.into() };
         say(&format!("  {what}: {:.1} ms", figure.ms));
@@ -90,11 +90,11 @@ impl ServerReport {
     }
 }
 
-/// What can be measured of a server, each by itself.
+/// The parts of the server benchmark.
 pub(crate) const PARTS: [&str; 9] =
     ["hooks", "syncs", "contents", "applies", "approvals", "reviews", "lists", "replicas", "memory"];
 
-/// Measures a server on the embedded database, and replicas on PostgreSQL: everything, or only one part.
+/// Measures a server on the embedded database, and replicas on PostgreSQL: all parts, or one.
 pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
@@ -157,12 +157,12 @@ fn best(times: &[Duration]) -> Duration {
     times.iter().min().copied().unwrap_or_default()
 }
 
-/// A time beside that of git alone.
+/// A time compared with that of git alone.
 fn times(ours: Duration, theirs: Duration, what: &str) -> String {
     format!("{:.1} × {what} alone", ours.as_secs_f64() / theirs.as_secs_f64())
 }
 
-/// From the beginning to the end of a run, by the server's own clock.
+/// The duration of a run, by the server's clock.
 fn took(run: &Value) -> Outcome<Duration> {
     if run["status"] == "failed" {
         return Err(format!("the run failed: {}", run["error"]).into());
@@ -194,7 +194,7 @@ async fn applies(report: &mut ServerReport) -> Outcome<()> {
     fixture.stop().await
 }
 
-/// Pages of the web app that reviewers live in.
+/// The pages that reviewers use.
 async fn reviews(report: &mut ServerReport) -> Outcome<()> {
     say("pages with 2,000 open proposals");
     let fixture = Fixture::start(OPEN).await?;
