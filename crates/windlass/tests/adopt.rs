@@ -1,4 +1,4 @@
-//! The patch of an adopted change is one that git takes.
+//! `git apply` accepts the patch of an adopted change.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use support::project_root;
 
-/// Which of our crates each may use, tests aside.
+/// The crates of the workspace that each may depend on, except in tests.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-outbound", &["windlass-core"]),
@@ -399,7 +399,7 @@ fn every_test_that_guards_an_invariant_exists() {
     }
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

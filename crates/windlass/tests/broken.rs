@@ -1,7 +1,7 @@
-//! Broken fleets: every kind of problem is told with the right code at the right place, however hostile the file.
+//! Broken fleets: every kind of problem is reported with the right code at the right place, however hostile the file.
 //!
-//! `tests/broken/` holds one small file or directory per case; what is too large to keep is made by [`generate`].
-//! `tests/broken/expected.txt` is the table of everything that must be told. A first line `# args: …` in a case gives
+//! `tests/broken/` has one small file or directory per case; [`generate`] creates those that are too large to store.
+//! `tests/broken/expected.txt` is the table of all expected problems. A first line `# args: …` in a case gives
 //! `windlass validate` further arguments.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use support::{Run, check_file, tests_path, windlass};
 
-/// One problem as the table shows it.
+/// A problem as a row of the table.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     /// The case, and for a directory the file in it.
@@ -89,7 +89,7 @@ fn further_arguments(case: &Path) -> String {
     first.unwrap_or_default().to_owned()
 }
 
-/// Reads what was told, and checks all that is the same for every case.
+/// Parses the output, and checks everything that is the same for every case.
 fn rows(case: &str, run: &Run) -> Vec<Row> {
     assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{case}: standard error is for people");
     let document: Value = serde_json::from_slice(&run.stdout).expect("the output is JSON");
@@ -118,7 +118,7 @@ fn generated_rows() -> Vec<Row> {
     generate::CASES.iter().flat_map(|(name, make)| first_of_each_code(name, *make)).collect()
 }
 
-/// Of the many problems of a large case, the first of each code and how many there are.
+/// The first problem of each code in a large case, and how many there are.
 fn first_of_each_code(case: &str, make: fn(&Path)) -> Vec<Row> {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     make(directory.path());

@@ -1,4 +1,4 @@
-//! Content offline: a changed file is a change of what names it, in every view of a plan.
+//! Content offline: a changed file is a change of the resources that name it, in every view of a plan.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -51,7 +51,7 @@ fn plan(directory: &Path, format: &str) -> (i32, String) {
     (output.status.code().unwrap(), stdout(&output) + &stderr(&output))
 }
 
-/// The names of what a plan changes.
+/// The names of the resources that a plan changes.
 fn changed(work: &WorkTree) -> Vec<String> {
     let (_, text) = plan(work.path(), "json");
     let plan: Value = serde_json::from_str(&text).unwrap();

@@ -1,7 +1,8 @@
-//! What third-party code may be like: licences, sources, one crypto provider, one version of what guards secrets.
+//! Rules for third-party code: licences, sources, one crypto provider, one version of security-critical crates.
 //!
-//! The rules are in `deny.toml`, which cargo-deny reads too. Cargo.lock and `cargo metadata` name crates that only
-//! features or platforms nobody builds would bring; `cargo tree` says which are built, so versions are counted there.
+//! The rules are in `deny.toml`, which cargo-deny reads too. Cargo.lock and `cargo metadata` include crates for
+//! features and platforms that nobody builds; `cargo tree` lists the crates that are built, so versions are counted
+//! there.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -44,7 +45,7 @@ struct Bans {
 struct Ban {
     #[serde(rename = "crate")]
     name: String,
-    /// Set: the crate may be there, but in one version.
+    /// Whether the crate is allowed, but only in one version.
     #[serde(default, rename = "deny-multiple-versions")]
     denies_second_version: bool,
 }
@@ -74,7 +75,7 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The platform that is built for here.
+/// The host platform.
 fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().unwrap();
@@ -96,8 +97,8 @@ fn built_versions() -> BTreeMap<String, BTreeSet<String>> {
     versions
 }
 
-/// Whether a licence expression can be met with these licences: `OR` leaves a choice, `AND` does not. Crates from before
-/// there were expressions write `/` for `OR`.
+/// Whether a licence expression can be satisfied with these licences: `OR` is a choice, `AND` is not. Old crates write
+/// `/` for `OR`.
 fn is_met(expression: &str, allowed: &dyn Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -247,7 +248,7 @@ fn what_guards_secrets_is_there_in_one_version_unless_deny_toml_says_why() {
     }
 }
 
-/// Files of ours outside tests in which one of these words stands.
+/// Our files outside of tests that contain one of these words.
 fn sources_with(words: &[&str]) -> Vec<String> {
     let mut grep = Command::new("git");
     grep.args(["grep", "--files-with-matches", "--fixed-strings"]);

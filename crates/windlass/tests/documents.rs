@@ -1,4 +1,4 @@
-//! Documentation is tested: what is printed works, what is generated is fresh, what editors are told is true.
+//! Tests of the documentation: examples work, generated pages are up to date, schemas are right.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -52,7 +52,7 @@ fn the_readme_shows_what_the_program_prints() {
     for output in [validated, planned] {
         let printed = stdout(&output);
         let mut lines = printed.lines();
-        // The README leaves lines out, but shows the others in order.
+        // The README omits lines, but shows the others in order.
         for shown in blocks.next().unwrap().lines().filter(|line| !matches!(line.trim(), "" | "…")) {
             assert!(lines.any(|line| line == shown), "the program does not print: {shown}");
         }
@@ -119,7 +119,7 @@ fn blocks_of(page: &Path) -> Vec<Block> {
     blocks
 }
 
-/// A block as a whole fleet: a fragment gets the head it leaves out.
+/// A block as a complete fleet: a fragment gets the first lines that it omits.
 fn as_fleet(text: &str) -> String {
     let head = if text.contains("version:") { "" } else { "version: 1\naccount: acme\n" };
     format!("{head}{text}")
@@ -140,7 +140,7 @@ fn every_yaml_block_of_our_own_documentation_validates() {
         fs::write(&path, as_fleet(&block.text)).unwrap();
         let output = run(&["validate", path.to_str().unwrap(), "--format", "json"]);
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-        // Paths a block names are not there; everything else must be sound.
+        // The paths in a block do not exist; everything else must be valid.
         let errors: Vec<&Value> = answer["problems"]
             .as_array()
             .unwrap()
@@ -260,7 +260,7 @@ fn completions_and_man_pages_come_from_the_program() {
     assert!(stdout(&run(&["man"])).contains(".TH windlass 1"));
 }
 
-/// The commands of ours in a pipeline's file, as a shell would hand them over.
+/// The `windlass` commands in a pipeline's file, split as by a shell.
 fn commands_in(text: &str) -> Vec<Vec<String>> {
     let ours = text.lines().filter_map(|line| {
         let line = line.trim_start().trim_start_matches("- ").trim_start_matches("run: ");

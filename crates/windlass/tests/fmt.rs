@@ -1,4 +1,4 @@
-//! `windlass fmt`: in place, checked, shown, and never halfway.
+//! `windlass fmt`: in place, check, diff, and never a partial write.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;

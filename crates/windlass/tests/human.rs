@@ -1,4 +1,4 @@
-//! What people and their tools see: excerpts, annotations, and never a secret or a character that drives a terminal.
+//! Output for people and their tools: excerpts, annotations, and never a secret or a terminal control character.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -12,7 +12,7 @@ use support::{Run, check_golden, tests_path, windlass};
 
 const FORMATS: &[&str] = &["human", "json", "sarif", "github"];
 
-/// What every planted secret contains.
+/// The text in every planted secret.
 const SECRET: &str = "hunter2";
 
 fn validate(directory: &Path, path: &str, format: &str) -> Run {
@@ -68,7 +68,7 @@ fn sarif_tells_every_problem_and_explains_its_rule() {
     }
 }
 
-/// Fleets with a secret and a problem near it, so that an excerpt or a message might show the secret.
+/// Fleets with a secret and a problem near it, so that an excerpt or a message could show the secret.
 const WITH_SECRETS: &[(&str, &[u8])] = &[
     ("unknown key on its line", b"nodes: [{hostname: a, password: hunter2, template: b, nope: 1}]\n"),
     ("unknown key on the next line", b"nodes:\n- hostname: a\n  template: b\n  password: hunter2\n  nope: 1\n"),
@@ -146,7 +146,7 @@ fn the_secrets_of_the_corpus_are_never_printed() {
     }
 }
 
-/// Fleets whose text would clear a screen, ring a bell or turn text around.
+/// Fleets whose text would clear a screen, ring a bell or reorder text.
 const DRIVING_TERMINALS: &[&str] = &[
     "clusters: [{name: \"\u{1b}[2J\"}]\n",
     "clusters: [{name: a\u{7}}]\n",

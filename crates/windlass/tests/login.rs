@@ -1,4 +1,4 @@
-//! Signing in, and what is told to those who are not.
+//! Signing in, and the messages for people who are not signed in.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod canned;
@@ -136,7 +136,7 @@ fn a_server_that_is_not_there_is_told_with_what_was_tried() {
         "{told}"
     );
 
-    // A server that does not speak TLS is asked to.
+    // A request over TLS to a server that does not use TLS.
     let output = canned.run(&["status", "--server", &canned.url.replace("http:", "https:")]);
     assert_eq!(output.status.code(), Some(69));
     assert!(stderr(&output).contains("http:// instead of https://"), "{}", stderr(&output));
@@ -212,7 +212,7 @@ fn a_private_authority_is_trusted_once_it_is_given_and_remembered_with_the_sign_
     let output = server.stranger(&["whoami"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 
-    // Scripts sign nobody in.
+    // Scripts do not start a sign-in.
     fs::remove_file(server.credentials()).unwrap();
     let script = |arguments: &[&str]| {
         let mut command = server.stranger(arguments);

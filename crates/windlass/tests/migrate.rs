@@ -1,4 +1,5 @@
-//! `windlass migrate`: what is pending is told without changing anything, applied on request, and never with a server.
+//! `windlass migrate`: shows pending migrations without changing anything, applies them on request, never beside a
+//! server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;
@@ -14,7 +15,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
-/// A data directory whose database has no migration yet.
+/// A data directory with an unmigrated database.
 fn unmigrated() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let address = Address::Sqlite(directory.path().join("windlass.db"));
@@ -22,7 +23,7 @@ fn unmigrated() -> tempfile::TempDir {
     directory
 }
 
-/// The files of a directory and what is in them.
+/// The files of a directory with their content.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect()
@@ -73,7 +74,7 @@ fn a_database_that_a_server_uses_is_not_migrated() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("a running server uses this data"), "{}", stderr(&refused));
     assert_eq!(files(directory.path()), before);
-    // Looking is allowed meanwhile.
+    // Checking is allowed meanwhile.
     assert_eq!(run(&["migrate", "--check", "--data-dir", path]).status.code(), Some(2));
 }
 
@@ -82,7 +83,7 @@ fn a_checksum_that_does_not_agree_is_an_error_with_a_remedy() {
     let directory = unmigrated();
     let path = directory.path().to_str().unwrap();
     assert_eq!(run(&["migrate", "--data-dir", path]).status.code(), Some(0));
-    // In the record of a migration, its checksum follows its name and the moment it was applied.
+    // In the record of a migration, its checksum follows its name and time.
     let file = directory.path().join("windlass.db");
     let mut bytes = fs::read(&file).unwrap();
     let (name, moment) = (b"previous_files", "2026-11-17 20:00:00".len());

@@ -1,4 +1,4 @@
-//! Commands that ask a server: what they ask, what they print, how they end.
+//! Commands that use a server: their requests, their output, their exit codes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod canned;
@@ -23,7 +23,7 @@ fn proposals_are_listed_in_the_order_of_the_plan_and_short_enough_for_a_terminal
         proposal["blocked_by"] = json!(["node edge-base is not there", "a window", "the kill switch", "x"]);
         proposal
     };
-    // As the server has them: newest first.
+    // In the order of the server: newest first.
     let all =
         [placed("bbb2", "5", 2), placed("bbb1", "5", 1), placed("aaa2", "4", 2), placed("aaa1", "4", 1)];
     let server = Canned::with(&[("GET", PROPOSALS, proposals(&all))]);
@@ -288,7 +288,7 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
         }
     }
     outputs.push(refusing.run(&["status", "--color", "never"]));
-    // A state that no Windlass knows is no answer of ours.
+    // A response with an unknown status is an error.
     let unknown = Canned::with(&[("GET", PROPOSALS, proposals(&[proposal("aaaa", hostile)]))]);
     let refused = unknown.run(&["proposal", "list", "--color", "never"]);
     assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
@@ -302,7 +302,7 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
     }
 }
 
-/// A proposal that tells something in every text that is free.
+/// A proposal with this text in every free field.
 fn telling(text: &str) -> Value {
     let mut told = proposal("aaaa", "pending_approval");
     for field in ["name", "explanation", "author", "repository_name"] {
@@ -323,7 +323,7 @@ fn a_server_that_sends_the_token_back_cannot_make_us_print_it() {
             _ => refusal(status, TOKEN, &format!("your token is {TOKEN}")),
         })
     };
-    // `run` itself refuses to let the token pass.
+    // `run` itself checks that the token is not shown.
     for form in ["human", "json", "yaml"] {
         let output = echo(200).run(&["proposal", "list", "-o", form]);
         assert!(stdout(&output).contains("(hidden)"), "{}", stdout(&output));
@@ -359,7 +359,7 @@ fn following_events_goes_on_after_a_lost_connection_without_loss_or_repetition()
         match connections {
             1 => stream(&[5, 6]),
             2 => refusal(503, "unavailable", "starting"),
-            // A server that repeats itself, and cuts the last message off.
+            // A server that repeats an event, and truncates the last message.
             3 => {
                 let mut answer = stream(&[6, 7, 8]);
                 answer.body.truncate(answer.body.len() - 1);

@@ -1,4 +1,4 @@
-//! `windlass repo webhook`, against answers that were made up.
+//! `windlass repo webhook`, with prepared responses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod canned;

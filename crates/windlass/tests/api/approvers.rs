@@ -1,4 +1,4 @@
-//! An approval counts only while whoever gave it may give one.
+//! An approval counts only while its approver has the permission to approve.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::harness::{Installation, Person, fleet, now};
 const PROPOSALS: &str = "/api/v1/system/proposals";
 const FLEET: &str = "version: 1\naccount: acme\nclusters: [{name: one}]\n";
 
-/// An account in which nothing is applied for the time being, with a run that proposes a cluster.
+/// A halted account with a run that proposes a cluster.
 async fn halted() -> (Installation, Person, Value) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
@@ -27,7 +27,7 @@ async fn shown(installation: &Installation, admin: &Person, run: &Value) -> Valu
     installation.get(admin, &format!("{PROPOSALS}/{id}")).await["proposal"].clone()
 }
 
-/// Lets applying go on and looks whether that applies the proposal.
+/// Resumes applying and checks whether the proposal is applied.
 async fn is_applied_after_all(installation: &Installation, admin: &Person, run: &Value) -> bool {
     installation.ask(&admin.token, "POST", "/api/v1/system/resume").await.expect(200);
     let id = run["proposals"][0]["id"].as_str().unwrap();
@@ -52,7 +52,7 @@ async fn what_someone_approved_is_not_applied_once_they_may_not_approve() {
         assert_eq!(held["status"], "pending_approval", "{body}: {held}");
         assert!(held["reason"].as_str().unwrap().contains("lost the permission to approve"), "{held}");
         assert_eq!((&held["gate"]["have"], &held["approvals"][0]["counts"]), (&json!(0), &json!(false)));
-        // Whoever comes back does not find what they approved before standing again.
+        // A person who returns does not get their earlier approvals back.
         installation.also_in(&approver, &installation.account, Role::Approver).await;
         let mut writing = installation.store.write().await.unwrap();
         writing.user_set_disabled(&approver.id, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who may use which route: every route of the endpoint table, asked by everyone.
+//! Who may use which route: every route of the endpoint table, requested by everyone.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use windlass_store::new_id;
 
 use crate::harness::{ALL, Installation, Life, Person, Reply, now};
 
-/// A path with nothing behind it.
+/// The route's path with ids of nothing.
 fn absent(endpoint: &Endpoint) -> String {
     endpoint.path.replace("{id}", "absent")
 }
@@ -20,12 +20,12 @@ fn name_of(endpoint: &Endpoint) -> String {
     format!("{} {}", endpoint.method.as_str(), endpoint.path)
 }
 
-/// Whether a route asks for a signature, to which no token makes a difference.
+/// Whether a route needs a signature, so that tokens make no difference.
 fn asks_for_signature(endpoint: &Endpoint) -> bool {
     endpoint.operation == Operation::WebhookReceive
 }
 
-/// Tokens that are none, or none any more.
+/// Tokens that are invalid, expired or revoked.
 async fn bad_credentials(installation: &Installation) -> Vec<(&'static str, Option<String>)> {
     let admin = installation.admin().await;
     let ended = installation.session(&admin.id, &admin.account).await;
@@ -87,7 +87,7 @@ async fn without_a_good_token_only_public_routes_answer() {
     }
 }
 
-/// Whether the table lets someone through.
+/// Whether the table grants access.
 fn may(access: Access, permissions: &BTreeSet<Permission>, root: Rootness) -> bool {
     match access {
         Access::Public | Access::SignedIn => true,
@@ -103,7 +103,8 @@ enum Rootness {
     NotRoot,
 }
 
-/// Asks a route as someone and compares with the table. True if a change was refused, which must be on the record.
+/// Requests a route as a person and compares with the table. Returns true if a change was refused, which must be in the
+/// audit log.
 async fn compare(
     installation: &Installation,
     endpoint: &Endpoint,
@@ -130,7 +131,7 @@ async fn refusals(installation: &Installation, admin: &Person) -> usize {
     let (mut count, mut cursor) = (0, String::new());
     loop {
         let page = installation.get(admin, &format!("/api/v1/system/audit?limit=500{cursor}")).await;
-        // Others were refused because there is nothing to do it to.
+        // Other requests were refused because their target does not exist.
         let refused = |entry: &&Value| entry["outcome"] == "refused" && entry["detail"]["status"] == 403;
         count += page["audit"].as_array().unwrap().iter().filter(refused).count();
         match page["meta"]["next_cursor"].as_str() {
@@ -149,7 +150,7 @@ async fn each_role_may_exactly_what_the_table_says_and_refused_changes_are_on_th
         let person = installation.person(&installation.account, *role).await;
         for endpoint in endpoints() {
             let is_allowed = may(endpoint.access, &role.permissions(), Rootness::NotRoot);
-            // A session of its own each time: one of the routes ends it.
+            // A new session each time: one of the routes ends it.
             let token = installation.session(&person.id, &person.account).await;
             let was_refused = compare(&installation, &endpoint, &token, role.slug(), is_allowed).await;
             refused += usize::from(was_refused);
@@ -198,7 +199,7 @@ async fn who_still_has_a_one_time_password_may_only_choose_their_own() {
     }
 }
 
-/// What a stranger learns, they learn from any address.
+/// Checks that a response reveals nothing: a stranger gets the same from any address.
 fn says_nothing(reply: &Reply, at: &str) {
     assert!(reply.status == 404 || reply.status == 405, "{at}: {reply:?}");
     assert!(!reply.text.contains("example.com") && !reply.text.contains("acme"), "{at}: {reply:?}");
@@ -234,7 +235,7 @@ async fn nothing_outside_the_table_answers_and_odd_methods_tell_nothing() {
         for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "QQQ"]
         {
             let reply = installation.ask(&admin.token, method, path).await;
-            // Clients tidy up dots before they ask.
+            // Clients normalise dots before they send.
             let is_route =
                 table.iter().any(|endpoint| path.contains("..") && endpoint.path.ends_with("users"));
             assert!(is_route || reply.status == 404 || reply.status == 405, "{method} {path}: {reply:?}");

@@ -1,4 +1,4 @@
-//! The runbook works as printed, and what must not be registered is refused with the reason.
+//! The runbook works as printed, and invalid registrations are rejected with the reason.
 
 use serde_json::{Value, json};
 use windlass_testkit::servers::WorkTree;
@@ -7,7 +7,7 @@ use crate::harness::{FLEET, Installation, Person, config, file_url, fleet};
 
 const REPOSITORIES: &str = "/api/v1/system/gitops_repositories";
 
-/// Sends what `curl` sends: the headers it sets by itself, and the body as it is.
+/// Sends what `curl` sends: its default headers, and the body unchanged.
 async fn curl(
     installation: &Installation,
     person: &Person,
@@ -24,7 +24,7 @@ async fn curl(
     if reply.text.is_empty() { Value::Null } else { reply.json() }
 }
 
-/// A server that finds the runbook's credential.
+/// A server with the runbook's credential.
 async fn runbook_server() -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let credential = directory.path().join("credentials/secret/data/powernode/gitops/fleet-deploy-key");

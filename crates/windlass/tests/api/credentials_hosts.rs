@@ -1,4 +1,4 @@
-//! A credential is told only to the hosts it names, or to the host that an admin first used it with.
+//! A credential is sent only to the hosts it names, or to the host that an admin first used it with.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -18,7 +18,7 @@ const REPOSITORIES: &str = "/api/v1/system/gitops_repositories";
 const BINDINGS: &str = "/api/v1/system/credential_bindings";
 const PASSWORD: &str = "canary-bound-password-5Kd";
 
-/// Puts a credential where only its owner can read it.
+/// Writes a credential to files that only the owner can read.
 fn put(root: &Path, path: &str, fields: &Value) {
     let path = root.join("credentials").join(format!("{path}.json"));
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -31,7 +31,7 @@ async fn start() -> Installation {
     start_below("credentials").await
 }
 
-/// A server with its credentials below a directory, which may have `{account}` in it.
+/// A server with its credentials below a directory, which may contain `{account}`.
 async fn start_below(credentials: &str) -> Installation {
     let directory = tempfile::tempdir().unwrap();
     start_in(directory, credentials).await
@@ -43,7 +43,7 @@ async fn start_in(directory: TempDir, credentials: &str) -> Installation {
     Installation::start_with(directory, config).await
 }
 
-/// Somebody who keeps whatever is sent to them.
+/// A server that records everything it receives.
 struct Eavesdropper {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
@@ -72,7 +72,7 @@ impl Eavesdropper {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Whether anybody said anything at all.
+    /// Whether it received anything.
     fn heard_something(&self) -> bool {
         !self.heard.lock().unwrap().is_empty()
     }
@@ -97,7 +97,7 @@ async fn audited(at: &Installation, who: &Person, action: &str) -> Vec<Value> {
     log.as_array().unwrap().iter().filter(|entry| entry["action"] == action).cloned().collect()
 }
 
-/// What the step about the credential says.
+/// The message of the credential step.
 fn credential_step(tested: &Value) -> Value {
     let checks = tested["checks"].as_array().unwrap();
     checks.iter().find(|check| check["step"] == "credential").unwrap().clone()
@@ -110,7 +110,7 @@ async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_
     put(at.directory.path(), "git", &json!({"username": "u", "password": PASSWORD}));
     let (admin, operator) = (at.admin().await, at.person(&at.account, Role::Operator).await);
 
-    // Nobody but an admin decides where it goes first.
+    // Only an admin decides its first destination.
     let refused = register(&at, &operator, &repository("fleet", &good.url("https"), "git")).await;
     assert_eq!((refused.status, refused.code().as_str()), (403, "credential-unbound"));
     assert!(
@@ -131,7 +131,7 @@ async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_
     let bound = audited(&at, &admin, "credential.bind").await;
     assert_eq!((bound.len(), &bound[0]["detail"]["host"]), (1, &json!(good.host())), "{bound:?}");
 
-    // After that, nobody has it sent elsewhere: by registering, changing or testing.
+    // After that, nobody can send it elsewhere: by registering, changing or testing.
     for who in [&operator, &admin] {
         let other = register(&at, who, &repository("other", &evil.url("https"), "git")).await;
         assert_eq!((other.status, other.code().as_str()), (422, "credential-host"), "{}", other.text);
@@ -140,12 +140,12 @@ async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_
         assert_eq!((changed.status, changed.code().as_str()), (422, "credential-host"), "{}", changed.text);
         let tested = at.tell(&who.token, "POST", &probe, &repository("x", &evil.url("https"), "git")).await;
         assert_eq!(credential_step(&tested.expect(200))["outcome"], "failed");
-        // What does not concern the credential can be changed all the same.
+        // Settings that do not concern the credential can still be changed.
         let harmless = json!({"gitops_repository": {"reconcile_interval_seconds": 600}});
         at.tell(&who.token, "PATCH", &format!("{REPOSITORIES}/{id}"), &harmless).await.expect(200);
     }
     assert!(!evil.heard_something(), "not even a connection");
-    // And on the same host by anyone who may register.
+    // And anyone who may register can use it on the same host.
     register(&at, &operator, &repository("second", &good.url("https"), "git")).await.expect(201);
 }
 
@@ -188,14 +188,14 @@ async fn a_credential_that_names_its_hosts_is_told_to_no_other_whoever_asks() {
     put(at.directory.path(), "named", &login(&format!("git.example.com, {}", good.host())));
     put(at.directory.path(), "broken", &login("not a host!"));
     let (admin, operator) = (at.admin().await, at.person(&at.account, Role::Operator).await);
-    // No admin is needed where the credential itself says so.
+    // No admin is needed if the credential names the host itself.
     register(&at, &operator, &repository("fleet", &good.url("https"), "named")).await.expect(201);
     for (credential, url) in [("named", evil.url("https")), ("broken", good.url("https"))] {
         let refused = register(&at, &admin, &repository("other", &url, credential)).await;
         assert_eq!((refused.status, refused.code().as_str()), (422, "credential-host"), "{}", refused.text);
     }
     assert!(bindings(&at, &admin).await.is_empty(), "what names its hosts needs no binding");
-    // What it names counts when it is used, not when it was registered.
+    // The hosts it names count at the time of use, not of registration.
     put(at.directory.path(), "named", &login("git.example.com"));
     let run = at.sync(&admin, "fleet").await;
     assert_eq!(run["error"]["code"], "credential-host", "{run}");
@@ -249,14 +249,14 @@ async fn credentials_of_repositories_from_before_are_bound_to_their_hosts_at_the
     let admin = at.admin().await;
     register(&at, &admin, &repository("fleet", "https://git.example.com/a", "git")).await.expect(201);
     register(&at, &admin, &repository("more", "https://git.example.com/b", "git")).await.expect(201);
-    // As it was before there were bindings.
+    // The state before bindings existed.
     let mut writing = at.store.write().await.unwrap();
     assert!(writing.credential_unbind(&at.account, "git", "git.example.com:443").await.unwrap());
     writing.setting_put("credential_bindings", "not yet").await.unwrap();
     writing.commit().await.unwrap();
     let at = at.restart().await;
     assert_eq!(bindings(&at, &admin).await, [("git".to_owned(), "git.example.com:443".to_owned())]);
-    // What an admin takes away afterwards does not come back.
+    // A binding that an admin deletes afterwards does not return.
     let one = format!("{BINDINGS}?credential_path=git&host=git.example.com:443");
     at.ask(&admin.token, "DELETE", &one).await.expect(200);
     let at = at.restart().await;

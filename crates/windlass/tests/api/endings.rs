@@ -1,4 +1,5 @@
-//! What ends with what: API tokens with a password reset and with a membership, what groups gave with a session's life.
+//! What ends together: API tokens with a password reset and with a membership, roles of groups after the length of a
+//! session.
 
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ async fn what_groups_gave_ends_with_a_sessions_life_tokens_included() {
             assert_eq!(installation.ask(secret, "GET", STATUS).await.status, status);
         }
     }
-    // A role that someone gave by hand does not depend on the provider.
+    // A role that someone assigned does not depend on the provider.
     let mut writing = installation.store.write().await.unwrap();
     writing
         .member_set(&installation.account, &person.id, Role::Viewer, now().minus(hours(1000)))

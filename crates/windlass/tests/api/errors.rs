@@ -1,4 +1,4 @@
-//! Whatever is asked, an error has the one shape, the right status and nothing of what was sent by mistake.
+//! Every error has the one format, the right status, and repeats nothing that was sent by mistake.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::harness::{Installation, Reply};
 
 const NODES: &str = "/api/v1/system/nodes";
 
-/// Checks the shape and returns status and code.
+/// Checks the format and returns status and code.
 fn shape(reply: &Reply, at: &str) -> (u16, String) {
     assert_eq!(reply.header("content-type"), "application/json", "{at}: {reply:?}");
     let error = &reply.json()["error"];

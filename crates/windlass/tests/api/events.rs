@@ -1,4 +1,4 @@
-//! The stream of events: resumed without loss or repetition, whoever writes meanwhile.
+//! The stream of events resumes without loss or repetition, with concurrent writers.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Hidden values leave in an export only for those who were given that, and a masked export is never taken for a fleet.
+//! An export contains hidden values only with the permission for that, and a masked export is never accepted as a
+//! fleet.
 
 use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
@@ -8,7 +9,7 @@ use crate::harness::{ALL, Installation, Life, Person, Reply, fleet};
 const EXPORT: &str = "/api/v1/system/export_fleet_yaml";
 const SECRET: &str = "canary-export-secret-6Wd";
 
-/// A server with accepted resources that hold secrets: two under keys, one in a URL.
+/// Creates accepted resources with secrets: two under keys, one in a URL.
 async fn with_secrets(at: &Installation, admin: &Person) {
     let config =
         json!({"db_password": SECRET, "port": 5432, "url": format!("https://app:{SECRET}@db.example/x")});
@@ -42,7 +43,7 @@ async fn only_who_was_given_that_exports_hidden_values_and_it_is_on_the_record()
         assert_eq!(shown.status == 200, *role == Role::Admin, "{role}");
         assert_eq!(shown.text.contains(SECRET), *role == Role::Admin, "{role}");
     }
-    // A token only if it was given that, whatever its owner may.
+    // A token needs that permission itself, whatever its owner may do.
     let most: Vec<Permission> =
         ALL.iter().copied().filter(|permission| *permission != Permission::FleetExportSecrets).collect();
     let token = at.api_token(&admin, &most, Life::Good).await;
@@ -79,7 +80,7 @@ async fn a_masked_export_is_refused_where_fleets_are_read_and_changes_nothing() 
     let body = json!({"name": "new", "config": {"db_password": "(hidden)"}});
     assert_eq!(at.tell(&admin.token, "POST", "/api/v1/system/node_modules", &body).await.status, 422);
 
-    // The whole export rebuilds the fleet.
+    // The full export rebuilds the fleet.
     let shown = export(&at, &admin.token, "?secrets=show").await.text;
     work.commit("fleet.yaml", &shown);
     let run = at.sync(&admin, &repository).await;

@@ -1,4 +1,4 @@
-//! The outbox for forges: comments that are changed in place, failures that pass, and failures that are given up.
+//! The outbox for forges: comments updated in place, transient failures, and permanent ones.
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::harness::{FLEET, Installation, Person, config, file_url, fleet, now};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server with a repository whose pretended forge gets comments and nothing else.
+/// A server with a repository whose fake forge gets only comments.
 struct Place {
     installation: Installation,
     admin: Person,
@@ -46,7 +46,7 @@ impl Place {
         Place { installation, admin, forge, repository }
     }
 
-    /// Says what a comment shall be, as a preview does.
+    /// Sets the desired comment, as a preview does.
     async fn comment(&self, text: &str) {
         let content = format!("<!-- windlass:{} -->\n{text}", self.repository);
         let report = NewForgeReport {
@@ -70,7 +70,7 @@ impl Place {
         all.remove(0)
     }
 
-    /// Looks at the report until it is as it shall be.
+    /// Polls the report until it satisfies a condition.
     async fn wait(&self, is_it: impl Fn(&ForgeReport) -> bool) -> ForgeReport {
         let begun = Instant::now();
         loop {
@@ -121,7 +121,7 @@ async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() 
     assert!(busy.next_at.elapsed_since(busy.updated_at) >= Duration::from_secs(3600), "{busy:?}");
     let shown = place.repository().await["forge"].clone();
     assert!(shown["last_error"].as_str().unwrap().contains("limits requests"), "{shown}");
-    // Another content does not wait for what the last one was told; this one fails once and is well then.
+    // New content does not wait for the Retry-After of the last one; it fails once and then succeeds.
     place.forge.prepare(500, &[], json!(null));
     place.comment("another plan").await;
     place.sent("another plan").await;
@@ -134,7 +134,7 @@ async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() 
 async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_change() {
     let place = Place::start(ForgeFlavour::GitHub).await;
     place.forge.let_only_read();
-    // Failed twice already, or the test would wait for minutes.
+    // Set to two failures, otherwise the test would wait for minutes.
     place.comment("plan").await;
     let first = place.wait(|report| report.attempts == 1).await;
     let store = &place.installation.store;

@@ -1,5 +1,5 @@
-//! Nobody who may not approve can make something be applied: not by editing, not through a repository's settings, and not
-//! directly.
+//! Nobody without the permission to approve can cause a change to be applied: not by editing, not through a
+//! repository's settings, and not directly.
 
 use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
@@ -19,7 +19,7 @@ async fn set_policy(installation: &Installation, admin: &Person, rules: Value) {
     installation.tell(&admin.token, "PUT", POLICY, &body).await.expect(200);
 }
 
-/// A token with everything a writer has and nothing an approver has.
+/// A token with all permissions of a writer and none of an approver.
 async fn writer(installation: &Installation) -> ApiToken {
     let operator = installation.person(&installation.account, Role::Operator).await;
     let all: Vec<Permission> = Role::Operator.permissions().into_iter().collect();
@@ -30,7 +30,7 @@ async fn clusters(installation: &Installation, admin: &Person) -> Vec<Value> {
     installation.get(admin, CLUSTERS).await["clusters"].as_array().unwrap().clone()
 }
 
-/// Lets the apply loop look at everything once more: a change of the admin's that it applies comes after what was there.
+/// Waits until the apply loop has checked everything once more: the admin's own change is applied after what was there.
 async fn settle(installation: &Installation, admin: &Person, proposal: &Value) {
     let path = format!("{PROPOSALS}/{}/apply?wait=5", proposal["id"].as_str().unwrap());
     installation.ask(&admin.token, "POST", &path).await;
@@ -53,7 +53,7 @@ async fn editing_a_proposal_into_a_rule_approves_nothing() {
     let path = format!("{PROPOSALS}/{}", proposal["id"].as_str().unwrap());
     let edit = json!({"payload": {"labels": {"tier": "lab"}}});
     installation.tell(&writer.secret, "POST", &format!("{path}/edit"), &edit).await.expect(200);
-    // Every way to have the gate asked again.
+    // Every way to make the gate decide again.
     let slower = fields(json!({"reconcile_interval_seconds": 900}));
     installation
         .tell(&writer.secret, "PATCH", &format!("{REPOSITORIES}/{repository}"), &slower)
@@ -136,7 +136,7 @@ async fn a_rule_means_the_repository_that_it_named_whatever_is_called_so_later()
         .expect(200);
     let run = installation.sync(&admin, &stranger).await;
     assert_eq!(run["proposals"][0]["status"], "pending_approval", "{run}");
-    // The repository itself is meant under its new name, too.
+    // The rule also applies to the repository under its new name.
     let run = installation.sync(&admin, &trusted).await;
     assert_ne!(run["proposals"][0]["status"], "pending_approval", "{run}");
     installation.ask(&admin.token, "DELETE", &format!("{REPOSITORIES}/{trusted}")).await.expect(204);
@@ -208,7 +208,7 @@ async fn a_direct_change_of_who_may_not_approve_waits_as_a_proposal() {
         "{proposal}"
     );
     assert_eq!(clusters(&installation, &admin).await, Vec::<Value>::new());
-    // Asked for again, it is the same proposal; asked for by someone else, it is in the way.
+    // Requested again, it is the same proposal; requested by someone else, it is a conflict.
     let again = installation.tell(&writer.secret, "POST", CLUSTERS, &body).await.expect(202);
     assert_eq!(again["proposal"]["id"], proposal["id"]);
     let other = self::writer(&installation).await;
@@ -303,7 +303,7 @@ async fn rules_about_a_repository_and_its_files_hold_for_direct_changes_of_what_
     let body = json!({"labels": {"tier": "lab"}});
     installation.tell(&admin.token, "PATCH", &format!("{CLUSTERS}/one"), &body).await.expect(200);
     let report = installation.get(&admin, &format!("{REPOSITORIES}/{repository}/drift_report")).await;
-    // Without the rule, what waited with their approval may be applied before they ask again.
+    // Without the rule, their approved change may be applied before they ask again.
     let changed_by = report["drifted"][0]["changed_by"].as_str().unwrap();
     assert!(report["drift"] == json!(true) && changed_by.starts_with(&admin.email), "{report}");
 }

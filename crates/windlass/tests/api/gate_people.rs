@@ -1,4 +1,4 @@
-//! Author means everyone who had a hand in it: author, committer, co-authors, who pushed it, and every editor.
+//! Every contributor counts as author: author, committer, co-authors, pusher, and every editor.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;

@@ -1,4 +1,4 @@
-//! A server of its own for each test, people in it, and raw HTTP, so that headers and bodies are exact.
+//! A server for each test, people in it, and raw HTTP, so that headers and bodies are exact.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -20,10 +20,10 @@ use windlass_server::{Config, InsecureUrls, RunningServer};
 use windlass_store::{Session, Store, Token, User, new_id, unique_text};
 use windlass_testkit::servers::WorkTree;
 
-/// A fleet with something of most kinds, for the account that every installation begins with.
+/// A fleet with most kinds, for the first account of every installation.
 pub(crate) const FLEET: &str = include_str!("fleet.yaml");
 
-/// An answer that has not come after this never will.
+/// A response that takes longer is a failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Numbers that make names unique.
@@ -33,7 +33,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct Installation {
     pub(crate) directory: TempDir,
     pub(crate) store: Store,
-    /// The account made at the first start, named `acme`.
+    /// The account of the first start, named `acme`.
     pub(crate) account: AccountId,
     pub(crate) base: String,
     key: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct Installation {
     running: RunningServer,
 }
 
-/// Someone who is signed in.
+/// A signed-in person.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) id: UserId,
@@ -50,7 +50,7 @@ pub(crate) struct Person {
     pub(crate) token: String,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -64,7 +64,7 @@ impl Reply {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The body if the answer has this status.
+    /// The body if the response has this status.
     pub(crate) fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         if self.text.is_empty() { Value::Null } else { self.json() }
@@ -80,7 +80,7 @@ impl Reply {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
-    /// Status and body without the request's id, which is all that may differ between two like answers.
+    /// Status and body without the request's id, the only part in which two equal responses may differ.
     pub(crate) fn without_request(&self) -> (u16, Value) {
         let mut body = if self.text.is_empty() { Value::Null } else { self.json() };
         if let Some(error) = body["error"].as_object_mut() {
@@ -95,7 +95,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
 }
 
-/// What a test server is started with.
+/// The configuration of a test server.
 pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config::in_directory(directory.join("data"));
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -128,7 +128,7 @@ impl Installation {
         Installation { directory, store, account, base, key, http, running }
     }
 
-    /// The same data, served by another process' worth of server.
+    /// The same data, served by another server.
     pub(crate) async fn restart(self) -> Installation {
         self.store.close().await;
         self.running.stop().await;
@@ -136,7 +136,7 @@ impl Installation {
         Installation::start_with(self.directory, config).await
     }
 
-    /// Another account.
+    /// Creates another account.
     pub(crate) async fn new_account(&self, name: &str) -> AccountId {
         let id = new_id();
         let mut writing = self.store.write().await.unwrap();
@@ -145,13 +145,13 @@ impl Installation {
         id
     }
 
-    /// Someone new in an account, signed in.
+    /// A new person in an account, signed in.
     pub(crate) async fn person(&self, account: &AccountId, role: Role) -> Person {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         self.person_called(&format!("{role}-{number}@example.com"), account, role).await
     }
 
-    /// Someone new of this address in an account, signed in.
+    /// A new person with this address in an account, signed in.
     pub(crate) async fn person_called(&self, email: &str, account: &AccountId, role: Role) -> Person {
         let user = User {
             id: new_id(),
@@ -171,7 +171,7 @@ impl Installation {
         Person { id: user.id, email: user.email, account: account.clone(), token }
     }
 
-    /// Puts someone into another account, too.
+    /// Adds a person to another account as well.
     pub(crate) async fn also_in(&self, person: &Person, account: &AccountId, role: Role) -> Person {
         let mut writing = self.store.write().await.unwrap();
         writing.member_set(account, &person.id, role, now()).await.unwrap();
@@ -185,7 +185,7 @@ impl Installation {
         self.person(&self.account, Role::Admin).await
     }
 
-    /// Who administers the installation, with a password of their own.
+    /// The administrator of the installation, with a password of their own.
     pub(crate) async fn root(&self) -> Person {
         let user = self.store.read().await.unwrap().user("admin@localhost").await.unwrap().unwrap();
         let mut writing = self.store.write().await.unwrap();
@@ -195,7 +195,7 @@ impl Installation {
         Person { id: user.id, email: user.email, account: self.account.clone(), token }
     }
 
-    /// A new session of someone.
+    /// A new session of a person.
     pub(crate) async fn session(&self, user_id: &UserId, account: &AccountId) -> String {
         let expires_at = now().plus(Duration::from_secs(3600));
         let session = Session {
@@ -212,7 +212,7 @@ impl Installation {
         self.sign(&self.key, Algorithm::HS256, "windlass", user_id, &session.id, expires_at)
     }
 
-    /// A JWT, sound or not.
+    /// A JWT, valid or not.
     pub(crate) fn sign(
         &self,
         key: &[u8],
@@ -232,7 +232,7 @@ impl Installation {
         &self.key
     }
 
-    /// An API token of someone, as if it had been made through the API, but with any life.
+    /// An API token of a person, as if created through the API, but with any lifetime.
     pub(crate) async fn api_token(&self, of: &Person, permissions: &[Permission], life: Life) -> ApiToken {
         let secret = format!("wlt_test-{}-{}", NEXT.fetch_add(1, Ordering::Relaxed), unique_text());
         let day = Duration::from_secs(24 * 3600);
@@ -256,7 +256,7 @@ impl Installation {
         ApiToken { id: token.id, secret }
     }
 
-    /// Sends a request and reads the answer. A stream is not read.
+    /// Sends a request and reads the response. A stream is not read.
     pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Reply {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -273,12 +273,12 @@ impl Installation {
         self.http.request(method, format!("{}{path}", self.base))
     }
 
-    /// Asks as someone, without a body.
+    /// Sends a request as a person, without a body.
     pub(crate) async fn ask(&self, token: &str, method: &str, path: &str) -> Reply {
         self.send(self.request(method, path).bearer_auth(token)).await
     }
 
-    /// Asks as someone, with a JSON body.
+    /// Sends a request as a person, with a JSON body.
     pub(crate) async fn tell(&self, token: &str, method: &str, path: &str, body: &Value) -> Reply {
         self.send(self.request(method, path).bearer_auth(token).json(body)).await
     }
@@ -287,14 +287,14 @@ impl Installation {
         self.ask(&person.token, "GET", path).await.expect(200)
     }
 
-    /// Registers a work tree as a repository that is not synced on its own, and returns its id.
+    /// Registers a work tree as a repository without automatic syncs, and returns its id.
     pub(crate) async fn register(&self, person: &Person, name: &str, work: &WorkTree) -> String {
         let body = json!({"gitops_repository": {"name": name, "repo_url": file_url(work), "enabled": false}});
         let made = self.tell(&person.token, "POST", "/api/v1/system/gitops_repositories", &body).await;
         made.expect(201)["gitops_repository"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Syncs a repository and returns the run once it has compared.
+    /// Syncs a repository and returns the run after its comparison.
     pub(crate) async fn sync(&self, person: &Person, repository: &str) -> Value {
         let path = format!("/api/v1/system/gitops_repositories/{repository}/sync_now?wait=60");
         let run = self.ask(&person.token, "POST", &path).await.expect(202)["sync_run"].clone();
@@ -338,10 +338,10 @@ pub(crate) fn names(list: &Value) -> BTreeSet<String> {
     texts(list, "name").into_iter().collect()
 }
 
-/// Every permission, for tokens that may all.
+/// Every permission, for tokens without restrictions.
 pub(crate) static ALL: LazyLock<Vec<Permission>> = LazyLock::new(|| Permission::ALL.to_vec());
 
-/// An event as a listener heard it.
+/// An event as a client received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Heard {
     pub(crate) id: i64,
@@ -356,7 +356,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The next event; none when the server ended the stream.
+    /// The next event; `None` when the server ended the stream.
     pub(crate) async fn next(&mut self) -> Option<Heard> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -373,7 +373,7 @@ impl Stream {
     }
 }
 
-/// One block of a stream; none for a comment that keeps it open.
+/// One block of a stream; `None` for a keep-alive comment.
 fn read_block(block: &str) -> Option<Heard> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     Some(Heard {
@@ -384,7 +384,7 @@ fn read_block(block: &str) -> Option<Heard> {
 }
 
 impl Installation {
-    /// Listens to events.
+    /// Opens a stream of events.
     pub(crate) async fn listen(&self, token: &str, query: &str, last: Option<i64>) -> Stream {
         let path = format!("/api/v1/system/fleet_events/stream{query}");
         let mut request = self.request("GET", &path).bearer_auth(token);
@@ -396,13 +396,13 @@ impl Installation {
         Stream { response, unread: String::new() }
     }
 
-    /// Makes a cluster, which is the simplest thing there is.
+    /// Creates a cluster, the simplest resource.
     pub(crate) async fn make_cluster(&self, person: &Person, name: &str) -> Reply {
         let body = json!({"name": name, "labels": {"made": "by-hand"}});
         self.tell(&person.token, "POST", "/api/v1/system/clusters", &body).await
     }
 
-    /// Looks at a proposal and approves exactly that.
+    /// Reads a proposal and approves exactly that content.
     pub(crate) async fn approve(&self, person: &Person, id: &str) -> Reply {
         let path = format!("/api/v1/system/proposals/{id}");
         let body = json!({"digest": self.get(person, &path).await["proposal"]["digest"]});
@@ -424,7 +424,7 @@ impl Installation {
                 if applied["proposal"]["status"] == "applied" {
                     break;
                 }
-                // What still waits for another is told at once; that other one is being applied.
+                // A change that depends on another is reported at once; the other one is being applied.
                 assert_eq!(applied["proposal"]["status"], "approved", "{applied}");
                 assert!(begun.elapsed() < PATIENCE, "{applied}");
             }

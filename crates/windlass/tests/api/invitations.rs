@@ -1,4 +1,4 @@
-//! Invitations: nobody is put into an account without their consent, and an account learns nothing of whom it invites.
+//! Nobody is added to an account without their consent, and an account learns nothing about the people it invites.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const USERS: &str = "/api/v1/auth/users";
 const SENT: &str = "/api/v1/auth/invitations";
 const RECEIVED: &str = "/api/v1/auth/me/invitations";
 
-/// Two accounts, an admin of the first who does not administer the installation, and someone of the second.
+/// Two accounts, an admin of the first who does not administer the installation, and a member of the second.
 async fn world() -> (Installation, Person, Person) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
@@ -31,7 +31,7 @@ async fn received(installation: &Installation, person: &Person) -> Vec<Value> {
     installation.get(person, RECEIVED).await["invitations"].as_array().unwrap().clone()
 }
 
-/// What differs between any two invitations, left out.
+/// An invitation without the fields in which any two differ.
 fn without_own(mut invitation: Value) -> Value {
     for field in ["id", "email", "created_at", "expires_at"] {
         assert!(invitation.as_object_mut().unwrap().remove(field).is_some(), "{field}");
@@ -61,7 +61,7 @@ async fn an_account_learns_nothing_of_whom_it_invites() {
     assert_eq!(without_own(listed[0].clone()), without_own(listed[1].clone()));
     let members = installation.get(&admin, USERS).await.to_string();
     assert!(!members.contains("known@example.com"), "{members}");
-    // Inviting once more tells no more.
+    // A second invitation reveals no more.
     let again = invite(&installation, &admin, "known@example.com").await.expect(201);
     assert_eq!(again["invitation"]["id"], known["invitation"]["id"]);
 }

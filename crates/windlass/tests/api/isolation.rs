@@ -1,4 +1,4 @@
-//! Two accounts on one installation never learn anything of each other.
+//! Two accounts of one installation never learn anything about each other.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use windlass_testkit::servers::WorkTree;
 
 use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, texts};
 
-/// An account with something of everything in it.
+/// An account with objects of every kind.
 struct Tenant {
     admin: Person,
     repository: String,
@@ -62,14 +62,14 @@ async fn tenant(installation: &Installation, account: &AccountId, name: &str, te
     }
 }
 
-/// Every list there is, as an account sees it.
+/// Every list, as an account sees it.
 async fn everything(installation: &Installation, person: &Person) -> Vec<(String, String)> {
     let mut seen = Vec::new();
     for endpoint in endpoints() {
         let is_list = endpoint.method == Method::Get && !endpoint.path.contains('{');
         let is_everyones = !endpoint.path.starts_with("/api/v1/")
             || matches!(endpoint.operation, Operation::AccountList | Operation::EventStream);
-        // Without a Vault, there is no list.
+        // Without a Vault there is no list.
         let is_everyones = is_everyones || endpoint.operation == Operation::CredentialList;
         if is_list && !is_everyones {
             let limit =
@@ -82,7 +82,7 @@ async fn everything(installation: &Installation, person: &Person) -> Vec<(String
     seen
 }
 
-/// Everything in a text that is an id.
+/// Every id in a text.
 fn ids_in(text: &str) -> BTreeSet<String> {
     let is_id = |word: &&str| word.len() == 36 && word.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_id).map(str::to_owned).collect()
@@ -137,7 +137,7 @@ async fn a_cursor_of_another_account_leads_only_to_ones_own() {
     }
 }
 
-/// What an operation takes, good enough that only the id can be wrong.
+/// A valid body for an operation, so that only the id can be wrong.
 fn sound_body(operation: Operation) -> Value {
     match operation {
         Operation::RepositoryPatch => json!({"gitops_repository": {"enabled": false}}),
@@ -153,7 +153,7 @@ fn sound_body(operation: Operation) -> Value {
     }
 }
 
-/// Ids and names that stand in a route's `{id}`.
+/// Ids and names for a route's `{id}`.
 async fn subjects(installation: &Installation, of: &Tenant, endpoint: &Endpoint) -> Vec<String> {
     match endpoint.operation {
         Operation::TokenRevoke => vec![of.token.clone()],

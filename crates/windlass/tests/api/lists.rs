@@ -1,4 +1,4 @@
-//! Lists: every item once, however the list moves meanwhile.
+//! Lists return every item once, even if the list changes while it is read.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the HTTP API promises, asked over real connections: one file per promise.
+//! The guarantees of the HTTP API, tested over real connections: one file each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod approvers;

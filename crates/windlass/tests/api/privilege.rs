@@ -1,4 +1,4 @@
-//! Nobody gets more rights than they were given, and rights that were taken away are gone at once.
+//! Nobody gets more permissions than they were given, and revoked permissions end at once.
 
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
@@ -58,7 +58,7 @@ async fn who_may_not_approve_lets_no_repository_apply_by_itself_nor_read_from_el
         "{refused:?}"
     );
     installation.tell(&admin.token, "PATCH", &here, &applying).await.expect(200);
-    // What was let is only what was looked at.
+    // The permission covers only the content that was reviewed.
     for fields in
         [json!({"repo_url": file_url(&elsewhere)}), json!({"branch": "other"}), json!({"path_prefix": "x"})]
     {

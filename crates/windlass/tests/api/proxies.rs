@@ -1,11 +1,11 @@
-//! Requests that proxies forward: whose address counts, and from whom it is believed.
+//! Requests that proxies forward: whose address counts, and which proxies are trusted.
 
 use serde_json::json;
 use windlass_server::{TrustedProxies, read_network};
 
 use crate::harness::{Installation, Person, config};
 
-/// A server that believes proxies in these networks.
+/// A server that trusts proxies in these networks.
 async fn behind(networks: &[&str]) -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
@@ -55,7 +55,7 @@ async fn forwarded_addresses_count_from_trusted_proxies_and_from_nobody_else() {
 async fn what_a_tool_does_counts_for_the_address_of_whoever_uses_it() {
     let installation = behind(&["127.0.0.1"]).await;
     let admin = installation.admin().await;
-    // A session decides nothing through tools, which is on the record.
+    // A session may not decide through tools; the refusal is in the audit log.
     let params = json!({"name": "system_gitops_reject_proposal", "arguments": {"proposal_id": "x"}});
     let call = installation
         .request("POST", "/mcp")

@@ -1,4 +1,5 @@
-//! Who administers the installation is neither expelled nor locked out, and is let in again on the server's machine.
+//! The administrator of the installation can neither be removed nor locked out, and can be restored on the server's
+//! machine.
 
 use serde_json::json;
 use windlass_api::permission::{Permission, Role};
@@ -52,7 +53,7 @@ async fn the_administrator_is_let_in_again_while_the_server_runs_and_it_is_on_th
     let root = installation.root().await;
     installation.admin().await;
     let token = installation.api_token(&root, &[Permission::GitopsRead], Life::Good).await;
-    // As if an earlier version had let someone do this.
+    // As if an earlier version had allowed this.
     let mut writing = installation.store.write().await.unwrap();
     writing.member_remove(&installation.account, &root.id, now()).await.unwrap();
     writing.user_set_disabled(&root.id, Some(now())).await.unwrap();

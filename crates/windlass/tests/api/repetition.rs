@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: what is sent again is answered again and not done again.
+//! `Idempotency-Key`: a repeated request gets the same response and has no second effect.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;

@@ -1,4 +1,4 @@
-//! Resources by hand: every noun is made, shown, changed, replaced and deleted, in the shapes that the documents use.
+//! Direct changes: every kind is created, read, changed, replaced and deleted, in the formats of the documentation.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ struct Case {
     patch: Value,
 }
 
-/// One of each, in the order in which they need each other.
+/// One of each kind, in the order of their dependencies.
 fn cases() -> Vec<Case> {
     let case = |path, singular, name, payload, patch| Case { path, singular, name, payload, patch };
     vec![

@@ -1,5 +1,5 @@
-//! A rule that restrains is not shaken off: not by removing its repository, not by moving what it is about to another
-//! file, not by a run that never looked at git, not by a namesake, and not by confirming what nobody saw.
+//! A restricting rule cannot be bypassed: not by removing its repository, not by moving a declaration to another file,
+//! not by a run that did not fetch, not by a repository of the same name, and not by confirming what nobody saw.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -16,7 +16,7 @@ const PROD: &str = "version: 1\naccount: acme\nclusters: [{name: one, labels: {t
 const LAB: &str = "version: 1\naccount: acme\nclusters: [{name: one, labels: {tier: lab}}]\n";
 const EMPTY: &str = "version: 1\naccount: acme\n";
 
-/// An installation with someone who may approve and someone who may all but that.
+/// An installation with an approver, and an operator who may do everything except approve.
 struct Scene {
     installation: Installation,
     admin: Person,
@@ -36,7 +36,7 @@ impl Scene {
         self.installation.tell(&self.admin.token, "PUT", POLICY, &body).await.expect(200);
     }
 
-    /// Registers a repository, and applies what it declares if anyone has to say so.
+    /// Registers a repository, and applies its changes, with approval if that is needed.
     async fn accepted(&self, name: &str, work: &WorkTree) -> String {
         let repository = self.installation.register(&self.admin, name, work).await;
         let run = self.installation.sync(&self.admin, &repository).await;
@@ -58,7 +58,7 @@ impl Scene {
         self.get(&format!("{PROPOSALS}/{}", id.as_str().unwrap())).await["proposal"].clone()
     }
 
-    /// What is accepted of the one cluster, after the apply loop looked at everything once more.
+    /// The accepted cluster, after the apply loop has checked everything once more.
     async fn cluster(&self) -> Value {
         let made = self.installation.make_cluster(&self.admin, &format!("turn-{}", self.count().await)).await;
         made.expect(201);
@@ -99,7 +99,7 @@ async fn removing_a_repository_takes_an_approver_where_a_rule_names_it_or_it_own
     assert_eq!(refused.status, 403, "{refused:?}");
     assert!(refused.text.contains("owns 1 resource"), "{refused:?}");
     assert_eq!(scene.cluster().await["cluster"]["spec"]["labels"]["tier"], "prod");
-    // What owns nothing, and is in no rule, is the writers' own business.
+    // A repository that owns nothing, and that no rule names, is for writers to change.
     let unused = scene.installation.register(&scene.operator, "unused", &fleet(EMPTY)).await;
     let here = format!("{REPOSITORIES}/{unused}");
     scene.installation.ask(&scene.operator.token, "DELETE", &here).await.expect(204);
@@ -137,7 +137,7 @@ async fn a_direct_change_that_waits_is_withdrawn_with_the_repository_that_owned_
     assert!(shown["reason"].as_str().unwrap().contains("removed"), "{shown}");
 }
 
-/// A repository with two files, and a rule that restrains one of them and lets the other through.
+/// A repository with two files, and a rule that restricts one of them and allows the other.
 async fn two_files(scene: &Scene) -> (WorkTree, String) {
     let work = fleet("version: 1\naccount: acme\ninclude: ['fleet.d/*.yaml']\n");
     work.commit("fleet.d/lab.yaml", "clusters: []\n");
@@ -157,7 +157,7 @@ fn declared(clusters: &str) -> String {
     format!("clusters: [{clusters}]\n")
 }
 
-/// Moves the cluster to the file that a rule lets through, in a commit of its own that changes nothing else.
+/// Moves the cluster to the file that a rule allows, in a commit that changes nothing else.
 async fn move_only(scene: &Scene, (work, repository): &(WorkTree, String)) {
     work.commit("fleet.d/prod.yaml", "clusters: []\n");
     work.commit("fleet.d/lab.yaml", &declared("{name: one, labels: {tier: prod}}"));
@@ -269,7 +269,7 @@ async fn saving_a_policy_again_gives_a_rules_trust_to_no_namesake() {
     scene.set_policy(rules.clone()).await;
     let gone = format!("{REPOSITORIES}/{trusted}");
     scene.installation.ask(&scene.admin.token, "DELETE", &gone).await.expect(204);
-    // Nobody has the name: what was saved can be saved again, and means nothing.
+    // Nobody has the name: the saved policy can be saved again, and the rule matches nothing.
     scene.set_policy(rules.clone()).await;
     assert_eq!(scene.get(POLICY).await["unknown_repositories"], json!(["fleet"]));
     let lab = fleet(LAB);
@@ -280,7 +280,7 @@ async fn saving_a_policy_again_gives_a_rules_trust_to_no_namesake() {
     assert!(refused.text.contains("the rule `trusts`") && refused.text.contains(&evil), "{refused:?}");
     let run = scene.sync(&evil).await;
     assert_eq!(run["proposals"][0]["status"], "pending_approval", "{run}");
-    // Whoever means the namesake says so.
+    // To mean the other repository of the same name, the rule must name its id.
     scene
         .set_policy(json!([{"name": "trusts", "match": {"repositories": [evil]}, "action": "auto_approve"}]))
         .await;
@@ -306,7 +306,7 @@ fn many(count: usize) -> String {
 }
 
 impl Scene {
-    /// Asks for a sync that says that a mass destroy is meant.
+    /// Requests a sync that confirms a mass destroy.
     async fn confirm(&self, who: &Person, repository: &str, commit: Option<&str>) -> crate::harness::Reply {
         let mut body = json!({"confirm_mass_destroy": true});
         if let Some(commit) = commit {
@@ -327,7 +327,7 @@ async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_
     let refused = scene.confirm(&scene.operator, &repository, None).await;
     assert_eq!(refused.status, 403, "{refused:?}");
     assert!(refused.text.contains("system.gitops.approve"), "{refused:?}");
-    // While the approver looks, someone pushes more.
+    // While the approver reviews, someone pushes more.
     work.commit("fleet.yaml", &many(1));
     for commit in [None, Some(first.as_str())] {
         let run = scene.confirm(&scene.admin, &repository, commit).await.expect(202)["sync_run"].clone();

@@ -1,4 +1,4 @@
-//! What someone typed is approved only by those who say which content they have seen.
+//! An edited payload is approved only with the digest of the content that was reviewed.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -9,7 +9,7 @@ const PROPOSALS: &str = "/api/v1/system/proposals";
 const BATCH: &str = "/api/v1/system/proposals/batch";
 const FLEET: &str = "version: 1\naccount: acme\nclusters: [{name: one}, {name: two}]\n";
 
-/// A run with a proposal that someone edited and one that nobody did, in this order.
+/// A run with an edited proposal and an unedited one, in this order.
 async fn edited() -> (Installation, Person, Value, [String; 2]) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;

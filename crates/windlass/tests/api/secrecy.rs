@@ -1,8 +1,8 @@
-//! Planted secrets: what is handed to a server in confidence comes out nowhere.
+//! Planted secrets: a secret that is given to a server does not appear in any output.
 //!
-//! Accepted values must be in an export, or it would not rebuild the fleet. It is the one answer that has them, and it is
-//! for those who may see the fleet. Beside it, two answers hold a secret of this server's own making: that of a token that
-//! was just made, and that of a webhook, which is kept nowhere and whose every look is on the record.
+//! Accepted values must be in an export, otherwise it would not rebuild the fleet. It is the only response that has
+//! them, and only people who may read the fleet get it. Two other responses contain a secret that this server created:
+//! that of a new token, and that of a webhook, which is stored nowhere and whose every disclosure is in the audit log.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -18,7 +18,7 @@ use windlass_testkit::servers::{GitHttps, WorkTree};
 
 use crate::harness::{file_url, texts};
 
-/// Handed over in confidence: not even the database may have these.
+/// Secrets that not even the database may contain.
 const OWN_PASSWORD: &str = "canary-own-password-1Zq";
 const WRONG_PASSWORD: &str = "canary-wrong-password-2Zq";
 const SSH_KEY: &str = "canary-ssh-key-3Zq";
@@ -37,7 +37,7 @@ const STRICT: &[&str] =
     &[OWN_PASSWORD, WRONG_PASSWORD, SSH_KEY, URL_PASSWORD, QUERY, MALFORMED, BROKEN, GIT_PASSWORD];
 const ACCEPTED: &[&str] = &[IN_FLEET, BY_HAND, EDITED];
 
-/// The program itself, with everything it says kept.
+/// The program itself, with all its output recorded.
 struct Process {
     child: Child,
     directory: TempDir,
@@ -89,14 +89,14 @@ impl Process {
         }
     }
 
-    /// Asks and keeps the answer for later.
+    /// Sends a request and records the response.
     async fn ask(&self, token: &str, method: &str, path: &str, body: Vec<u8>) -> Value {
         let (_, text) = self.ask_aside(token, method, path, body).await;
         self.answers.lock().unwrap().push((format!("{method} {path}"), text.clone()));
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Asks for an answer that may hold a secret.
+    /// Sends a request whose response may contain a secret.
     async fn ask_aside(&self, token: &str, method: &str, path: &str, body: Vec<u8>) -> (u16, String) {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(token).body(body);
@@ -146,7 +146,7 @@ fn private_key() -> String {
     format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{SSH_KEY}\n-----END OPENSSH PRIVATE KEY-----\n")
 }
 
-/// Puts a credential where only its owner can read it.
+/// Writes a credential to a file that only the owner can read.
 fn plant(root: &Path, path: &str, content: &str) {
     let path = root.join("credentials").join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -176,7 +176,7 @@ fn holds(bytes: &[u8], word: &str) -> bool {
     bytes.windows(word.len()).any(|window| window == word.as_bytes())
 }
 
-/// Signs in, chooses a password, makes a token, and does each of them wrong, too.
+/// Signs in, chooses a password, creates a token, and makes each mistake, too.
 async fn sign_in(process: &Process) -> (String, String) {
     let first = process.login(&process.password).await;
     let body = json!({"current_password": process.password, "new_password": OWN_PASSWORD});
@@ -193,7 +193,7 @@ async fn sign_in(process: &Process) -> (String, String) {
     (token, secret)
 }
 
-/// Everything that people do by mistake.
+/// Typical mistakes of users.
 async fn make_mistakes(process: &Process, token: &str) {
     let repositories = "/api/v1/system/gitops_repositories";
     for url in [
@@ -245,7 +245,7 @@ async fn make_mistakes(process: &Process, token: &str) {
     misuse_tools(process, token).await;
 }
 
-/// Secrets where tools want none, and where they want some.
+/// Secrets in arguments of tools where none belongs, and where one does.
 async fn misuse_tools(process: &Process, token: &str) {
     for (tool, arguments) in [
         (
@@ -278,7 +278,7 @@ fn broken_text() -> String {
     )
 }
 
-/// Syncs that succeed and fail, in every way that touches a credential.
+/// Syncs that succeed and fail, in every way that involves a credential.
 async fn sync_everything(process: &Process, token: &str) {
     let broken = WorkTree::new();
     broken.commit("fleet.yaml", &broken_text());
@@ -306,7 +306,7 @@ async fn sync_everything(process: &Process, token: &str) {
     }
 }
 
-/// A fleet with secrets in it goes all the way, is edited on the way, and changed by hand afterwards.
+/// A fleet with secrets is synced, edited, applied, and changed manually afterwards.
 async fn accepted_with_secrets(process: &Process, token: &str, work: &WorkTree) -> (String, Value) {
     let (repository, run) = process.sync(token, json!({"name": "fleet", "repo_url": file_url(work)})).await;
     assert_eq!(run["diff_count"], 3, "{run}");
@@ -349,7 +349,7 @@ async fn accepted_with_secrets(process: &Process, token: &str, work: &WorkTree) 
     (repository, run)
 }
 
-/// Has the server look at what would change: of the accepted state, of what is broken, and of files that nobody committed.
+/// Requests previews of the accepted state, of a broken fleet, and of uncommitted files.
 async fn preview_everything(process: &Process, token: &str, repository: &str) {
     let main = json!({"ref": "main"});
     let sent = json!({"files": {"fleet.yaml": fleet_text().replace(IN_FLEET, BROKEN)}});
@@ -366,7 +366,7 @@ async fn preview_everything(process: &Process, token: &str, repository: &str) {
     }
 }
 
-/// Looks at everything there is to see.
+/// Reads every page and list.
 async fn look_everywhere(process: &Process, token: &str, repository: &str, run: &Value) {
     let runs = process.get(token, "/api/v1/system/gitops_sync_runs?limit=500").await;
     for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.method == Method::Get) {
@@ -385,8 +385,8 @@ async fn look_everywhere(process: &Process, token: &str, repository: &str, run: 
     }
 }
 
-/// Looks at the secret of a webhook, replaces it in a way that is remembered, and sends it where it is believed and where
-/// it is not. Returns the secret that counts.
+/// Reads the secret of a webhook, replaces it with an idempotency key, and sends it where it is accepted and where it
+/// is not. Returns the valid secret.
 async fn use_webhook(process: &Process, token: &str, repository: &str) -> String {
     let path = format!("/api/v1/system/gitops_repositories/{repository}/webhook");
     let (status, before) = process.ask_aside(token, "GET", &path, Vec::new()).await;
@@ -463,7 +463,7 @@ async fn planted_secrets_come_out_nowhere_but_in_an_export() {
     assert!(kept.iter().any(|(path, bytes)| path.contains("windlass.db") && holds(bytes, IN_FLEET)));
     for (path, bytes) in kept {
         for word in STRICT.iter().chain(own) {
-            // A mirror is git's own copy of what was committed.
+            // A mirror is git's own copy of the commits.
             let is_committed = *word == BROKEN && (path.contains("mirrors") || path.contains("previews"));
             assert!(is_committed || !holds(&bytes, word), "{path} holds {word}");
         }

@@ -1,4 +1,4 @@
-//! Signing in: what is told, how often one may try, and what ends a session.
+//! Signing in: the responses, the limits on attempts, and the end of a session.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -15,7 +15,7 @@ async fn login(installation: &Installation, email: &str, password: &str) -> Repl
     installation.send(request).await
 }
 
-/// Someone who was added by an admin and chose a password of their own.
+/// A person whom an admin added and who chose a password of their own.
 async fn newcomer(installation: &Installation, admin: &Person, email: &str) {
     let body = json!({"email": email, "role": "operator"});
     let made = installation.tell(&admin.token, "POST", "/api/v1/auth/users", &body).await.expect(201);
@@ -81,7 +81,7 @@ async fn too_many_failures_need_patience_that_outlives_a_restart_and_ends_with_s
     assert_eq!(last.code(), "throttled");
     assert!(last.header("retry-after").parse::<u64>().unwrap() >= 1);
     assert_eq!(login(&installation, "ADA@example.com ", OWN).await.status, 429, "spelling does not matter");
-    // Make it long enough that no slow machine waits it out.
+    // Long enough that no slow machine waits it out.
     let ada = FailureSubject::PersonAt("ada@example.com", AddressBlock::of_text("127.0.0.1"));
     let later = crate::harness::now().plus(std::time::Duration::from_secs(3600));
     let mut writing = installation.store.write().await.unwrap();

@@ -1,4 +1,4 @@
-//! Deliveries of webhooks, signed as each forge signs them.
+//! Webhook deliveries, signed as each forge signs them.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Installation, Person, Reply, file_url, now};
 
-/// Every way in which a delivery can be signed.
+/// Every method of signing.
 pub(crate) const WAYS: [Way; 7] = [
     Way::GitHub,
     Way::Gitea,
@@ -18,7 +18,7 @@ pub(crate) const WAYS: [Way; 7] = [
     Way::Generic,
 ];
 
-/// A way in which a delivery is signed.
+/// A method of signing a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     GitHub,
@@ -30,7 +30,7 @@ pub(crate) enum Way {
     Generic,
 }
 
-/// What a forge was told to sign with.
+/// The keys that a forge signs with.
 #[derive(Clone)]
 pub(crate) struct Keys {
     pub(crate) url: String,
@@ -47,7 +47,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Way {
-    /// What this way calls a push, and the body of one. The number tells one push from another.
+    /// The event name of a push, and its body. The number makes pushes distinct.
     pub(crate) fn push(self, branch: &str, number: usize) -> (&'static str, String) {
         let full = format!("refs/heads/{branch}");
         let (event, body): (_, Value) = match self {
@@ -64,7 +64,7 @@ impl Way {
         (event, body.to_string())
     }
 
-    /// The headers that sign a body at a moment.
+    /// The headers that sign a body at a given time.
     pub(crate) fn headers(
         self,
         keys: &Keys,
@@ -103,13 +103,13 @@ impl Way {
     }
 }
 
-/// Now, as signatures say it.
+/// The current time in seconds, as in signatures.
 pub(crate) fn seconds() -> i64 {
     now().as_millis() / 1000
 }
 
 impl Installation {
-    /// Registers an enabled repository that is looked at by itself only once a day.
+    /// Registers an enabled repository that is synced automatically only once a day.
     pub(crate) async fn register_for_hooks(&self, person: &Person, name: &str, url: &str) -> String {
         let body = json!({"gitops_repository": {"name": name, "repo_url": url, "enabled": true,
             "reconcile_interval_seconds": 86_400}});
@@ -117,7 +117,7 @@ impl Installation {
         made.expect(201)["gitops_repository"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// What a forge is told of a repository's webhook.
+    /// The keys of a repository's webhook.
     pub(crate) async fn keys(&self, person: &Person, repository: &str) -> Keys {
         let path = format!("/api/v1/system/gitops_repositories/{repository}/webhook");
         Keys::of(&self.get(person, &path).await)
@@ -141,7 +141,7 @@ impl Installation {
 }
 
 impl Keys {
-    /// Those of an answer.
+    /// The keys in a response.
     pub(crate) fn of(shown: &Value) -> Keys {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         Keys {
@@ -151,14 +151,14 @@ impl Keys {
         }
     }
 
-    /// Keys that were made up.
+    /// Wrong keys.
     pub(crate) fn wrong(&self) -> Keys {
         let signing_token = format!("whsec_{}", STANDARD.encode([7; 32]));
         Keys { secret: "0".repeat(64), signing_token, url: self.url.clone() }
     }
 }
 
-/// A repository for hooks, with its work tree, and what a forge is told of it.
+/// A repository with a webhook, its work tree, and the keys of its forge.
 pub(crate) async fn hooked(
     installation: &Installation,
     admin: &Person,

@@ -1,4 +1,4 @@
-//! Whatever is sent, the server answers, and never that it failed itself.
+//! The server answers every request, and never with an internal error.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -127,7 +127,7 @@ fn query() -> impl Strategy<Value = String> {
 }
 
 fn shot() -> impl Strategy<Value = Shot> {
-    // What waits, or takes its time on purpose, is asked about elsewhere.
+    // Operations that wait on purpose are tested elsewhere.
     let slow = [Operation::EventStream, Operation::Login, Operation::Password, Operation::RepositoryProbe];
     let paths: Vec<(String, String)> = endpoints()
         .into_iter()
@@ -172,7 +172,7 @@ async fn two_thousand_requests_of_any_kind_never_make_it_fail() {
         let shot = shots.new_tree(&mut runner).unwrap().current();
         let mut request = installation.request(&shot.method, &shot.path).body(shot.body.clone());
         if number % 4 != 0 {
-            // Some of the requests end the session they come with.
+            // Some of the requests end their own session.
             let token = installation.session(&root.id, &root.account).await;
             request = request.bearer_auth(token);
         }

@@ -1,4 +1,4 @@
-//! Streams of events: how many one person may have.
+//! The limit of event streams for one person.
 
 use windlass_api::permission::Role;
 

@@ -1,4 +1,4 @@
-//! What surrounds every answer, what machines ask, and the document that describes it all.
+//! The headers of every response, the endpoints for machines, and the OpenAPI document.
 
 use std::collections::BTreeSet;
 use std::path::Path;

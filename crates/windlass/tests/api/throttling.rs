@@ -1,4 +1,4 @@
-//! Guessing passwords and tokens: slow for whoever guesses, and nobody else is kept out.
+//! Guessing passwords and tokens is slow, and nobody else is locked out.
 //!
 //! A trusted proxy stands for people at many addresses.
 
@@ -26,7 +26,7 @@ async fn login(installation: &Installation, from: &str, email: &str, password: &
     installation.send(request).await
 }
 
-/// Someone with a password of their own, who signed in from an address.
+/// A person with a password of their own, who signed in from an address.
 async fn person(installation: &Installation, email: &str, from: &str) {
     let admin = installation.admin().await;
     let body = json!({"email": email, "role": "operator"});

@@ -1,10 +1,10 @@
-//! `ETag` and `If-Match`: nobody overwrites what they have not seen.
+//! `ETag` and `If-Match`: nobody overwrites a version they have not seen.
 
 use serde_json::{Value, json};
 
 use crate::harness::{FLEET, Installation, Person, Reply, fleet};
 
-/// One thing that has versions.
+/// An object with versions.
 struct Subject {
     show: String,
     change: (&'static str, String),

@@ -1,11 +1,11 @@
-//! How much of webhooks is taken, from strangers and from forges.
+//! Limits on webhook deliveries, from strangers and from forges.
 
 use serde_json::Value;
 
 use crate::harness::Installation;
 use crate::signing::{Way, hooked, seconds};
 
-/// Far more than is taken at once.
+/// Far more than the limit.
 const MANY: usize = 500;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,7 +63,7 @@ async fn a_forge_that_sends_too_many_is_asked_to_wait_and_its_push_is_not_lost()
     assert!(taken >= 60, "{taken}");
     assert_eq!(next().await, tomorrow, "a ping is nothing to lose");
     loop {
-        // The allowance may have filled up by one meanwhile.
+        // The allowance may have grown by one in the meantime.
         let reply = installation.push_hook(Way::GitHub, &keys, "main", taken).await;
         taken += 1;
         if reply.status == 429 {

@@ -1,4 +1,4 @@
-//! Webhooks: believed only with the right signature, acted upon once, and never more than a look.
+//! Webhooks: accepted only with the right signature, processed once, and never more than a trigger to sync.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -125,7 +125,7 @@ async fn whoever_cannot_sign_learns_not_even_whether_there_is_a_repository() {
     assert_eq!(installation.push_hook(Way::GitHub, &named, "main", 1).await.status, 202);
     let again = installation.push_hook(Way::GitHub, &keys, "main", 1).await;
     assert_eq!(again.json()["status"], "duplicate", "by whichever name: {id}");
-    // A secret that counts opens nothing else.
+    // A valid webhook secret gives no other access.
     let reply = installation.ask(&keys.secret, "GET", REPOSITORIES).await;
     assert_eq!(reply.status, 401);
 }
@@ -214,7 +214,7 @@ async fn a_push_and_its_hook_become_a_proposal_and_no_push_is_missed_while_anoth
             &format!("version: 1\naccount: acme\nclusters: [{{name: {}}}]\n", names.join("}, {name: ")),
         );
         work.push(&bare, "main");
-        // Nobody waits for the run before: this one may come in the middle of its fetch.
+        // The test does not wait for the previous run: this delivery may arrive during its fetch.
         assert_eq!(installation.push_hook(Way::GitHub, &keys, "main", number).await.status, 202);
     }
     let mut open = Vec::new();

@@ -1,7 +1,7 @@
-//! What axe-core finds on every page, in both themes and both widths: nothing.
+//! axe-core finds nothing on any page, in both themes and both widths.
 //!
-//! axe-core is not ours and not in the repository: `test.sh` gets it from npm. Without it the test says that it was
-//! skipped; in CI that is a failure.
+//! axe-core is third-party and not in the repository: `test.sh` gets it from npm. Without it the test reports that it
+//! was skipped; in CI that is a failure.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::seed;
 use crate::visits::stops;
 use crate::window::{Look, Window};
 
-/// The whole of WCAG 2.2 A and AA that can be checked by a program, and what axe's makers recommend beside.
+/// All rules of WCAG 2.2 A and AA that a program can check, and axe's recommended ones.
 const RUN: &str = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})\
     .then((found) => done(found.violations.map((rule) => `${rule.id}: ${rule.help}: ` + \
     rule.nodes.map((node) => node.target.join(' ') + ' ' + (node.any[0]?.message || '')).slice(0, 4).join('; '))), \
     (error) => done([String(error)]));";
 
-/// What is wrong with the page of a window.
+/// The violations on the page of a window.
 async fn violations(window: &Window, checker: &str) -> Vec<String> {
     window.run(checker).await;
     let found = window.run_until_done(RUN).await;
@@ -44,14 +44,14 @@ async fn every_page_is_accessible_in_both_themes_and_both_widths() {
             window.wear(look).await;
             window.resize(width, 900).await;
             window.goto(&stop.path).await;
-            // What can be opened is looked at too.
+            // Collapsed parts are checked too.
             window.run("for (const part of document.querySelectorAll('details')) part.open = true;").await;
             let wrong = violations(&window, &checker).await;
             found.extend(wrong.iter().map(|rule| format!("{} {} {width}: {rule}", stop.path, look.slug())));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // What would be wrong is found: a field without a name, and grey on grey.
+    // Violations are found: a field without a name, and grey on grey.
     window
         .run(
             "const field = document.createElement('input'); const line = document.createElement('p'); \

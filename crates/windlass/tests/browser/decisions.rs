@@ -1,11 +1,11 @@
-//! Reviewing and deciding, with the mouse and without.
+//! Reviewing and deciding, with the mouse and with the keyboard.
 
 use serde_json::Value;
 
 use crate::harness::{FLEET, Installation, Person, fleet};
 use crate::window::Window;
 
-/// A fleet whose changes wait, someone who may decide, and a window of theirs.
+/// A fleet whose changes await approval, an approver, and their window.
 struct Desk {
     installation: Installation,
     admin: Person,
@@ -19,11 +19,11 @@ impl Desk {
         let window = Window::of(&installation, &admin).await?;
         let work = fleet(FLEET);
         let repository = installation.register(&admin, "fleet", &work).await;
-        // From the page: this is the way in which people do it.
+        // Through the page, as people do it.
         window.goto("/app/repositories").await;
         window.click(&format!("form[action='/app/repositories/{repository}/sync'] button")).await;
         window.until("location.pathname.startsWith('/app/runs/')").await;
-        // The page follows the run without being loaded again.
+        // The page follows the run without a reload.
         window.until_told("Awaiting approval").await;
         window.until("document.querySelector('#nav-pending').innerText.trim().startsWith('11')").await;
         Some(Desk { installation, admin, window })
@@ -45,7 +45,7 @@ async fn everything_of_a_run_is_reviewed_and_approved_at_once_and_applied() {
     window.click("[data-pick-all]").await;
     window.until("document.querySelector('[data-selected]').textContent === '11 selected'").await;
     window.click(".decision-bar [value=approve]").await;
-    // So many at once are asked about.
+    // A decision about many changes needs confirmation.
     window.until("document.querySelector('#confirm').open").await;
     window.click("[data-confirm-yes]").await;
     window.until_told("all caught up").await;
@@ -71,7 +71,7 @@ async fn a_change_is_edited_with_help_and_then_approved_as_it_was_edited() {
     window.fill("#text", "confg:\n  workers: 9\n").await;
     window.click(".form-foot .primary").await;
     window.until("document.querySelector('#problems-title')").await;
-    // The answer to a form that is not accepted is told as such, and only that.
+    // A rejected form is reported as such, and nothing else is reported.
     let complaints = window.complaints().await;
     assert!(complaints.iter().all(|told| told.contains("422")), "{complaints:?}");
     window.fill("#text", "config:\n  workers: 9\n").await;
@@ -107,7 +107,7 @@ async fn a_proposal_is_found_approved_and_left_with_the_keyboard_alone() {
     let Some(desk) = Desk::new().await else { return };
     let window = &desk.window;
     window.goto("/app").await;
-    // The first stop of the focus leads past the navigation.
+    // The first focus stop skips the navigation.
     window.press("\u{e004}").await;
     assert_eq!(window.value("document.activeElement.className").await, "skip");
     window.press("\u{e007}").await;

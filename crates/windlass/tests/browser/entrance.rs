@@ -1,4 +1,4 @@
-//! The way in.
+//! Signing in.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ async fn the_first_sign_in_leads_over_a_new_password_to_the_page_that_was_asked_
     window.until("document.querySelector('nav .count, nav [aria-current]')").await;
     window.goto("/app/approvals").await;
     window.until_told("all caught up").await;
-    // The session is out of reach of every script.
+    // Scripts cannot read the session cookie.
     assert_eq!(window.value("document.cookie.includes('windlass_session')").await, false);
     window.click("[aria-label='Sign out']").await;
     window.until("location.pathname === '/app/sign-in'").await;

@@ -1,4 +1,4 @@
-//! The fleet: what was changed by hand, and how a network looks.
+//! The fleet: manual changes, and the diagram of a network.
 
 use crate::seed;
 use crate::window::Window;
@@ -14,7 +14,7 @@ async fn a_change_by_hand_is_seen_reverted_and_gone() {
     let form = "form[action$='/revert']:has([value=tokyo-00003]) button";
     window.click(form).await;
     window.until("document.querySelector('.notice-good')").await;
-    // What the revert proposes stands beside the difference until someone approves it.
+    // The proposal of the revert is shown beside the difference until someone approves it.
     let link = "[...document.querySelectorAll('.difference')].find(card => \
                 card.innerText.includes('tokyo-00003'))?.querySelector('a.state[href*=\"/app/proposals/\"]')";
     window.until(link).await;

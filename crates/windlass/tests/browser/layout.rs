@@ -1,4 +1,4 @@
-//! How pages look and behave wherever they are shown: both themes, both widths, no complaints of the browser.
+//! The layout of all pages: both themes, both widths, no errors in the browser.
 
 use windlass_web::table::Page;
 
@@ -6,7 +6,7 @@ use crate::seed;
 use crate::visits::stops;
 use crate::window::{Look, Window};
 
-/// How bright what a page stands on is, from 0 to 255.
+/// The brightness of a page's background, from 0 to 255.
 async fn brightness(window: &Window) -> i64 {
     let script = "const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number); \
                   return Math.round((r + g + b) / 3);";

@@ -1,4 +1,4 @@
-//! Pages that change by themselves.
+//! Live updates of pages.
 
 use crate::harness::{FLEET, Installation, fleet};
 use crate::window::Window;
@@ -16,7 +16,7 @@ async fn what_one_decides_another_sees_without_loading_the_page_again() {
     his.until_told("all caught up").await;
     installation.sync(&ada, &repository).await;
     his.until("document.querySelectorAll('input[name=pick]').length === 11").await;
-    // What he picked stays picked while other rows go.
+    // The selection stays while other rows disappear.
     his.click("input[name=pick]:not(details *)").await;
     hers.goto("/app/approvals?q=prod").await;
     hers.until("document.querySelectorAll('input[name=pick]').length === 1").await;
@@ -41,7 +41,7 @@ async fn events_appear_as_they_happen_and_wait_while_they_are_paused() {
     window.until_told("first").await;
     installation.make_cluster(&admin, "second").await.expect(201);
     window.until("document.querySelector('tr[data-seq]').innerText.includes('second')").await;
-    // What someone opened stays open.
+    // An opened row stays open.
     window.click("tr[data-seq] summary").await;
     window.click("[data-pause]").await;
     installation.make_cluster(&admin, "third").await.expect(201);

@@ -1,6 +1,6 @@
-//! What people do with the web app, done in a real browser: one file per promise.
+//! The web app in a real browser: one file for each area.
 //!
-//! Every page of the page table is visited, so that a new page is covered by being in the table and linked somewhere.
+//! Every page of the page table is visited, so that a new page is covered if it is in the table and linked somewhere.
 //! Nothing sleeps: a test waits for what it expects to see.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -20,7 +20,7 @@ async fn a_repository_is_tested_registered_and_synced_from_its_form() {
     assert_eq!(window.value("document.querySelector('#name').value").await, "edge");
     window.click("form button.primary.wide").await;
     window.until("/^\\/app\\/repositories\\/[0-9a-f-]{36}$/.test(location.pathname)").await;
-    // Its first sync begins by itself, and the page follows it.
+    // The first sync starts automatically, and the page follows it.
     window.until_told("Awaiting approval").await;
     window.until("document.querySelector('#nav-pending').innerText.trim().startsWith('11')").await;
     window.close_in_peace().await;

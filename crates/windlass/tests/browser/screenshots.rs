@@ -1,6 +1,6 @@
-//! The pictures in docs/images: every page with a fleet of 300 nodes, light and dark.
+//! The screenshots in docs/images: every page with a fleet of 300 nodes, light and dark.
 //!
-//! Made anew with `UPDATE_SCREENSHOTS=1`; look at them before they are committed.
+//! Created with `UPDATE_SCREENSHOTS=1`; check them before committing.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use crate::seed;
 use crate::visits::{Stop, stops};
 use crate::window::{Look, Window};
 
-/// Nodes of the fleet in the pictures.
+/// The number of nodes in the screenshots.
 const NODES: usize = 300;
 
-/// Pictures are for reading about Windlass, not for loading: none is larger.
+/// The size limit of a screenshot.
 const MAX_BYTES: usize = 200_000;
 
-/// Pages that are shown on a phone, too.
+/// Pages that are also shown on a phone.
 const ON_A_PHONE: &[Page] = &[Page::Overview, Page::Approvals, Page::Proposal, Page::Events, Page::Audit];
 
-/// Puts an address that people have in the place of a temporary directory.
+/// Replaces the path of a temporary directory by a realistic URL.
 const ADDRESSES: &str = "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
     while (walker.nextNode()) { const text = walker.currentNode; \
     text.data = text.data.replace(/file:\\/\\/\\S+/g, 'https://git.example.com/acme/fleet.git'); } \
@@ -43,7 +43,7 @@ async fn pictures_of_every_page() {
     let list = scene.installation.get(&scene.admin, "/api/v1/system/proposals?q=london-00020").await;
     let update = list["proposals"][0]["id"].as_str().unwrap().to_owned();
     for mut stop in stops(&scene.installation, &scene.admin).await {
-        // Of what there are many, the one that shows most.
+        // Of several pages, the one with the most content.
         stop.path = match stop.page {
             Page::Proposal => format!("/app/proposals/{update}"),
             Page::EditForm => format!("/app/proposals/{update}/edit"),
@@ -68,18 +68,18 @@ async fn pictures_of_every_page() {
 async fn take(window: &Window, stop: &Stop, file: &str) {
     window.goto(&stop.path).await;
     window.until("document.readyState === 'complete'").await;
-    // One entry of a log is opened, to show what is in it.
+    // One entry of a log is opened, to show its details.
     window.run("document.querySelector('tbody details.entry')?.setAttribute('open', '');").await;
-    // Where a test's repositories lie is nobody's address.
+    // The directories of the test's repositories are not realistic URLs.
     window.run(ADDRESSES).await;
-    // A cursor that blinks would make two pictures of the same page differ.
+    // A blinking cursor would make two screenshots of the same page differ.
     window.run("document.activeElement?.blur();").await;
     let picture = smaller(window.picture().await);
     assert!(picture.len() < MAX_BYTES, "{file} has {} bytes", picture.len());
     std::fs::write(directory().join(file), picture).unwrap();
 }
 
-/// The same picture with a palette, if the program that makes one is installed.
+/// The same image with a palette, if the program for that is installed.
 fn smaller(picture: Vec<u8>) -> Vec<u8> {
     let mut pngquant = Command::new("pngquant");
     pngquant.args(["--quality", "70-100", "--speed", "1", "--strip", "-"]);
@@ -89,7 +89,7 @@ fn smaller(picture: Vec<u8>) -> Vec<u8> {
     let whole = picture.clone();
     let writer = std::thread::spawn(move || input.write_all(&whole));
     let output = child.wait_with_output().unwrap();
-    // It may have ended early because it cannot keep the quality.
+    // The program may exit early if it cannot keep the quality.
     let _ = writer.join().unwrap();
     if output.status.success() { output.stdout } else { picture }
 }

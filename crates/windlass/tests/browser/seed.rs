@@ -1,4 +1,4 @@
-//! Fleets for pages to show: with drift, with what waits, what was rejected and what failed. The same every time.
+//! Fleets for the pages: with drift, with pending, rejected and failed changes. Deterministic.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use windlass_testkit::servers::WorkTree;
 
 use crate::harness::{Installation, Person, config};
 
-/// An installation with something on every page.
+/// An installation with content on every page.
 pub(crate) struct Scene {
     pub(crate) installation: Installation,
     pub(crate) admin: Person,
-    /// The run whose changes wait.
+    /// The run with pending changes.
     pub(crate) run: String,
-    /// What the repositories are read from, for as long as the scene is looked at.
+    /// The repositories, kept as long as the scene is used.
     _work: Vec<WorkTree>,
 }
 
-/// A scene with as little as every page needs.
+/// A scene with the minimum for every page.
 pub(crate) async fn small() -> Scene {
     scene(24).await
 }
@@ -76,7 +76,7 @@ fn commit(work: &WorkTree, text: &str, message: &str) {
 const CITIES: [(&str, &str); 4] =
     [("tokyo", "ap-tokyo-1"), ("london", "eu-west-2"), ("dallas", "us-south-1"), ("sydney", "ap-south-2")];
 
-/// The same fleet spread over several cities: of a small one, all nodes are at one site.
+/// The same fleet spread over several cities: a small fleet has only one site.
 fn travelled(text: &str) -> String {
     text.lines().map(|line| travelled_line(line) + "\n").collect()
 }
@@ -86,7 +86,7 @@ fn travelled_line(line: &str) -> String {
     let mut told = parts.next().unwrap_or_default().to_owned();
     let mut region = "ap-tokyo-1";
     for part in parts {
-        // Four neighbours share a city. What has no number is the name of the region.
+        // Four neighbours share a city. A name without a number is the region.
         let number = part.get(..5).and_then(|digits| digits.parse::<usize>().ok());
         let (city, home) = number.map_or(("tokyo", region), |number| CITIES[number / 4 % CITIES.len()]);
         region = home;
@@ -95,7 +95,7 @@ fn travelled_line(line: &str) -> String {
     told.replace("ap-tokyo-1", region)
 }
 
-/// The next state of a fleet: a few nodes larger, one gone, some new, a module with another setting.
+/// The next version of a fleet: a few larger nodes, one removed, some new, a module with another setting.
 fn changed(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let is_node = |line: &String, number: &str| line.contains(&format!("hostname: tokyo-{number},"));
@@ -115,7 +115,7 @@ fn changed(text: &str) -> String {
     lines.join("\n").replace("config: {workers: 4}", "config: {workers: 8}") + "\n"
 }
 
-/// A policy, and tokens for those who are not people.
+/// Sets a policy, and creates tokens for machines.
 async fn set_rules(installation: &Installation, admin: &Person) {
     let rules = json!([
         {"name": "modules-twice", "match": {"kinds": ["module", "assignment"]}, "action": "require_approval",
@@ -134,7 +134,7 @@ async fn set_rules(installation: &Installation, admin: &Person) {
     }
 }
 
-/// Changes what git says otherwise, and waits until that was noticed.
+/// Makes a manual change, and waits until it is detected.
 async fn change_by_hand(installation: &Installation, admin: &Person) {
     let mut events = installation.listen(&admin.token, "?kind=gitops.drift_detected", None).await;
     for (name, change) in [
@@ -147,7 +147,7 @@ async fn change_by_hand(installation: &Installation, admin: &Person) {
     }
 }
 
-/// Lets repositories be synced on their own, which happens at once and then not for a day.
+/// Enables automatic syncs, which run at once and then not for a day.
 async fn sync_by_themselves(installation: &Installation, admin: &Person, repositories: [&String; 2]) {
     for repository in repositories {
         let mut events = installation.listen(&admin.token, "?kind=gitops.", None).await;
@@ -159,7 +159,7 @@ async fn sync_by_themselves(installation: &Installation, admin: &Person, reposit
     }
 }
 
-/// Rejects what destroys something.
+/// Rejects the proposals that destroy something.
 async fn reject_one(installation: &Installation, approver: &Person, run: &serde_json::Value) {
     let proposals = run["proposals"].as_array().unwrap();
     let destroy = proposals.iter().find(|proposal| proposal["change"] == "destroy").unwrap();

@@ -7,7 +7,7 @@ use windlass_web::table::{Page, pages};
 
 use crate::harness::{Installation, Person};
 
-/// Addresses of one page that are looked at for links to others: what leads on may not stand on the first.
+/// How many URLs of one page are searched for links: the first may lack a link that another has.
 const ENOUGH: usize = 25;
 
 /// A page and an address that shows it.
@@ -18,7 +18,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// A name for files, as in `edit` for the form that edits.
+    /// A name for files, such as `edit` for the edit form.
     pub(crate) fn name(&self) -> String {
         let word = format!("{:?}", self.page);
         let word = word.strip_suffix("Form").unwrap_or(&word);
@@ -33,7 +33,7 @@ impl Stop {
     }
 }
 
-/// Whether an address is one of a page's.
+/// Whether a URL belongs to a page.
 fn is_of(pattern: &str, path: &str) -> bool {
     let path = path.split(['?', '#']).next().unwrap();
     let (pattern, path): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), path.split('/').collect());
@@ -41,7 +41,7 @@ fn is_of(pattern: &str, path: &str) -> bool {
         && pattern.iter().zip(&path).all(|(part, word)| part == word || part.starts_with('{'))
 }
 
-/// The pages that are pages: not what they load, not what leads elsewhere, and not what only a reload shows.
+/// The pages to visit: without assets, redirects and pages that only a reload shows.
 fn wanted() -> BTreeMap<Page, &'static str> {
     let is_page = |page: Page| {
         let leads_elsewhere = matches!(page, Page::SsoBegin | Page::SsoEnd);
@@ -61,8 +61,8 @@ fn links(html: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// An address for each page of the table, found by following links from the first one. A page that no link leads to
-/// cannot be found by anyone.
+/// A URL for each page of the table, found by following links from the first one. Users cannot find a page without a
+/// link.
 pub(crate) async fn stops(installation: &Installation, person: &Person) -> Vec<Stop> {
     let wanted = wanted();
     let mut found = BTreeMap::from([(Page::SignInForm, "/app/sign-in".to_owned())]);

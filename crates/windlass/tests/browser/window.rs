@@ -1,4 +1,4 @@
-//! A browser's window: what a person sees in it and does in it.
+//! A browser window: what a person sees and does in it.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use windlass_testkit::servers::Chromium;
 
 use crate::harness::{Installation, Person};
 
-/// What has not come after this never will.
+/// Anything that takes longer is a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Browsers at a time: each is a dozen processes.
+/// The number of concurrent browsers: each is a dozen processes.
 static BROWSERS: Semaphore = Semaphore::const_new(4);
 
-/// Light or dark, as the system of the person says.
+/// The theme of the person's system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Light,
@@ -43,7 +43,7 @@ pub(crate) struct Window {
     _turn: SemaphorePermit<'static>,
 }
 
-/// A command of Chromium's driver beyond the standard.
+/// A command of Chromium's driver that is not in the standard.
 #[derive(Debug)]
 struct Beyond {
     path: &'static str,
@@ -61,7 +61,7 @@ impl WebDriverCompatibleCommand for Beyond {
 }
 
 impl Window {
-    /// A new window; none, and a message, where no browser is installed.
+    /// A new window; `None`, with a message, if no browser is installed.
     pub(crate) async fn open(installation: &Installation) -> Option<Window> {
         let chromium = Chromium::shared()?;
         let turn = BROWSERS.acquire().await.unwrap();
@@ -74,7 +74,7 @@ impl Window {
         Some(window)
     }
 
-    /// A new window in which someone is signed in.
+    /// A new window of a signed-in person.
     pub(crate) async fn of(installation: &Installation, person: &Person) -> Option<Window> {
         let window = Window::open(installation).await?;
         let cookie = json!({"name": "windlass_session", "value": person.token, "url": window.base,
@@ -88,31 +88,31 @@ impl Window {
         self.client.close().await.unwrap();
     }
 
-    /// Asks the browser's own tools.
+    /// Sends a DevTools command.
     pub(crate) async fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({"cmd": command, "params": parameters});
         self.client.issue_cmd(Beyond { path: "goog/cdp/execute", body }).await.unwrap()
     }
 
-    /// Gives the page this width and height.
+    /// Sets the size of the page.
     pub(crate) async fn resize(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// Says that the person's system is light or dark, and that nothing should move.
+    /// Emulates a light or dark system theme, and reduced motion.
     pub(crate) async fn wear(&self, look: Look) {
         let features = json!([{"name": "prefers-color-scheme", "value": look.slug()},
             {"name": "prefers-reduced-motion", "value": "reduce"}]);
         self.devtools("Emulation.setEmulatedMedia", json!({"features": features})).await;
     }
 
-    /// Goes to a page and waits until it is there.
+    /// Opens a page and waits until it is loaded.
     pub(crate) async fn goto(&self, path: &str) {
         self.client.goto(&format!("{}{path}", self.base)).await.unwrap();
     }
 
-    /// What an expression is in the page.
+    /// The value of an expression in the page.
     pub(crate) async fn value(&self, expression: &str) -> Value {
         self.client.execute(&format!("return {expression};"), Vec::new()).await.unwrap()
     }
@@ -122,13 +122,13 @@ impl Window {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
-    /// Runs a script in the page that calls `done` with what it found.
+    /// Runs a script in the page that calls `done` with its result.
     pub(crate) async fn run_until_done(&self, script: &str) -> Value {
         let whole = format!("const done = arguments[arguments.length - 1]; {script}");
         self.client.execute_async(&whole, Vec::new()).await.unwrap()
     }
 
-    /// Waits until an expression is true in the page, whichever page that is by then.
+    /// Waits until an expression is true in the page, even across navigation.
     pub(crate) async fn until(&self, expression: &str) {
         let script = format!(
             "const done = arguments[arguments.length - 1]; const look = () => {{ let is; \
@@ -136,7 +136,7 @@ impl Window {
              if (is) done(true); else setTimeout(look, 20); }}; look();"
         );
         let begun = Instant::now();
-        // A page that goes away takes the question with it: the next page is asked again.
+        // A navigation aborts the script: it is started again in the next page.
         while self.client.execute_async(&script, Vec::new()).await.is_err() {
             if begun.elapsed() > PATIENCE {
                 let seen = self.value("`${location.href}\\n${document.body.innerText}`").await;
@@ -145,12 +145,12 @@ impl Window {
         }
     }
 
-    /// Waits until a text stands in the page.
+    /// Waits until the page contains a text.
     pub(crate) async fn until_told(&self, text: &str) {
         self.until(&format!("document.querySelector('main').innerText.includes({})", json!(text))).await;
     }
 
-    /// Clicks on what a selector finds first.
+    /// Clicks the first element that a selector matches.
     pub(crate) async fn click(&self, selector: &str) {
         self.until(&format!("document.querySelector({})", json!(selector))).await;
         self.client.find(Locator::Css(selector)).await.unwrap().click().await.unwrap();
@@ -164,18 +164,17 @@ impl Window {
         field.send_keys(text).await.unwrap();
     }
 
-    /// Presses keys where the focus is.
+    /// Presses keys in the focused element.
     pub(crate) async fn press(&self, keys: &str) {
         self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
     }
 
-    /// The page as a picture.
+    /// A screenshot of the page.
     pub(crate) async fn picture(&self) -> Vec<u8> {
         self.client.screenshot().await.unwrap()
     }
 
-    /// What the browser complained about since it was asked last: errors of scripts, of loading, of the content
-    /// security policy.
+    /// The browser's messages since the last call: errors of scripts, of loading, of the content security policy.
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let command = Beyond { path: "se/log", body: json!({"type": "browser"}) };
         let entries = self.client.issue_cmd(command).await.unwrap();
@@ -183,7 +182,7 @@ impl Window {
         entries.as_array().unwrap().iter().filter(is_bad).map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// Ends a journey: nothing was complained about on the way.
+    /// Closes the window; fails if the browser reported an error.
     pub(crate) async fn close_in_peace(self) {
         assert_eq!(self.complaints().await, [""; 0]);
         self.close().await;

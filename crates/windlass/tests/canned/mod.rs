@@ -1,4 +1,4 @@
-//! A server that answers what a test tells it to, and remembers what it was asked; and the program, asking it.
+//! A fake server with prepared responses that records requests; and the program as its client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 use std::collections::BTreeMap;
@@ -13,32 +13,32 @@ use serde_json::{Value, json};
 
 use crate::support;
 
-/// A token nobody may ever see.
+/// A token that must never be shown.
 pub(crate) const TOKEN: &str = "wl_planted-secret-0123456789";
 
-/// What the program asked.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// With what follows `?`.
+    /// With the query.
     pub(crate) path: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Value,
 }
 
-/// What the server answers.
+/// A prepared response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
 }
 
-/// An answer that is JSON.
+/// A JSON response.
 pub(crate) fn json_answer(status: u16, body: Value) -> Answer {
     Answer { status, content_type: "application/json", body: body.to_string() }
 }
 
-/// An answer that says no.
+/// An error response.
 pub(crate) fn refusal(status: u16, code: &str, message: &str) -> Answer {
     json_answer(status, json!({"error": {"code": code, "message": message, "help": "", "details": []}}))
 }
@@ -51,7 +51,7 @@ pub(crate) struct Canned {
 }
 
 impl Canned {
-    /// Starts a server that answers with this.
+    /// Starts a server with this function as its handler.
     pub(crate) fn start(mut answer: impl FnMut(&Request) -> Answer + Send + 'static) -> Canned {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -69,7 +69,7 @@ impl Canned {
         Canned { url, requests, home: tempfile::tempdir().unwrap() }
     }
 
-    /// Starts a server that answers these paths (without what follows `?`), and 404 to all others.
+    /// Starts a server that answers these paths (without the query), and 404 for all others.
     pub(crate) fn with(answers: &[(&'static str, &'static str, Value)]) -> Canned {
         let answers = answers.to_vec();
         Canned::start(move |request| {
@@ -82,12 +82,12 @@ impl Canned {
         })
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The one request of this method and path (without what follows `?`).
+    /// The one request with this method and path (without the query).
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
         let is = |request: &Request| request.method == method && request.path.split('?').next() == Some(path);
         let found: Vec<Request> = self.requests().into_iter().filter(is).collect();
@@ -95,12 +95,12 @@ impl Canned {
         found[0].clone()
     }
 
-    /// Where the program keeps its sign-ins.
+    /// The program's credentials file.
     pub(crate) fn credentials(&self) -> PathBuf {
         self.home.path().join("windlass/credentials.json")
     }
 
-    /// The program, knowing neither server nor token.
+    /// The program without server and token.
     pub(crate) fn stranger(&self, arguments: &[&str]) -> Command {
         let mut command = support::command(arguments);
         for variable in [
@@ -121,14 +121,14 @@ impl Canned {
         command
     }
 
-    /// The program, knowing this server and a token.
+    /// The program with this server and a token.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.stranger(arguments);
         command.env("WINDLASS_SERVER", &self.url).env("WINDLASS_TOKEN", TOKEN);
         command
     }
 
-    /// Runs the program with a token; whatever it does, it never shows the token.
+    /// Runs the program with a token; checks that it never shows the token.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let output = self.command(arguments).output().unwrap();
         for text in [support::stdout(&output), support::stderr(&output)] {
@@ -138,7 +138,7 @@ impl Canned {
     }
 }
 
-/// Runs a command with this on its standard input.
+/// Runs a command with this text on its standard input.
 pub(crate) fn with_input(mut command: Command, input: &str) -> Output {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -172,18 +172,18 @@ fn write(stream: &mut TcpStream, answer: &Answer) {
         answer.content_type,
         answer.body.len()
     );
-    // The program may have gone away, as it does when it only wanted the head.
+    // The program may have closed the connection after the head.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(answer.body.as_bytes()));
 }
 
 const AT: &str = "2026-11-16T00:32:26.000Z";
 
-/// The id that ends in these characters.
+/// An id that ends in these characters.
 pub(crate) fn id(end: &str) -> String {
     format!("0193a1b2-0000-7000-8000-{end:0>12}")
 }
 
-/// Who is asking.
+/// The current user.
 pub(crate) fn me(must_change_password: bool) -> Value {
     json!({
         "user_id": id("1"), "email": "ann@example.org", "account_id": id("2"), "account_name": "acme",

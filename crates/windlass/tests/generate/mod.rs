@@ -1,4 +1,4 @@
-//! Broken fleets that are too large to keep. Each writes a fleet into an empty directory.
+//! Broken fleets that are too large to store. Each function writes a fleet into an empty directory.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 const HEADER: &str = "version: 1\naccount: acme\n";
 const MEBIBYTE: usize = 1 << 20;
 
-/// A fleet by name, and what writes it.
+/// The name of a fleet, and the function that writes it.
 pub(crate) type Case = (&'static str, fn(&Path));
 
 /// Every case.
@@ -94,7 +94,7 @@ fn a_tag_of_900_kib(at: &Path) {
     fleet(at, &format!("{HEADER}clusters: !{} []\n", "t".repeat(900 << 10)));
 }
 
-/// If each problem carried the whole key in its path, they would take 7 GB.
+/// If each problem contained the whole key in its path, they would take 7 GB.
 fn problems_under_a_long_key(at: &Path) {
     let heading = format!("provider_configs:\n  ? {}\n  :", "k".repeat(700 << 10));
     fleet(at, &lines(&heading, 10_000, |number| format!("    a{number}: .inf")));
@@ -130,7 +130,7 @@ fn too_many_resources(at: &Path) {
     }
 }
 
-/// Without a limit on what merging copies, this file of less than a mebibyte would need 17 GB.
+/// Without a limit for merging, this file of less than a mebibyte would need 17 GB.
 fn merged_again_and_again(at: &Path) {
     let keys: Vec<String> = (0..70_000).map(|key| format!("k{key:x}")).collect();
     let heading = format!("provider_configs:\n  a: &a {{{}}}\n  b:\n    x:", keys.join(","));

@@ -1,20 +1,20 @@
-//! Circles among modules that stand side by side.
+//! Finds cycles among sibling modules.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::graph::{ModulePath, Modules, Reference};
 
-/// The node that is the file of the module whose children are looked at.
+/// The node of the parent module's own file.
 const OWN_FILE: &str = "(its own file)";
 
-/// Every circle, told with a place for each step. At each level a child stands for everything below it, and the module's
-/// own file is one more: where no level has a circle, no two files anywhere are in one.
+/// Every cycle, with a place for each step. At each level a child stands for everything below it, and the module's own
+/// file is one more node: if no level has a cycle, no two files form one.
 pub(crate) fn cycles(modules: &Modules<'_>) -> Vec<String> {
     let references = modules.references();
     modules.paths().flat_map(|parent| cycles_below(parent, &references)).collect()
 }
 
-/// Node → what it uses, each with the first reference that says so.
+/// Each node with the nodes it uses, and the first reference to each.
 type Level<'r> = BTreeMap<&'r str, BTreeMap<&'r str, &'r Reference>>;
 
 fn cycles_below(parent: &ModulePath, references: &[Reference]) -> Vec<String> {
@@ -46,7 +46,7 @@ fn cycles_below(parent: &ModulePath, references: &[Reference]) -> Vec<String> {
     found
 }
 
-/// The shortest way from a node back to it.
+/// The shortest path from a node back to itself.
 fn shortest<'r>(level: &Level<'r>, start: &'r str) -> Option<Vec<&'r str>> {
     let mut before: BTreeMap<&str, &str> = BTreeMap::new();
     let mut waiting = VecDeque::from([start]);

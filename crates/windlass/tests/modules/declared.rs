@@ -1,4 +1,4 @@
-//! What one module declares and names, as it is written.
+//! Reads what one module declares and names.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::tokens::{Token, closing};
 pub(crate) struct Module {
     pub(crate) file: String,
     pub(crate) children: BTreeSet<String>,
-    /// What is defined at its top, and by macros that are called there.
+    /// The items at its top level, including those of macros that are called there.
     pub(crate) items: BTreeSet<String>,
     pub(crate) uses: Vec<Use>,
     pub(crate) named: Vec<Named>,
@@ -21,7 +21,7 @@ impl Module {
     }
 }
 
-/// One name that a `use` brings in; `*` for all.
+/// One name that a `use` imports; `*` for all.
 pub(crate) struct Use {
     pub(crate) segments: Vec<String>,
     pub(crate) alias: String,
@@ -29,31 +29,31 @@ pub(crate) struct Use {
     pub(crate) is_public: bool,
 }
 
-/// A path as it is written somewhere.
+/// A path in the source.
 pub(crate) struct Named {
     pub(crate) segments: Vec<String>,
     pub(crate) line: usize,
-    /// Whether a parenthesis, a `!` or a further segment follows, so that it is no variable.
+    /// Whether a parenthesis, a `!` or a further segment follows, so that it is not a variable.
     pub(crate) is_used: bool,
 }
 
-/// A module inside another: where it is a block, with what stands in it.
+/// A submodule; an inline one with its tokens.
 pub(crate) struct Child<'t, 's> {
     pub(crate) name: String,
     pub(crate) block: Option<&'t [Token<'s>]>,
 }
 
-/// What stands around something.
+/// The kind of surrounding bracket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bracket {
-    /// Those of a macro, which may declare something.
+    /// A macro, which may declare something.
     Macro,
-    /// Those of an enum, which begins each variant with its name.
+    /// An enum, in which a name begins each variant.
     Enum,
     Other,
 }
 
-/// Reads a module but for its children.
+/// Reads a module without its submodules.
 pub(crate) fn read_module<'t, 's>(file: &str, tokens: &'t [Token<'s>]) -> (Module, Vec<Child<'t, 's>>) {
     let mut module = Module { file: file.to_owned(), ..Module::default() };
     let mut children = Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn read_module<'t, 's>(file: &str, tokens: &'t [Token<'s>]) -> (Modul
     (module, children)
 }
 
-/// The names that one tree of a `use` brings in.
+/// The names that one tree of a `use` imports.
 fn read_use(tokens: &[Token<'_>], prefix: &[String], is_public: bool, uses: &mut Vec<Use>) {
     let mut segments = prefix.to_vec();
     let Some(mut line) = tokens.first().map(|token| token.line) else { return };
@@ -142,7 +142,7 @@ fn read_use(tokens: &[Token<'_>], prefix: &[String], is_public: bool, uses: &mut
     uses.push(Use { segments, alias, line, is_public });
 }
 
-/// What stands between the commas.
+/// The parts between commas.
 fn parts<'t, 's>(tokens: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
     let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
     while at < tokens.len() {

@@ -1,18 +1,18 @@
 //! The modules of a crate, and what each uses of the others.
 //!
-//! A path leads to the module that defines what it names: re-exports are looked through. A module that is named is not
-//! used yet; what is named through it is. Not seen: methods, which are called on values, and paths that other crates'
-//! macros or templates make.
+//! A path is resolved to the module that defines the item: re-exports are followed. Naming a module is not a use of it;
+//! naming an item through it is. Not detected: methods, which are called on values, and paths in other crates' macros
+//! or templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::declared::{Child, Module, Named, read_module};
 use crate::tokens::{Token, tokens};
 
-/// A module by its names from the top; the crate's own is empty.
+/// The names of a module from the top; empty for the crate root.
 pub(crate) type ModulePath = Vec<String>;
 
-/// One module naming something of another.
+/// A use of one module by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) from: ModulePath,
@@ -21,12 +21,12 @@ pub(crate) struct Reference {
     pub(crate) place: String,
 }
 
-/// What a path leads to.
+/// What a path resolves to.
 enum Found {
-    /// Another crate's, or a name of the same file.
+    /// Another crate, or a name of the same file.
     Elsewhere,
     Module(ModulePath),
-    /// Something that is defined in this module.
+    /// An item that is defined in this module.
     Item(ModulePath),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Modules<'f> {
 }
 
 impl<'f> Modules<'f> {
-    /// Reads a crate from `root`, and what it and its modules declare.
+    /// Reads a crate from its root file, with all its modules.
     pub(crate) fn read(files: &'f BTreeMap<String, String>, root: &str) -> Modules<'f> {
         let mut all = Modules { files, modules: BTreeMap::new() };
         all.read_file(ModulePath::new(), root);
@@ -49,7 +49,7 @@ impl<'f> Modules<'f> {
         self.modules.keys()
     }
 
-    /// Reads a module that is a file of its own. Says whether it is there outside tests.
+    /// Reads a module that is a file of its own. Returns whether it exists outside of tests.
     fn read_file(&mut self, path: ModulePath, file: &str) -> bool {
         let Some(tokens) = tokens(&self.files[file]) else { return false };
         self.read_block(path, file, &tokens);
@@ -80,7 +80,7 @@ impl<'f> Modules<'f> {
         found.unwrap_or_else(|| panic!("no file is the module {}", module.join("::")))
     }
 
-    /// What the modules use of one another, in the order of the source.
+    /// The uses among modules, in the order of the source.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
         for (path, module) in &self.modules {
@@ -92,7 +92,7 @@ impl<'f> Modules<'f> {
             };
             for import in &module.uses {
                 match self.resolve(path, &import.segments) {
-                    // Handed on from inside: used only if the module itself names it.
+                    // A re-export from a submodule is a use only if the module itself names the item.
                     Found::Item(to) | Found::Module(to) if import.is_public && to.starts_with(path) => {}
                     Found::Module(to) if import.alias == "*" => add(to, import.line, &import.segments),
                     Found::Item(to) => add(to, import.line, &import.segments),
@@ -111,7 +111,7 @@ impl<'f> Modules<'f> {
         references
     }
 
-    /// What a path means in a module.
+    /// Resolves a path in a module.
     fn resolve(&self, at: &[String], segments: &[String]) -> Found {
         match segments[0].as_str() {
             "crate" | "self" | "super" => {}
@@ -122,7 +122,7 @@ impl<'f> Modules<'f> {
         self.resolve_in(at, segments, &mut BTreeSet::new())
     }
 
-    /// What a path means below a module.
+    /// Resolves a path below a module.
     fn resolve_in(
         &self,
         at: &[String],
@@ -165,7 +165,7 @@ impl<'f> Modules<'f> {
         Found::Item(at.to_vec())
     }
 
-    /// What the path of a `use` means: one that begins with no name of the crate is another crate's.
+    /// Resolves the path of a `use`: one that begins with no name of the crate belongs to another crate.
     fn resolve_import(
         &self,
         at: &[String],

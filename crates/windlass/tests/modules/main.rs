@@ -1,4 +1,4 @@
-//! No modules of a crate use each other in a circle: whoever reads one needs to know only those below it.
+//! No modules of a crate use each other in a cycle: to read one, it is enough to know those below it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod cycles;
@@ -45,7 +45,7 @@ fn no_modules_of_a_crate_use_each_other() {
     assert!(told.is_empty(), "modules use each other, {} times:\n\n{}\n", told.len(), told.join("\n\n"));
 }
 
-/// The circles of a crate with these files.
+/// The cycles of a crate with these files.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
     cycles(&Modules::read(&files, "lib.rs"))

@@ -1,6 +1,6 @@
-//! Rust source → words and marks. Comments, texts and numbers hold no paths, and what only tests see is left out.
+//! Splits Rust source into words and marks. Comments, texts and numbers contain no paths, and test code is left out.
 
-/// A word or a mark, and the line it stands in.
+/// A word or a mark, with its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'s> {
     pub(crate) text: &'s str,
@@ -13,10 +13,10 @@ impl Token<'_> {
     }
 }
 
-/// What stands for a text, a number or a lifetime.
+/// The token for a text, a number or a lifetime.
 const LITERAL: &str = "\"\"";
 
-/// The source as tokens, without what is marked with `#[cfg(test)]` or `#[test]`; nothing if all of the file is.
+/// The source as tokens, without code marked with `#[cfg(test)]` or `#[test]`; `None` if that is the whole file.
 pub(crate) fn tokens(source: &str) -> Option<Vec<Token<'_>>> {
     let (mut rest, mut line) = (source, 1);
     let mut all = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn tokens(source: &str) -> Option<Vec<Token<'_>>> {
     without_tests(&all)
 }
 
-/// How long the next piece of source is, and what there is of it to see.
+/// The length of the next piece of source, and its visible part.
 fn piece(source: &str) -> (usize, Option<&str>) {
     let is_at = |start: &str| source.starts_with(start);
     let blank = source.len() - source.trim_start().len();
@@ -74,7 +74,7 @@ fn number(source: &str) -> usize {
     }
 }
 
-/// A comment between `/*` and `*/`, with those inside it.
+/// A block comment, with nested ones.
 fn comment(source: &str) -> usize {
     let (mut at, mut depth) = (2, 1);
     while depth > 0 && at < source.len() {
@@ -131,7 +131,7 @@ fn without_tests<'s>(all: &[Token<'s>]) -> Option<Vec<Token<'s>>> {
             at += 1;
             continue;
         }
-        // To the end of what is marked: further attributes, then a block, a `;` or a `,`.
+        // To the end of the marked item: further attributes, then a block, a `;` or a `,`.
         while text(at) == "#" {
             at = closing(all, at + 1);
         }
@@ -147,7 +147,7 @@ fn without_tests<'s>(all: &[Token<'s>]) -> Option<Vec<Token<'s>>> {
     Some(kept)
 }
 
-/// Whether an attribute says that something is there in tests alone.
+/// Whether an attribute restricts an item to tests.
 fn is_for_tests(attribute: &[Token<'_>]) -> bool {
     let words: Vec<&str> = attribute.iter().filter(|token| token.is_word()).map(|token| token.text).collect();
     match words.as_slice() {
@@ -159,7 +159,7 @@ fn is_for_tests(attribute: &[Token<'_>]) -> bool {
     }
 }
 
-/// The place just behind the bracket that closes the one at `open`.
+/// The position after the bracket that closes the one at `open`.
 pub(crate) fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0;
     for (at, token) in tokens.iter().enumerate().skip(open) {

@@ -1,5 +1,5 @@
-//! Addresses that accounts name: this machine, its link and the clouds' metadata are not connected to, however they are
-//! written, unless the operator allows them; and nobody learns which ports are open.
+//! Addresses that accounts name: the server does not connect to this machine, its link and cloud metadata services,
+//! however they are written, unless the operator allows them; and nobody learns which ports are open.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -18,7 +18,7 @@ use crate::api::Api;
 use crate::fleet::{nodes, repository_with};
 use crate::installation::{Installation, Server};
 
-/// Somebody who accepts connections on this machine, answers nonsense and counts them.
+/// A listener on this machine that answers with garbage and counts connections.
 struct Somebody {
     port: u16,
     connections: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ impl Somebody {
     }
 }
 
-/// Someone who may register and test repositories, and is no admin.
+/// A person who may register and test repositories, and is not an admin.
 fn operator(server: &Server) -> Api {
     let permissions = ["system.gitops.read", "system.gitops.write", "system.gitops.sync"];
     let body = json!({"name": "operator", "permissions": permissions});
@@ -59,7 +59,7 @@ fn probe(api: &Api, url: &str) -> RepositoryTest {
     api.send(api.call(Operation::RepositoryProbe, &[]).body(&body)).unwrap()
 }
 
-/// What a test says about the host: every step with its outcome, message and help.
+/// The result of a test about the host: every step with its outcome, message and help.
 fn told(test: &RepositoryTest) -> Vec<String> {
     test.checks.iter().map(|check| format!("{check:?}")).collect()
 }
@@ -175,7 +175,7 @@ fn an_open_port_and_a_closed_one_are_told_alike_to_everyone_but_admins() {
     let url = format!("https://127.0.0.1:{}/fleet.git", free_port());
     let tested = probe(&server.api, &url);
     assert!(format!("{tested:?}").contains("refused"), "an admin is told the cause: {tested:?}");
-    // Runs are read by everyone.
+    // Everyone can read runs.
     let fields = RepositoryFields {
         name: Some("closed".to_owned()),
         repo_url: Some(url),

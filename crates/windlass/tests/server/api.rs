@@ -1,4 +1,4 @@
-//! Talking to a server: the calls that tests make, each answered before the next.
+//! Synchronous API calls for tests.
 
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,15 @@ use windlass_core::redacted::Redacted;
 
 use crate::installation::PATIENCE;
 
-/// What happens without an event is looked for so often.
+/// How often to poll for changes without an event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A page of the longest length.
+/// The largest page.
 const PAGE: &str = "500";
 
 pub(crate) type Result<T> = std::result::Result<T, ClientError>;
 
-/// A connection of one person to a server.
+/// An API client of one person.
 pub(crate) struct Api {
     runtime: Runtime,
     client: Client,
@@ -50,7 +50,7 @@ impl Api {
         self.runtime.block_on(call.send_text())
     }
 
-    /// Looks until there is something to see, each time something happened or a moment passed.
+    /// Polls until there is a result, after each event or polling interval.
     pub(crate) fn try_wait_for<T>(
         &self,
         what: &str,
@@ -64,7 +64,7 @@ impl Api {
                 return Ok(found);
             }
             assert!(Instant::now() < deadline, "waited in vain for {what}");
-            // A stream that ended is no reason to stop: the next look tells what is the matter.
+            // An ended stream is not an error: the next poll shows the reason.
             let _ = self.runtime.block_on(async { tokio::time::timeout(LOOK_AGAIN, stream.chunk()).await });
         }
     }
@@ -91,7 +91,7 @@ impl Api {
         Ok(changed.gitops_repository)
     }
 
-    /// Syncs a repository, and waits until the run compared.
+    /// Syncs a repository, and waits for the comparison.
     pub(crate) fn sync(&self, repository: &str) -> Result<RunInfo> {
         self.sync_with(repository, &SyncBody::default())
     }
@@ -107,7 +107,7 @@ impl Api {
         Ok(run.sync_run)
     }
 
-    /// Decides about everything a run proposes.
+    /// Decides about all proposals of a run.
     pub(crate) fn decide(&self, run: &RunInfo, decision: BatchDecision) -> Result<BatchResult> {
         self.batch(&BatchBody {
             approval_request_id: Some(run.approval_request_id.clone()),
@@ -119,7 +119,7 @@ impl Api {
         self.send(self.call(Operation::ProposalBatch, &[]).body(body))
     }
 
-    /// Approves exactly what a proposal is now.
+    /// Approves the current content of a proposal.
     pub(crate) fn approve(&self, id: &str) -> Result<ProposalInfo> {
         let body = json!({"digest": self.proposal(id)?.digest});
         let done: ProposalEnvelope = self.send(self.call(Operation::ProposalApprove, &[id]).body(&body))?;
@@ -131,7 +131,7 @@ impl Api {
         Ok(done.proposal)
     }
 
-    /// Waits until nothing of a run that is approved is left to apply. As changes are done, the run may propose more.
+    /// Waits until all approved changes of a run are applied. While changes are applied, the run may propose more.
     pub(crate) fn settled(&self, run: &str) -> Result<RunInfo> {
         self.try_wait_for("the end of a run's proposals", |api| {
             let run = api.run(run)?;
@@ -144,7 +144,7 @@ impl Api {
         self.send(self.call(Operation::RunApprove, &[run]).body(body))
     }
 
-    /// Waits until a run is where it shall be.
+    /// Waits until a run has a status.
     pub(crate) fn wait_for_run(&self, id: &str, status: &str) -> RunInfo {
         self.wait_for(status, |api| api.run(id).ok().filter(|run| run.status.slug() == status))
     }
@@ -161,7 +161,7 @@ impl Api {
         Ok(found.proposal)
     }
 
-    /// Waits until a proposal is where it shall be.
+    /// Waits until a proposal has a status.
     pub(crate) fn wait_for_status(&self, id: &str, status: &str) -> ProposalInfo {
         self.wait_for(status, |api| api.proposal(id).ok().filter(|proposal| proposal.status.slug() == status))
     }
@@ -247,7 +247,7 @@ impl Api {
     }
 }
 
-/// A batch about nothing yet.
+/// An empty batch.
 pub(crate) fn batch(decision: BatchDecision) -> BatchBody {
     BatchBody {
         decision,
@@ -259,7 +259,7 @@ pub(crate) fn batch(decision: BatchDecision) -> BatchBody {
     }
 }
 
-/// The HTTP status and the message of a refusal.
+/// The HTTP status and the message of an error.
 #[track_caller]
 pub(crate) fn refused<T>(answer: Result<T>) -> (u16, String) {
     match answer {

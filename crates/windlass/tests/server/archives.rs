@@ -1,4 +1,4 @@
-//! Audit logs whose first entries are in archive files: made while the server is stopped, verified with it.
+//! Audit logs whose first entries are in archive files: created while the server is stopped, verified with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn printed(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// An installation and where its database is, if not in its data directory.
+/// An installation, with the URL of its database if it is not embedded.
 struct World {
     installation: Installation,
     database: Option<String>,
@@ -38,7 +38,7 @@ impl World {
         self.installation.data().with_file_name(name)
     }
 
-    /// `windlass audit archive …` on the server's machine.
+    /// Runs `windlass audit archive …` on the server's machine.
     fn archive(&self, up_to: i64, file: &Path) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.args(["audit", "archive", "--up-to", &up_to.to_string(), "--out"]).arg(file);
@@ -49,7 +49,7 @@ impl World {
         command.output().unwrap()
     }
 
-    /// `windlass audit verify …` as the administrator.
+    /// Runs `windlass audit verify …` as the administrator.
     fn verify(&self, server: &Server, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_windlass"))
             .args(["audit", "verify"])

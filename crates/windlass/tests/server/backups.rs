@@ -1,4 +1,4 @@
-//! Backup while a server works, restore, and what the doctor says.
+//! Backup of a running server, restore, and the report of the doctor.
 
 use std::process::Output;
 
@@ -62,7 +62,7 @@ fn the_doctor_finds_no_fault_with_the_data_while_a_server_works_and_afterwards()
     server.api.apply_all(&id).unwrap();
     let examine = || {
         let text = printed(&installation.command("doctor").output().unwrap());
-        // Whether ssh is installed is not this test's concern.
+        // Whether ssh is installed does not matter here.
         let faults: Vec<&str> =
             text.lines().filter(|line| line.contains("FAULT") && !line.contains("ssh")).collect();
         assert!(faults.is_empty() && text.contains("ok    "), "{text}");

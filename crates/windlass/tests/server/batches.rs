@@ -89,7 +89,7 @@ fn what_a_rule_blocks_takes_no_room_from_the_others() {
         let open = run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval");
         open.filter(|it| !it.name.starts_with("web-00")).map(|it| it.id.clone()).collect()
     };
-    // The template first, then the two nodes that no rule blocks: behind ten that nobody can approve.
+    // The template first, then the two nodes that no rule blocks: after ten that nobody can approve.
     api.approve(&others(&run)[0]).unwrap();
     let run = api.wait_for("the last two", |api| {
         api.run(&run.id).ok().filter(|run| run.remaining == 0 && others(run).len() == 2)
@@ -106,7 +106,7 @@ fn rejected_changes_come_again_and_do_not_starve_the_others() {
     let work = repository_with(&nodes("web", "web", 0..99));
     let repository = register(api, "fleet-config", &work);
     let first = api.sync(&repository.id).unwrap();
-    // The template is let through, so that the others can be; the first nodes are rejected whenever they come.
+    // The template is approved, so that the others can be applied; the first nodes are always rejected.
     let rejected: Vec<String> = first.proposals[1..].iter().map(|proposal| proposal.name.clone()).collect();
     let mut reopened = 0;
     for _ in 0..8 {
@@ -123,7 +123,7 @@ fn rejected_changes_come_again_and_do_not_starve_the_others() {
     server.stop();
 }
 
-/// Rejects what has one of these names, and approves the rest. Returns how many were rejected.
+/// Rejects the proposals with these names, and approves the others. Returns how many were rejected.
 fn decide_by_name(api: &Api, run: &RunInfo, rejected: &[String]) -> usize {
     let pending = run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval");
     let (no, yes): (Vec<_>, Vec<_>) = pending.partition(|proposal| rejected.contains(&proposal.name));

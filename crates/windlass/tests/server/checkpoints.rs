@@ -1,5 +1,5 @@
-//! Signed checkpoints of the audit log: made by themselves and on request, sent elsewhere, and not to be forged by whoever
-//! can write the database.
+//! Signed checkpoints of the audit log: made automatically and on request, exported, and not forgeable by someone who
+//! can write to the database.
 
 use std::fs;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ fn checkpoints(api: &Api, chain: Option<&str>) -> Vec<CheckpointInfo> {
     api.send::<CheckpointList>(call).unwrap().checkpoints
 }
 
-/// `windlass audit …` as the administrator.
+/// Runs `windlass audit …` as the administrator.
 fn audit(installation: &Installation, server: &Server, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_windlass"))
         .arg("audit")
@@ -70,7 +70,7 @@ fn every_chain_is_signed_when_the_server_starts_and_on_request() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let api = &server.api;
-    // Signed by the loop's first turn: the account's log as soon as it has an entry, and the installation's.
+    // Signed in the loop's first iteration: the account's log as soon as it has an entry, and the installation's.
     for chain in [None, Some("installation")] {
         let found = api.wait_for("the first checkpoint", |api| checkpoints(api, chain).pop());
         assert!(found.seq >= 1);
@@ -92,7 +92,7 @@ fn every_chain_is_signed_when_the_server_starts_and_on_request() {
     server.stop();
 }
 
-/// A forged database: as it was in a backup, and then with other entries, every hash of which is right.
+/// A forged database: restored from a backup, and extended with other entries whose hashes are valid.
 fn forge(installation: &Installation, backup: &PathBuf, account: &AccountId, entries: usize) {
     for suffix in ["-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", database(installation).display()));
@@ -155,7 +155,7 @@ fn a_fully_recomputed_log_does_not_verify_and_is_not_signed() {
     assert!(doctor.contains("FAULT the audit logs continue the signed heads"), "{doctor}");
 }
 
-/// Asks for a signature that must be refused.
+/// Requests a signature that must be refused.
 fn refused_to_sign(api: &Api) {
     match api.send::<CheckpointEnvelope>(api.call(Operation::CheckpointCreate, &[])) {
         Err(ClientError::Refused { status: 409, body }) => assert_eq!(body.code, "audit-broken"),
@@ -167,7 +167,7 @@ fn refused_to_sign(api: &Api) {
 fn what_one_replica_signed_cannot_be_rewritten_by_way_of_another_that_never_saw_it() {
     let installation = Installation::new();
     let (backup, account, kept) = signed_world(&installation);
-    // Two replicas differ in what they remember: the first signed all, the second nothing.
+    // Two replicas remember different heads: the first signed all, the second nothing.
     let memory = installation.data().join("audit-heads.json");
     let of_first = fs::read(&memory).unwrap();
     fs::remove_file(&memory).unwrap();
@@ -205,7 +205,7 @@ fn what_another_replica_signed_is_remembered_once_it_was_verified() {
 fn checkpoints_that_others_signed_or_moved_are_found_without_the_servers_memory() {
     let installation = Installation::new();
     let (backup, account, kept) = signed_world(&installation);
-    // The true signature of another history.
+    // The valid signature of another history.
     forge(&installation, &backup, &account, 5);
     let add = |checkpoint: Checkpoint| {
         wait(async {
@@ -231,7 +231,7 @@ fn checkpoints_that_others_signed_or_moved_are_found_without_the_servers_memory(
     let found = verdict(&server.api, None);
     assert!(!found.intact && found.reason.as_deref().unwrap().contains("rewritten"), "{found:?}");
     server.stop();
-    // A signature that is made up, for the history that is there.
+    // A forged signature of the stored history.
     forge(&installation, &backup, &account, 5);
     let head = wait(async {
         let store = Store::open(&Address::Sqlite(database(&installation))).await.unwrap();

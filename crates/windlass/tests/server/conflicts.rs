@@ -1,4 +1,4 @@
-//! Repositories of one account that want the same name or the same addresses.
+//! Repositories of one account that declare the same name or the same addresses.
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
@@ -48,7 +48,7 @@ fn a_name_that_another_repository_owns_blocks_that_resource_and_what_depends_on_
     let problem = &run.problems[0];
     assert_eq!((problem.code.as_str(), problem.file.as_str()), ("owned-elsewhere", "fleet.yaml"));
 
-    // Approving what is blocked applies nothing of it.
+    // Approving a blocked change does not apply it.
     api.decide(&run, BatchDecision::Approve).unwrap();
     api.wait_for_status(&proposal(&run, "own").id, "applied");
     assert_eq!(waits_for(api, &proposal(&run, "edge").id, owned).status.slug(), "approved");
@@ -56,7 +56,7 @@ fn a_name_that_another_repository_owns_blocks_that_resource_and_what_depends_on_
     let kept = api.resource(Noun::NodeTemplate, "edge").unwrap();
     assert_eq!(kept.spec["node_platform"], "ubuntu-24.04-amd64");
 
-    // The problem is told while it lasts, also by runs that find no new commit.
+    // The problem is reported while it lasts, also by runs without a new commit.
     let again = api.sync(&core_id).unwrap();
     assert_eq!(again.problems[0].code, "owned-elsewhere");
     api.text(api.call(Operation::RepositoryRemove, &[&edge_id])).unwrap();
@@ -88,7 +88,7 @@ fn of_two_repositories_that_propose_one_new_name_the_second_waits_and_is_told_of
     assert_eq!(waits_for(api, &second.id, reason).status.slug(), "approved");
     assert!(accepted_names(api).is_empty());
 
-    // When the first is gone, the second goes on by itself.
+    // When the first is gone, the second continues automatically.
     api.reject(&first.id, &json!({"until_change": true})).unwrap();
     api.wait_for_status(&second.id, "applied");
     let accepted = api.resource(Noun::Cluster, "shared").unwrap();
@@ -120,7 +120,7 @@ fn overlapping_networks_are_blocked_before_approval_and_never_both_applied() {
     assert_eq!(waits_for(api, &second.proposals[0].id, &owned).status.slug(), "approved");
     assert_eq!(accepted_names(api), ["edge"]);
 
-    // A preview tells the same, and by hand it is refused.
+    // A preview reports the same, and a direct change is refused.
     let preview: PreviewEnvelope =
         api.send(api.call(Operation::PreviewCreate, &[&core_id]).body(&json!({"ref": "main"}))).unwrap();
     assert_eq!(preview.preview.plan["steps"][0]["foreseen"]["blocked_by"][0], owned);

@@ -1,4 +1,4 @@
-//! Clients that open connections and say little: they keep nobody out, and are not waited for.
+//! Clients that open connections and send little: they lock nobody out, and the server does not wait for them.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -12,10 +12,10 @@ use windlass_api::endpoint::Operation;
 use crate::api::Api;
 use crate::installation::{Installation, PATIENCE, Server};
 
-/// Half-requests that are opened.
+/// The number of incomplete requests.
 const MANY: u32 = 2000;
 
-/// Lets this process open enough files. False where that cannot be.
+/// Raises this process's limit of open files. False if that is not possible.
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 fn may_open_many() -> bool {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
@@ -31,8 +31,8 @@ fn place_of(server: &Server) -> SocketAddr {
     server.address.rsplit('/').next().unwrap().parse().unwrap()
 }
 
-/// Opens connections from these addresses, and sends a part of a request on each. Those that the server closed stay in
-/// the list, as an attacker would keep them.
+/// Opens connections from these addresses, and sends a part of a request on each. Connections that the server closed
+/// stay in the list, as an attacker would keep them.
 fn open_half_requests(
     runtime: &Runtime,
     place: SocketAddr,
@@ -52,14 +52,14 @@ fn open_half_requests(
     })
 }
 
-/// The number of an addressless metric, or of one with this label.
+/// The value of a metric.
 fn metric(api: &Api, series: &str) -> f64 {
     let text = api.text(api.call(Operation::Metrics, &[])).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("{series} is not in {text}")).parse().unwrap()
 }
 
-/// What works for someone who is signed in, and for whoever looks after the server, while many half-requests are open.
+/// What works for a signed-in person, and for the operator, while many incomplete requests are open.
 fn works_beside(from: impl Iterator<Item = Ipv4Addr>) {
     if !may_open_many() {
         return;
@@ -93,7 +93,7 @@ fn two_thousand_half_requests_from_as_many_addresses_keep_nobody_out_at_1024_fil
     works_beside((0..MANY).map(|number| Ipv4Addr::from(base + number)));
 }
 
-/// A connection on which bytes are sent as they are.
+/// A raw TCP connection.
 struct Raw(TcpStream);
 
 impl Raw {
@@ -104,12 +104,12 @@ impl Raw {
     }
 
     fn send(mut self, text: &str) -> Raw {
-        // The server may have closed it already; reading tells.
+        // The server may have closed it; reading shows that.
         let _ = self.0.write_all(text.as_bytes());
         self
     }
 
-    /// What comes until there is enough, or until the server closes.
+    /// Reads until there is enough, or until the server closes.
     fn read_until(&mut self, is_enough: impl Fn(&str) -> bool) -> String {
         let (mut text, mut bytes) = (String::new(), [0; 4096]);
         while !is_enough(&text) {
@@ -189,7 +189,7 @@ fn an_address_whose_connections_are_all_busy_is_told_to_come_back_and_others_are
     assert!(elsewhere.starts_with("HTTP/1.1 200"), "{elsewhere}");
     streams.clear();
     let deadline = std::time::Instant::now() + PATIENCE;
-    // The server notices that they are gone when it next sends something, or at once.
+    // The server notices the closed connections at once or when it next sends.
     while !Raw::open(&server)
         .send("GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         .read_to_end()

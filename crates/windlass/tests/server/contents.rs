@@ -1,4 +1,4 @@
-//! Content on the server: what is in a file is part of what is reviewed, approved and compared.
+//! Content on the server: the content of a file is part of what is reviewed, approved and compared.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ bundles:
     targets: []
 ";
 
-/// A server with a repository whose resources name files, all of it accepted.
+/// A server with a repository whose resources name files, completely applied.
 struct Applied {
     server: Server,
     work: WorkTree,
@@ -57,7 +57,7 @@ impl Applied {
         &self.server.api
     }
 
-    /// The proposals of the next run, each looked at by itself.
+    /// The proposals of the next run, each in full.
     fn proposed(&self) -> Vec<ProposalInfo> {
         let run = self.api().sync(&self.repository).unwrap();
         let all = self.api().proposals().unwrap();
@@ -271,7 +271,7 @@ fn a_server_that_lost_its_mirror_says_so_and_proposes_all_the_same() {
     let mirrors = applied.installation.data().join("mirrors");
     fs::remove_dir_all(&mirrors).unwrap();
     applied.work.commit("files/nginx.conf", "worker_processes 5;\n");
-    // History is short here: the mirror is made anew from the tip and looks back no further than it has to.
+    // The history is short: the mirror is created again from the tip and fetches no more history than needed.
     applied.work.git(&["checkout", "--quiet", "--orphan", "fresh"]);
     applied.work.git(&["commit", "--quiet", "--all", "--message", "without history"]);
     applied.work.git(&["branch", "--force", "main", "fresh"]);

@@ -1,4 +1,4 @@
-//! A server that dies in the middle, anywhere: what it acknowledged is there, and nothing is done twice.
+//! A server that crashes at any point: everything it acknowledged is stored, and nothing is done twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::api::{Api, Result};
 use crate::fleet::{TUTORIAL, fields, nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// The second commit: one node moved, another gone with its peer.
+/// The second commit: one node changed, another removed with its peer.
 fn second_fleet() -> String {
     let (before, after) = TUTORIAL.split_once("  - hostname: edge-tokyo-02").unwrap();
     let (_, after) = after.split_once("  - hostname: edge-london-01").unwrap();
@@ -23,7 +23,7 @@ fn second_fleet() -> String {
         .replace("eu-west-2", "eu-west-3")
 }
 
-/// What a server answered with success, and must therefore never forget.
+/// What a server acknowledged, and must therefore never lose.
 #[derive(Default)]
 pub(crate) struct Acknowledged {
     repository: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Acknowledged {
     approved: BTreeSet<String>,
 }
 
-/// Someone at work with a server: asks again whatever was not answered.
+/// A person who works with a server and repeats every request without a response.
 struct Operator {
     work: WorkTree,
     acknowledged: Acknowledged,
@@ -44,7 +44,7 @@ impl Operator {
         Operator { work: repository_with(TUTORIAL), acknowledged: Acknowledged::default(), commits }
     }
 
-    /// Registers, and brings commit after commit into the fleet, until nothing is left to do.
+    /// Registers, and applies commit after commit, until nothing is left to do.
     fn work_on(&mut self, api: &Api) -> Result<()> {
         self.register(api)?;
         loop {
@@ -64,7 +64,7 @@ impl Operator {
         };
         let known = self.acknowledged.repository.get_or_insert_with(|| id.clone());
         assert_eq!(*known, id, "a repository that was acknowledged is gone");
-        // Due at once, so that a run is queued by the schedule too.
+        // Due at once, so that the schedule queues a run too.
         let enabled = RepositoryFields { enabled: Some(true), ..RepositoryFields::default() };
         api.configure(&id, enabled)?;
         Ok(())
@@ -88,7 +88,7 @@ impl Operator {
     }
 }
 
-/// What is left at the end, without what differs from run to run by itself.
+/// The final state, without what differs between runs anyway.
 #[derive(Debug, PartialEq)]
 pub(crate) struct End {
     pub(crate) resources: Vec<(String, String, String, Option<String>)>,
@@ -125,7 +125,7 @@ fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     items
 }
 
-/// Nothing that was acknowledged is lost, nothing was told twice, and the audit log is whole.
+/// Checks that nothing acknowledged is lost, no event is duplicated, and the audit log is complete.
 pub(crate) fn check_history(api: &Api, acknowledged: &Acknowledged) {
     let mut told: BTreeMap<_, usize> = BTreeMap::new();
     for event in api.events(0).unwrap() {
@@ -149,7 +149,8 @@ pub(crate) fn check_history(api: &Api, acknowledged: &Acknowledged) {
     assert!(verdict.intact, "{verdict:?}");
 }
 
-/// Works until the server dies or everything is done; then, with servers that live, until everything is done.
+/// Works until the server crashes or everything is done; then, with servers that do not crash, until everything is
+/// done.
 fn end_after(installation: &Installation, point: Option<&str>) -> End {
     let mut operator = Operator::new();
     let mut server = installation.serve_dying_at(point, &[]);
@@ -190,7 +191,7 @@ fn killed_anywhere_the_end_is_the_same_on_postgresql() {
     let undisturbed = &end_after(&fresh(), None);
     let points =
         ["sync.before_commit", "decide.committed", "apply.decided", "apply.written", "apply.committed"];
-    // Together, because each waits until the dead server's leases have run out.
+    // In parallel, because each waits until the crashed server's leases expire.
     std::thread::scope(|scope| {
         for (point, installation) in points.map(|point| (point, fresh())) {
             scope.spawn(move || assert_eq!(end_after(&installation, Some(point)), *undisturbed, "{point}"));
@@ -201,7 +202,7 @@ fn killed_anywhere_the_end_is_the_same_on_postgresql() {
 #[test]
 fn killed_at_any_moment_the_end_is_the_same() {
     let undisturbed = end_after(&Installation::new(), None);
-    // Each time the server is killed after so many more events were seen.
+    // Each time the server is killed after this many more events.
     for moment in [1, 3, 8, 15, 24, 31] {
         let installation = Installation::new();
         let mut operator = Operator::new();
@@ -247,7 +248,7 @@ fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_i
     server.stop();
 }
 
-/// Makes a template, as someone does who will ask again.
+/// Creates a template with an idempotency key.
 fn make_template(api: &Api) -> Result<String> {
     let operation = Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create);
     let body = json!({"name": "web", "node_platform": "ubuntu-24.04-amd64"});
@@ -263,7 +264,7 @@ fn a_request_with_a_key_is_carried_out_once_wherever_the_server_dies() {
         server.wait_for_end();
         let server = installation.serve(&[]);
         match (*point, make_template(&server.api)) {
-            // Nothing had been done, so it is done now, and answered again.
+            // Nothing had been stored, so it is done now, and answered again.
             ("request.before_commit", answer) => {
                 assert_eq!(make_template(&server.api).unwrap(), answer.unwrap());
             }

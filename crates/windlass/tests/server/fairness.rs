@@ -1,4 +1,4 @@
-//! Servers that accept a connection and never answer: whoever has such repositories keeps nobody else waiting.
+//! Servers that accept a connection and never answer: an account with such repositories does not delay others.
 
 use std::io::Read as _;
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::fleet::{fields, nodes, register, repository_with};
 use crate::installation::{ACCOUNT, Installation, PATIENCE};
 
-/// A server that accepts connections, reads what it is asked, and answers nothing.
+/// A server that accepts connections, reads requests, and answers nothing.
 struct Tarpit {
     port: u16,
     held: Arc<(Mutex<Vec<TcpStream>>, Condvar)>,
@@ -25,7 +25,7 @@ impl Tarpit {
         let holding = Arc::clone(&held);
         std::thread::spawn(move || {
             for mut stream in listener.incoming().map_while(std::result::Result::ok) {
-                // Whoever connects has said what they want before they count as held.
+                // A connection counts as held only after it has sent a request.
                 let _ = stream.read(&mut [0; 1024]);
                 holding.0.lock().unwrap().push(stream);
                 holding.1.notify_all();
@@ -34,7 +34,7 @@ impl Tarpit {
         Tarpit { port, held }
     }
 
-    /// Waits until so many hang in it.
+    /// Waits until it holds this many connections.
     fn wait_for(&self, count: usize) {
         let (held, changed) = &*self.held;
         let waited = changed.wait_timeout_while(held.lock().unwrap(), PATIENCE, |held| held.len() < count);

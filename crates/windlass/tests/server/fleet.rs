@@ -9,14 +9,14 @@ use crate::installation::ACCOUNT;
 /// The fleet of the tutorial: two templates, three nodes, a network with three peers and a virtual IP.
 pub(crate) const TUTORIAL: &str = include_str!("../../src/commands/demo.yaml");
 
-/// A repository whose fleet is this.
+/// A repository with this fleet.
 pub(crate) fn repository_with(fleet: &str) -> WorkTree {
     let work = WorkTree::new();
     work.commit("fleet.yaml", fleet);
     work
 }
 
-/// Registers a repository under a name. It is synced only when someone asks, so that a test knows every run.
+/// Registers a repository under a name, without automatic syncs, so that a test knows every run.
 pub(crate) fn register(api: &Api, name: &str, work: &WorkTree) -> RepositoryInfo {
     api.register(fields(name, work)).unwrap()
 }

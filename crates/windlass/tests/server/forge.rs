@@ -1,4 +1,4 @@
-//! Forges are told how commits stand: by a real server, to pretended forges.
+//! A real server reports commit statuses to fake forges.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,7 +19,7 @@ use crate::installation::{Installation, Server};
 
 const FLAVOURS: [ForgeFlavour; 3] = [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab];
 
-/// A server that may tell a pretended forge, and knows its token.
+/// A server with a fake forge and its token.
 struct Place {
     forge: FakeForge,
     installation: Installation,
@@ -78,7 +78,7 @@ impl Place {
         api.register(fields).unwrap().id
     }
 
-    /// Waits until the forge shows something of the last status of a commit.
+    /// Waits until the last status of a commit has this state and text.
     fn wait_for_status(&self, api: &Api, commit: &str, state: &str, words: &str) -> Value {
         let what = format!("a status {state} with {words}");
         api.wait_for(&what, |_| {
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// Whether a file below a directory has this in it.
+/// Whether a file below a directory contains a text.
 fn holds(directory: &Path, word: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -117,7 +117,7 @@ fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
         let name = if flavour == ForgeFlavour::GitLab { "name" } else { "context" };
         assert_eq!(shown[name], "windlass/fleet");
         assert_eq!(shown["target_url"], format!("https://windlass.example.com/app/runs/{}", run.id));
-        // Another run finds the same: nothing is told again.
+        // Another run has the same result: nothing is reported again.
         let again = server.api.sync(&id).unwrap();
         assert_eq!(again.commit_sha.as_ref(), Some(&commit));
         place.forge.break_down();
@@ -236,7 +236,7 @@ fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() 
         assert!(refused.2.contains(told), "{told}: {refused:?}");
     }
     assert!(place.forge.requests().is_empty());
-    // An operator who changes their mind is heeded at once: what was allowed is not told any more.
+    // A change of the operator's list takes effect at once: a host that is no longer allowed gets no report.
     let id = place.register(&server.api, &work);
     server.stop();
     let directory = place.credentials.path().display().to_string();

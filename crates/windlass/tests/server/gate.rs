@@ -1,4 +1,4 @@
-//! Who or what may let a change through.
+//! Who or what can approve a change.
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
@@ -79,7 +79,7 @@ fn an_approval_given_before_an_edit_stops_counting() {
     let half = api.proposal(&proposal.id).unwrap();
     assert_eq!((half.status.slug(), half.gate.unwrap().have), ("pending_approval", 1));
     assert_eq!(api.resources().unwrap().len(), 0);
-    // Who approved the other content may approve this one.
+    // A person who approved the other content may approve this one.
     ben.approve(&proposal.id).unwrap();
     api.wait_for_status(&proposal.id, "applied");
     assert_eq!(api.resources().unwrap()[0].spec["description"], "edited");

@@ -1,4 +1,4 @@
-//! What people who can push, or open a pull request, try: the server says why it does not go along, and lives.
+//! Attacks by people who can push or open a pull request: the server reports why it refuses, and keeps running.
 
 use serde_json::{Value, json};
 use windlass_api::client::ClientError;
@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::fleet::{TUTORIAL, fleet, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// More than a server needs in these tests, and far less than what kills one.
+/// More than a server needs in these tests, and far less than a successful attack would take.
 const MEMORY_KB: u64 = 600_000;
 
 fn released(api: &Api, id: &str) -> RepositoryEnvelope {
@@ -25,7 +25,7 @@ fn test(api: &Api, id: &str) -> crate::api::Result<String> {
     api.text(api.call(Operation::RepositoryTest, &[id]))
 }
 
-/// It is refused because of a quarantine.
+/// Checks that a request is refused because of a quarantine.
 #[track_caller]
 fn is_quarantined(answer: crate::api::Result<String>) {
     match answer {
@@ -36,7 +36,7 @@ fn is_quarantined(answer: crate::api::Result<String>) {
     }
 }
 
-/// The most memory that a server ever had, where the system tells.
+/// The peak memory of a server, where the system reports it.
 fn peak_memory_kb(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
@@ -82,13 +82,13 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     let work = repository_with(TUTORIAL);
     let id = register(&server.api, "fleet", &work).id;
     server.stop();
-    // Whatever it is that kills it, it does so while the commit is read.
+    // The crash occurs while the commit is read.
     for _ in 0..2 {
         let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
         let _ = dying.api.sync(&id);
         dying.wait_for_end();
     }
-    // The third start would come to the same point, and does not.
+    // The third start would reach the same point, but does not try.
     let mut server = installation.serve_dying_at(Some("sync.fetched"), &[]);
     let api = &server.api;
     let held = api.wait_for("the quarantine", |api| {
@@ -105,7 +105,7 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     let events = api.events(0).unwrap();
     let told: Vec<_> = events.iter().filter(|event| event.kind == "gitops.repository_quarantined").collect();
     assert_eq!(told.len(), 1, "once, however often it is refused");
-    // Nobody has it read in another way; what they send themselves is another matter.
+    // Nobody can have it read in another way; files that they send themselves are still accepted.
     is_quarantined(preview(api, &id, &json!({"ref": "main"})));
     is_quarantined(preview(api, &id, &json!({"commit": work.git(&["rev-parse", "main"])})));
     is_quarantined(test(api, &id));
@@ -142,7 +142,7 @@ fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystande
     let mut dying = installation.serve_dying_at(Some("requested.begun"), &[]);
     let _ = test(&dying.api, &id);
     dying.wait_for_end();
-    // The third start would come to the same point, and does not.
+    // The third start would reach the same point, but does not try.
     let mut server = installation.serve_dying_at(Some("requested.begun"), &[]);
     let api = &server.api;
     is_quarantined(preview(api, &id, &json!({"ref": "main"})));
@@ -175,7 +175,7 @@ fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_a
     let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
     let _ = dying.api.sync(&id);
     dying.wait_for_end();
-    // Whoever made it has nothing fetched any more, which keeps everybody waiting and brings nothing to light.
+    // The attacker removes the branch, so that every attempt alone delays all others and finds nothing.
     work.git(&["branch", "-m", "main", "elsewhere"]);
     let server = installation.serve(&[]);
     let api = &server.api;
@@ -204,7 +204,7 @@ fn a_server_that_is_stopped_in_the_middle_has_not_died_of_what_it_did() {
     let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
     let _ = dying.api.sync(&id);
     dying.wait_for_end();
-    // One death makes a suspect, which is tried again and found innocent.
+    // After one crash the work is suspected; it is tried again and succeeds.
     let server = installation.serve(&[]);
     let run = server.api.wait_for("the run that was begun", |api| {
         let repository = api.repository(&id).ok()?;

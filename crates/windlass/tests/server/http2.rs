@@ -1,5 +1,5 @@
-//! HTTP/2 clients that bend the protocol: windows that never open, heads without end, requests that are taken back at once.
-//! Frames are written by hand, because no library sends such things.
+//! HTTP/2 clients that abuse the protocol: windows that never open, endless headers, requests that are reset at once.
+//! Frames are written as bytes, because no library sends such things.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// What the protocol calls "enhance your calm", and a stream that there is no room for.
+/// The error codes ENHANCE_YOUR_CALM and REFUSED_STREAM.
 const CALM: u32 = 11;
 const REFUSED_STREAM: u32 = 7;
 
@@ -39,7 +39,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The reason in frames that carry one at this place.
+    /// The error code at this position of a frame.
     fn reason(&self, at: usize) -> u32 {
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
     }
@@ -50,7 +50,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// `GET /healthz`, as the static table and plain text write it.
+/// `GET /healthz`, in HPACK with the static table and plain text.
 fn request_head() -> Vec<u8> {
     [&[0x82, 0x86, 0x04, 8][..], b"/healthz", &[0x01, 1], b"a"].concat()
 }
@@ -59,11 +59,11 @@ fn request(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &request_head())
 }
 
-/// An HTTP/2 connection on which nothing is sent by itself.
+/// An HTTP/2 connection that sends nothing on its own.
 struct Http2(TcpStream);
 
 impl Http2 {
-    /// Opens one from an address, with a window for answers of so many bytes.
+    /// Opens one from an address, with a receive window of this size.
     fn open(server: &Server, from: Ipv4Addr, window: u32) -> Http2 {
         let place: SocketAddr = server.address.rsplit('/').next().unwrap().parse().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -81,11 +81,11 @@ impl Http2 {
     }
 
     fn send(&mut self, bytes: &[u8]) {
-        // The server may have closed it already; reading tells.
+        // The server may have closed it; reading shows that.
         let _ = self.0.write_all(bytes);
     }
 
-    /// The next frame; none once the server closed. Settings and pings are answered, as by a client that is well.
+    /// The next frame; `None` after the server closed. Settings and pings are answered, as by a normal client.
     fn next(&mut self) -> Option<Frame> {
         loop {
             let mut head = [0; 9];
@@ -118,7 +118,7 @@ impl Http2 {
         }
     }
 
-    /// Reads until the server closes; why it said that it does, if it did.
+    /// Reads until the server closes; returns the error code it sent, if any.
     fn read_to_end(mut self) -> Option<u32> {
         let mut reason = None;
         while let Some(found) = self.next() {
@@ -143,7 +143,7 @@ fn an_answer_for_which_the_client_never_opens_its_window_is_not_waited_for() {
     connection.send(&request(1));
     connection.wait_for("the head of the answer", |it| it.kind == HEADERS && it.stream == 1);
     connection.read_to_end();
-    // One that takes its answer stays.
+    // A client that reads its response stays connected.
     let mut good = Http2::open(&server, Ipv4Addr::LOCALHOST, 65_535);
     for stream in [1, 3] {
         good.send(&request(stream));

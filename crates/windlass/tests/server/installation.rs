@@ -1,4 +1,4 @@
-//! Real servers on a data directory of their own: started, stopped and killed.
+//! Real servers with data directories of their own: started, stopped and killed.
 
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ use windlass_testkit::process::End;
 
 use crate::api::Api;
 
-/// Nothing that is waited for takes longer, on the slowest machine that runs tests.
+/// Anything that takes longer, on the slowest machine that runs tests, is a failure.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The account of the documents' fleets.
@@ -23,7 +23,7 @@ pub(crate) const ACCOUNT: &str = "acme";
 /// The password the first administrator chooses.
 const PASSWORD: &str = "a password for tests alone";
 
-/// What a server leaves behind when it ends, and finds again when it starts.
+/// The data of a server, which outlives it.
 pub(crate) struct Installation {
     directory: TempDir,
     data: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Installation {
     guard: AddressGuard,
 }
 
-/// Whether accounts may have the server connect to this machine, where the tests' git servers and forges are.
+/// Whether accounts may use addresses of this machine, where the tests' git servers and forges are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressGuard {
     AllowsLoopback,
@@ -56,28 +56,28 @@ impl Installation {
         Installation { directory, data, database: None, open_files: None, token: RefCell::default(), guard }
     }
 
-    /// One whose servers refuse this machine's addresses, as they do for users.
+    /// An installation whose servers refuse this machine's addresses, as by default.
     pub(crate) fn guarded() -> Installation {
         Installation { guard: AddressGuard::AsByDefault, ..Installation::new() }
     }
 
-    /// One whose data is in a directory that exists.
+    /// An installation in an existing directory.
     pub(crate) fn at(data: &Path) -> Installation {
         Installation { data: data.to_path_buf(), ..Installation::new() }
     }
 
-    /// One with another database than the embedded one.
+    /// An installation with another database than the embedded one.
     pub(crate) fn with_database(url: String) -> Installation {
         Installation { database: Some(url), ..Installation::new() }
     }
 
-    /// The same, whose servers may open only so many files.
+    /// The same, with a limit on its servers' open files.
     pub(crate) fn with_open_files(self, files: u32) -> Installation {
         Installation { open_files: Some(files), ..self }
     }
 
-    /// Another server's place beside this one, which was started before: a data directory of its own, the same database
-    /// and the same secret key.
+    /// A replica of this installation, which was started before: a data directory of its own, the same database and the
+    /// same secret key.
     pub(crate) fn replica(&self) -> Installation {
         let replica = self.stranger();
         windlass_server::make_private(&replica.data).unwrap();
@@ -100,7 +100,7 @@ impl Installation {
         &self.data
     }
 
-    /// What all its servers said.
+    /// The log of all its servers.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.directory.path().join("server.log")).unwrap()
     }
@@ -110,7 +110,7 @@ impl Installation {
         self.serve_dying_at(None, options)
     }
 
-    /// The same, for a server that dies when it comes to a crash point.
+    /// The same, for a server that crashes at a crash point.
     pub(crate) fn serve_dying_at(&self, point: Option<&str>, options: &[&str]) -> Server {
         let mut server = self.launch(point, options);
         let token = self.token.borrow().clone();
@@ -120,7 +120,7 @@ impl Installation {
         server
     }
 
-    /// Starts a server that dies by itself at a crash point, perhaps before it says where it listens, and waits for that.
+    /// Starts a server that crashes at a crash point, perhaps before it prints its address, and waits for that.
     pub(crate) fn serve_until_it_dies_at(&self, point: &str, options: &[&str]) {
         let mut command = self.serve_command(Some(point), options);
         let mut child =
@@ -183,7 +183,7 @@ impl Installation {
     }
 }
 
-/// What follows a text at the beginning of a line; nothing if the output ended before.
+/// The rest of the line that begins with a text; `None` if the output ended before.
 fn read_after(printed: &mut BufReader<ChildStdout>, beginning: &str) -> Option<String> {
     let mut line = String::new();
     while printed.read_line(&mut line).unwrap() > 0 {
@@ -200,13 +200,13 @@ fn read_login(printed: &mut BufReader<ChildStdout>) -> FirstLogin {
     FirstLogin { account: read("account "), email: read("email "), password: read("password ") }
 }
 
-/// Trades the password of the first start for a session.
+/// Exchanges the password of the first start for a session.
 fn choose_password(server: &Server) -> String {
     let login = server.first_login.clone().unwrap();
     choose_own_password(server, &login.email, &login.password)
 }
 
-/// Trades a one-time password for a session.
+/// Exchanges a one-time password for a session.
 pub(crate) fn choose_own_password(server: &Server, email: &str, password: &str) -> String {
     let once = sign_in(&server.api, email, password);
     let api = Api::new(&server.address, Some(&once.token));
@@ -220,19 +220,19 @@ pub(crate) fn sign_in(api: &Api, email: &str, password: &str) -> Session {
     api.send(api.call(Operation::Login, &[]).body(&body)).unwrap()
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
     pub(crate) first_login: Option<FirstLogin>,
     pub(crate) api: Api,
     log: PathBuf,
-    // Kept open, so that whatever is printed later can be.
+    // Kept open, so that the server can print later.
     _printed: BufReader<ChildStdout>,
 }
 
 impl Server {
-    /// Makes another account, and signs the first administrator in to it.
+    /// Creates another account, and signs the first administrator in to it.
     pub(crate) fn add_account(&self, name: &str) -> Api {
         let body = AccountBody { name: name.to_owned() };
         self.api.text(self.api.call(Operation::AccountCreate, &[]).body(&body)).unwrap();
@@ -242,24 +242,24 @@ impl Server {
         Api::new(&self.address, Some(&session.token))
     }
 
-    /// Asks the server to stop, and expects it to end well.
+    /// Asks the server to stop, and expects success.
     pub(crate) fn stop(mut self) {
         signal(self.child.id(), "TERM");
         let ended = self.wait_for_end();
         assert!(ended.success(), "{ended}");
     }
 
-    /// Someone who can end the server in the middle of whatever it does.
+    /// A handle that can kill the server at any time.
     pub(crate) fn killer(&self) -> Killer {
         Killer(self.child.id())
     }
 
-    /// The number of its process.
+    /// The id of its process.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until the server ended by itself.
+    /// Waits until the server exits on its own.
     pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
         wait_for_end(&mut self.child)
     }
@@ -274,7 +274,7 @@ fn wait_for_end(child: &mut Child) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// A process that was not waited for yet, so that its number is still its own.
+/// A process that was not reaped yet, so that its id is not reused.
 pub(crate) struct Killer(u32);
 
 impl Killer {
@@ -304,7 +304,7 @@ impl Drop for Server {
     }
 }
 
-/// A file of nothing, to take up room.
+/// A file of zeros that takes up space.
 pub(crate) fn fill(path: &Path) {
     use std::io::Write as _;
     let mut file = File::create(path).unwrap();

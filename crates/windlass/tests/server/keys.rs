@@ -1,4 +1,4 @@
-//! The secret key: kept outside the database, private, rotated, and the same for every server of a database.
+//! The secret key: stored outside the database, private, rotated, and the same for every server of a database.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -21,7 +21,7 @@ fn printed(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Starts a server that must not start, and returns what it says.
+/// Starts a server that must fail, and returns its message.
 fn refused(installation: &Installation, environment: &[(&str, &str)]) -> String {
     let mut command = installation.command("serve");
     command.args(["--listen", "127.0.0.1:0"]).envs(environment.iter().copied());
@@ -50,7 +50,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
-/// Whether any file of the embedded database holds a text.
+/// Whether a file of the embedded database contains a text.
 fn database_holds(installation: &Installation, text: &str) -> bool {
     ["", "-wal", "-shm"].iter().any(|suffix| {
         let file = installation.data().join(format!("windlass.db{suffix}"));
@@ -58,7 +58,7 @@ fn database_holds(installation: &Installation, text: &str) -> bool {
     })
 }
 
-/// The same command where the system takes no permission away by itself.
+/// The same command with an umask of 0.
 fn with_open_umask(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "umask 000; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
@@ -83,14 +83,14 @@ fn exposed(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Starts a server with an open umask, waits until it listens, looks, and stops it.
+/// Starts a server with an umask of 0, waits until it listens, runs a check, and stops it.
 fn serve_openly(mut command: Command, look: impl FnOnce()) {
     use std::io::{BufRead as _, BufReader};
     command.args(["--listen", "127.0.0.1:0"]);
     let mut command = with_open_umask(&command);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // Kept until the end: a server that cannot print ends.
+    // Kept until the end: a server that cannot print exits.
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("windlass login")), "the server did not start");
     look();
@@ -121,7 +121,7 @@ fn others_can_read_no_file_of_a_server_whatever_the_umask_and_wherever_it_lies()
     assert!(restored.status.success(), "{}", printed(&restored));
     assert_eq!(mode(fresh.data()), 0o700);
     assert_eq!(exposed(fresh.data()), [] as [PathBuf; 0]);
-    // A database outside the data directory, made by someone who did not mind.
+    // A database outside the data directory, created with open permissions.
     fs::remove_file(&backup).unwrap();
     let database = elsewhere.path().join("shared.db");
     fs::write(&database, "").unwrap();
@@ -142,7 +142,7 @@ fn the_key_of_an_earlier_versions_database_moves_to_a_file_and_leaves_no_copy() 
     let key = current_key(&installation);
     assert!(!database_holds(&installation, &key), "a new database never holds it");
     server.stop();
-    // As earlier versions kept it.
+    // As earlier versions stored it.
     wait(async {
         let store = open(&installation).await;
         let mut writing = store.write().await.unwrap();
@@ -194,7 +194,7 @@ fn a_key_that_others_can_read_a_link_and_nonsense_stop_the_server() {
     assert!(!file.exists(), "none is made in its place");
 }
 
-/// What a forge that signs with a secret gets for a ping.
+/// The status of the response to a signed ping.
 fn ping(server: &Server, repository: &str, secret: &str) -> u16 {
     let body = "{}";
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
@@ -285,7 +285,7 @@ fn servers_with_different_keys_do_not_share_a_database() {
     let foreign = refused(&first.stranger(), &[("WINDLASS_SECRET_KEY", other)]);
     assert!(foreign.contains("every server on one database needs the same key"), "{foreign}");
     assert!(!foreign.contains(other), "{foreign}");
-    // The same key, however it is given.
+    // The same key, however it is configured.
     let key_file = key_file(&first).display().to_string();
     first.replica().serve(&[]).stop();
     first.stranger().serve(&["--secret-key-file", &key_file]).stop();

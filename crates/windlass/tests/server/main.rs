@@ -1,4 +1,4 @@
-//! The server as people meet it: a process of its own, real git repositories, and REST.
+//! The server as a process of its own, with real git repositories and REST.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(clippy::result_large_err, reason = "a refusal carries all that the server said")]
 

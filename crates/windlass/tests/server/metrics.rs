@@ -1,4 +1,4 @@
-//! Numbers for Prometheus: each is documented, and what is documented is told; dashboard and alerts use no other.
+//! Prometheus metrics: each one is documented and each documented one exists; dashboard and alerts use no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ fn project_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The labels of every metric in the text that Prometheus reads, without those that histograms add.
+/// The labels of every metric in the scraped text, without those that histograms add.
 fn scraped(text: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let histograms: BTreeSet<&str> =
@@ -33,7 +33,7 @@ fn scraped(text: &str) -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// The same as the reference page has it.
+/// The same from the reference page.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let page = fs::read_to_string(project_root().join("docs/reference/metrics.md")).unwrap();
     let rows = page.lines().filter(|line| line.starts_with("| `windlass_"));
@@ -46,7 +46,7 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
     .collect()
 }
 
-/// Every word of a text that is a metric's name.
+/// Every metric name in a text.
 fn names_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("windlass_")).map(str::to_owned).collect()

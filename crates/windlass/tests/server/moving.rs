@@ -17,7 +17,7 @@ fn relocate(api: &Api, repository: &str, account: &str) -> Result<RepositoryInfo
     Ok(moved.gitops_repository)
 }
 
-/// Lets the fleet name an account.
+/// Sets the account in the fleet.
 fn name_account(work: &WorkTree, fleet: &str, account: &str) {
     work.commit("fleet.yaml", &fleet.replace(&format!("account: {ACCOUNT}"), &format!("account: {account}")));
 }
@@ -27,7 +27,7 @@ fn repositories(api: &Api) -> Vec<(String, String)> {
     list.gitops_repositories.into_iter().map(|repository| (repository.id, repository.name)).collect()
 }
 
-/// What a repository left behind in an account.
+/// The id of the repository that the move left behind in an account.
 fn left_behind(api: &Api, id: &str) -> String {
     let left = repositories(api).into_iter().find(|(other, name)| other != id && name.ends_with("-moved"));
     left.unwrap().0
@@ -53,7 +53,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     let id = register(acme, "fleet", &work).id;
     assert_eq!(acme.apply_all(&id).unwrap().status.slug(), "applied");
 
-    // The file still names the old account: nothing moves.
+    // The file still names the old account: the move is refused.
     let (status, message) = refused(relocate(acme, &id, "globex"));
     assert_eq!(status, 409, "{message}");
     assert!(message.contains("fleet.yaml:2:") && message.contains("globex"), "{message}");
@@ -92,7 +92,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     globex
         .wait_for("the destroys in the other account", |api| (open_proposals(api).len() == 3).then_some(()));
 
-    // Both accounts have it on the record.
+    // Both accounts have it in the audit log.
     for api in [acme, &globex] {
         let moves = api.audit().unwrap().into_iter().filter(|entry| entry.action == "repository.move");
         assert_eq!(moves.filter(|entry| entry.outcome == "done").count(), 2);
@@ -119,7 +119,7 @@ fn a_move_does_not_get_round_the_mass_destroy_guard() {
     assert_eq!(open_proposals(acme), [""; 0]);
     assert_eq!(acme.resources().unwrap().len(), 13);
 
-    // It is never fetched: confirmed, it proposes the destroys, and nothing else.
+    // It is never fetched: after confirmation it proposes the destroys, and nothing else.
     let run = acme.sync_with(&left, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
     assert_eq!((run.status.slug(), run.proposals.len()), ("diff_ready", 13), "{:?}", run.error);
     assert!(run.proposals.iter().all(|proposal| proposal.status.slug() == "pending_approval"));

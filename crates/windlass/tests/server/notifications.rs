@@ -1,4 +1,5 @@
-//! Notifications as receivers meet them: each provider's words, once each and until they arrive, and no secret elsewhere.
+//! Notifications as receivers get them: the format of each provider, no duplicates, retries until delivery, and no
+//! secret elsewhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,14 +23,14 @@ use crate::fleet::{fleet, register, repository_with};
 use crate::installation::{Installation, PATIENCE, Server};
 use crate::receiver::{Received, Receiver};
 
-/// In addresses and credentials, to be found nowhere else.
+/// In addresses and credentials; must not appear anywhere else.
 const HOOK: &str = "planted-hook-7Q";
 const KEY: &str = "planted-signing-key-7Q";
 const TOKEN: &str = "planted-token-7Q";
 
 const PUBLIC: &str = "https://windlass.example.com";
 
-/// A server with a place for credentials, and somewhere to send to.
+/// A server with credentials, and a receiver.
 struct Place {
     installation: Installation,
     credentials: TempDir,
@@ -73,7 +74,7 @@ impl Place {
         installation.serve_dying_at(point, &[&options[..], &["--allow-insecure-notifications"]].concat())
     }
 
-    /// A webhook at a path of the receiver, and an alert that tells changes of clusters there.
+    /// Configures a webhook at the receiver, and an alert about changes of clusters.
     fn watch_clusters(&self, api: &Api) {
         self.webhook(api, "hook");
         alert(api, "clusters", &json!({"providers": ["hook"], "resources": [{"kind": "cluster"}]}));
@@ -105,12 +106,12 @@ fn deliveries(api: &Api) -> Vec<DeliveryInfo> {
     api.send::<DeliveryList>(call).unwrap().notification_deliveries
 }
 
-/// Waits until a delivery is in a state.
+/// Waits until a delivery has a state.
 fn settled(api: &Api, id: &str, state: &str) -> DeliveryInfo {
     api.wait_for(state, |api| deliveries(api).into_iter().find(|it| it.id == id && it.state.slug() == state))
 }
 
-/// What another program makes of the key and what was signed.
+/// The HMAC by openssl of the key and the signed text.
 fn openssl_hmac(text: &str) -> String {
     let mut openssl = Command::new("openssl")
         .args(["dgst", "-sha256", "-hmac", KEY])
@@ -172,7 +173,7 @@ fn each_provider_is_told_in_its_own_words_and_no_secret_is_anywhere_else() {
     no_secret_is_told(&place, api);
 }
 
-/// Secrets are in the receiver's hands and nowhere else.
+/// Checks that only the receiver has the secrets.
 fn no_secret_is_told(place: &Place, api: &Api) {
     let said = [
         serde_json::to_string(&deliveries(api)).unwrap(),
@@ -277,7 +278,7 @@ fn the_same_is_told_once_and_a_burst_up_to_the_rate() {
     }
     let all = api.wait_for("all of them", |api| Some(deliveries(api)).filter(|all| all.len() == 41));
     let suppressed = all.iter().filter(|it| it.state.slug() == "suppressed").count();
-    // A slow machine may have needed more than the minute that counts.
+    // A slow machine may have needed more than the minute of the rate window.
     assert!((1..=22).contains(&suppressed), "{suppressed}");
 }
 

@@ -1,4 +1,4 @@
-//! One approval for one reviewed set of a plan, however large, and what comes next opening as others are done.
+//! One approval for one reviewed set of a plan, of any size; further changes are proposed as others are applied.
 
 use serde_json::{Value, json};
 use windlass_api::client::ClientError;
@@ -80,14 +80,14 @@ fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_some
     let third = api.sync(&planned.repository).unwrap();
     same(first, &second);
     same(first, &third);
-    // The newest run is the one that is reviewed, whether it compared or not.
+    // The newest run is the one to review, whether it completed the comparison or not.
     let whole = json!({"digest": third.sets[0].digest});
     assert_eq!(api.approve_set(&third.id, &whole).unwrap().count, 41);
     api.wait_for_run(&third.id, "applied");
     let last = api.sync(&planned.repository).unwrap();
     assert_eq!((last.status.slug(), last.diff_count), ("success", 0));
     same(&last, &api.sync(&planned.repository).unwrap());
-    // What someone changes directly is seen by the next sync of the same commit.
+    // The next sync of the same commit includes direct changes.
     api.patch(Noun::Node, "web-003", &json!({"region": "us-9"})).unwrap();
     assert_eq!(api.sync(&planned.repository).unwrap().diff_count, 1);
 }
@@ -189,7 +189,7 @@ fn the_approval_falls_as_soon_as_a_newer_plan_has_one_change_more() {
 fn the_approval_stands_while_only_what_it_covers_was_applied() {
     let planned = Planned::new("5", 20);
     let api = planned.api();
-    // The first batch is approved by itself, and done; then the whole plan, of which the rest is held.
+    // The first batch is approved separately and applied; then the whole plan, of which the rest is held.
     for proposal in &planned.run.proposals {
         api.approve(&proposal.id).unwrap();
     }
@@ -296,7 +296,7 @@ fn the_policy_holds_for_each_member_and_counts_each_approver_once() {
 fn what_moved_since_it_was_planned_is_left_to_the_next_sync() {
     let planned = Planned::new("5", 10);
     let api = planned.api();
-    // Made by hand before its turn comes: the plan wanted to create it.
+    // Created directly before its turn: the plan wanted to create it.
     let body = json!({"name": "web-009", "template": "web", "region": "eu-7"});
     api.create(Noun::NodeTemplate, &json!({"name": "spare", "node_platform": "ubuntu-24.04-amd64"})).unwrap();
     api.create(Noun::Node, &json!({"template": "spare", "name": body["name"], "region": "eu-7"})).unwrap();
@@ -345,7 +345,7 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
     let first = api.sync(&repository).unwrap();
     api.approve_set(&first.id, &json!({"digest": first.sets[0].digest})).unwrap();
     api.wait_for_run(&first.id, "applied");
-    // A newer commit, so that nobody of the first has a hand in what comes.
+    // A newer commit, so that nobody of the first contributes to it.
     let rules = json!([{"name": "guarded", "match": {"paths": ["fleet.d/guarded.yaml"]},
         "action": "require_approval", "approvals": 2, "not_author": true}]);
     let body = json!({"policy": {"rules": rules}});
@@ -372,7 +372,7 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
     server.stop();
 }
 
-/// Registers, syncs, approves the whole plan and waits until it is accepted; asks again whatever was not answered.
+/// Registers, syncs, approves the whole plan and waits until it is accepted; repeats requests without a response.
 fn bring_in(api: &Api, work: &WorkTree) -> Result<()> {
     let id = match api.repository("fleet-config") {
         Ok(known) => known.id,

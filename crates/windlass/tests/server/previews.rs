@@ -1,4 +1,4 @@
-//! Previews: what would change is told, and nothing comes of it.
+//! Previews: they show what would change, and have no effect.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::api::{Api, Result};
 use crate::fleet::{fields, fleet, nodes, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A server with a repository that is accepted as its main branch says, and a change of it on a branch and a pull request.
+/// A server with a repository whose main branch is accepted, and a change of it on a branch and a pull request.
 struct Pulled {
     server: Server,
     work: WorkTree,
@@ -54,7 +54,7 @@ impl Pulled {
         preview(self.api(), &self.repository, body)
     }
 
-    /// The code and the message with which a preview is refused.
+    /// The status, code and message of a rejected preview.
     #[track_caller]
     fn refused(&self, body: &Value) -> (u16, String, String) {
         match self.preview(body) {
@@ -63,7 +63,7 @@ impl Pulled {
         }
     }
 
-    /// A token that may do no more than this.
+    /// A token with only these permissions.
     fn token(&self, permissions: &[Permission]) -> String {
         let body =
             TokenBody { name: "ci".to_owned(), permissions: permissions.to_vec(), expires_in_days: None };
@@ -100,7 +100,7 @@ fn steps(preview: &PreviewInfo) -> Vec<String> {
         .collect()
 }
 
-/// Runs the program as a pipeline does: with nothing but its address and its token.
+/// Runs the program as a pipeline does: with only an address and a token.
 fn pipeline(server: &Server, token: &str, directory: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_windlass"))
         .args(arguments)

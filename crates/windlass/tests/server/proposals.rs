@@ -1,4 +1,4 @@
-//! What becomes of a proposal when git, the accepted state or time move before it is applied.
+//! What happens to a proposal when git or the accepted state changes, or time passes, before it is applied.
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
@@ -10,7 +10,7 @@ use crate::api::{Api, refused};
 use crate::fleet::{nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A server with one repository whose template and node are accepted, and in which the node has moved since.
+/// A server with one repository whose template and node are accepted, and in which the node has changed since.
 struct Moved {
     server: Server,
     work: WorkTree,
@@ -144,7 +144,7 @@ fn what_was_approved_and_could_not_be_applied_in_time_says_what_was_in_the_way()
     let repository = register(api, "fleet-config", &work).id;
     let halt = json!({"reason": "a storm"});
     api.text(api.call(Operation::Halt, &[]).body(&halt)).unwrap();
-    // On a slow machine it may expire before it is approved; then it is offered anew.
+    // On a slow machine it may expire before it is approved; then it is proposed again.
     let first = std::iter::repeat_with(|| api.sync(&repository).unwrap().proposals.remove(0))
         .find(|offered| api.approve(&offered.id).is_ok())
         .unwrap();

@@ -1,5 +1,4 @@
-//! Pull requests are planned when their forge tells of them, and the forge shows it: by a real server, to pretended
-//! forges. Nothing is proposed for it.
+//! A real server previews pull requests when the forge reports them, and comments on fake forges. Nothing is proposed.
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
@@ -12,7 +11,7 @@ use crate::api::Api;
 use crate::fleet::{fields, nodes, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A forge with a pull request, and a server that hears of it.
+/// A forge with a pull request, and a server with its webhook.
 struct Place {
     flavour: ForgeFlavour,
     forge: FakeForge,
@@ -64,7 +63,7 @@ impl Place {
         .id
     }
 
-    /// Lets the pull request with the number 3 lead to a fleet; returns its commit.
+    /// Sets the head of pull request 3 to a fleet; returns its commit.
     fn propose(&self, fleet: &str) -> String {
         let reference = match self.flavour {
             ForgeFlavour::GitLab => "refs/merge-requests/3/head",
@@ -77,12 +76,12 @@ impl Place {
         commit
     }
 
-    /// What the forge sends when the pull request is opened, or has new commits.
+    /// Delivers the event of an opened or updated pull request.
     fn tell(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
         self.tell_of(7, server, repository, (action, commit))
     }
 
-    /// The same of a pull request whose commits are in the repository with this number.
+    /// The same for a pull request whose commits are in the repository with this id.
     fn tell_of(
         &self,
         origin: u64,
@@ -134,7 +133,7 @@ impl Place {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Waits for our comment to have these words.
+    /// Waits until our comment contains this text.
     fn comment(&self, api: &Api, words: &str) -> String {
         api.wait_for(&format!("a comment with {words}"), |_| {
             let comments = self.forge.comments();
@@ -171,7 +170,7 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
         let status = place.status(api, &commit);
         assert_eq!(status["description"], "2 changes would be proposed", "{status}");
 
-        // The same place says what the next commits would do, and what is wrong with them.
+        // The same comment then shows the plan of the next commits, and their problems.
         let commit = place.propose("version: 1\naccount: acme\nnodes:\n  a: {colour: red}\n");
         assert_eq!(place.tell(&server, &id, "synchronize", &commit)["status"], "accepted");
         let told = place.comment(api, "errors");
@@ -196,7 +195,7 @@ fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
     let id = place.register(&server.api);
     server.api.apply_all(&id).unwrap();
     let commit = place.propose(&nodes("web", "web", 0..3));
-    // Nothing can be fetched for now.
+    // Fetching fails for now.
     let (there, away) = (place.work.path().join(".git"), place.work.path().join("away"));
     std::fs::rename(&there, &away).unwrap();
     assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
@@ -219,11 +218,11 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
     let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
     assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
     first.wait_for_end();
-    // It comes to that point by itself, as soon as it starts.
+    // The server reaches that point by itself after the start.
     let options = place.options();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     installation.serve_until_it_dies_at("preview.begun", &options);
-    // The third start would come to the same point, and does not.
+    // The third start would reach the same point, but does not try.
     let mut server = place.serve_dying_at(&installation, Some("preview.begun"));
     let told = place.comment(&server.api, "quarantined");
     assert!(told.contains("crashed twice"), "{told}");
@@ -246,7 +245,7 @@ fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to
     let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
     assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
     first.wait_for_end();
-    // Nothing can be fetched any more: each try keeps everybody waiting and brings nothing to light.
+    // Fetching fails from now on: each attempt alone delays all others and finds nothing.
     place.work.git(&["update-ref", "-d", "refs/pull/3/head"]);
     let server = place.serve(&installation);
     let told = place.comment(&server.api, "quarantined");
@@ -274,7 +273,7 @@ fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
         assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &commit))["status"], "accepted");
         place.comment(&server.api, "1 to create");
 
-        // A fork's bomb is told as what it is.
+        // A path bomb from a fork is reported as such.
         place.work.git(&["checkout", "--quiet", "-B", "bomb"]);
         let main = place.work.git(&["rev-parse", "main"]);
         let bomb = place.work.commit_path_bomb(10, 10);

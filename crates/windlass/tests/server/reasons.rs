@@ -1,5 +1,5 @@
-//! Why a repository cannot be read: with a real git server over ssh, one over https, and a real Vault, each failure has
-//! its own reason, and the API, the web app and the command line all tell it.
+//! Why a repository cannot be read: with real git servers over ssh and https and a real Vault, each failure has its own
+//! reason, in the API, the web app and the command line.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use windlass_testkit::servers::{GitHttps, GitSsh, VaultServer};
 use crate::fleet::{nodes, repository_with};
 use crate::installation::{Installation, Server};
 
-/// Git servers, and a Vault with what they let in.
+/// Git servers, and a Vault with their credentials.
 struct Place {
     ssh: GitSsh,
     https: GitHttps,
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-/// Someone who looks at what failed in every way there is.
+/// Reads failures through every interface.
 struct Onlooker<'s> {
     installation: &'s Installation,
     server: &'s Server,
@@ -68,7 +68,7 @@ struct Onlooker<'s> {
 }
 
 impl Onlooker<'_> {
-    /// A sync that fails for this reason, which everyone tells, and which is like no other.
+    /// Checks a sync that fails with this code: every interface reports it, and it differs from all others.
     fn sees(&mut self, repository: &str, code: &str) {
         let run = self.server.api.sync(repository).unwrap();
         let error = run.error.clone().unwrap_or_else(|| panic!("{code} did not fail: {run:?}"));

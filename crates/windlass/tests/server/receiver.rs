@@ -1,4 +1,4 @@
-//! A receiver of notifications: takes requests on a port of its own, answers as it was told to, and remembers them.
+//! A receiver of notifications: listens on a port of its own, gives prepared responses, and records requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::installation::PATIENCE;
 
-/// What was received.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -60,7 +60,7 @@ impl Receiver {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// What it answers next: a status, and headers behind it, one a line.
+    /// Sets the next response: a status, and headers after it, one per line.
     pub(crate) fn answer(&self, head: &str) {
         self.answers.lock().unwrap().push_back(head.to_owned());
     }
@@ -70,7 +70,7 @@ impl Receiver {
         self.received.recv_timeout(PATIENCE).expect("something is received")
     }
 
-    /// What was received and not looked at yet.
+    /// The requests that were not read yet.
     pub(crate) fn rest(&self) -> Vec<Received> {
         std::iter::from_fn(|| self.received.recv_timeout(Duration::ZERO).ok()).collect()
     }
@@ -92,7 +92,7 @@ fn take(stream: TcpStream, answer: impl Fn() -> String) -> Option<Received> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let head = answer().replace('\n', "\r\n");
-    // What a hostile receiver would say: the address it was called by.
+    // What a hostile receiver would answer: the URL it was called with.
     let said = format!("you called {path}");
     let length = said.len();
     let mut stream = stream;

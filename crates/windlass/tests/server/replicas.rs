@@ -1,4 +1,4 @@
-//! Several servers on one database: each does its part, and together they do everything once.
+//! Several servers on one database: they share the work, and do everything once.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::installation::{Installation, Server};
 /// More than one run may propose, so that there are several.
 const NODES: usize = 40;
 
-/// A commit after which some nodes moved and others are gone.
+/// A commit after which some nodes changed and others are gone.
 fn second_fleet() -> String {
     nodes("web", "web", 0..NODES - 5).replace("eu-1", "eu-2")
 }
 
-/// Registers a repository that is also synced by schedule.
+/// Registers a repository with automatic syncs.
 fn register(api: &Api, work: &WorkTree) -> String {
     let soon = RepositoryFields { enabled: Some(true), ..fields("fleet-config", work) };
     api.register(soon).unwrap().id
 }
 
-/// Syncs and approves until git and the accepted state agree. Others do the same at the same time.
+/// Syncs and approves until git and the accepted state agree. Others do the same concurrently.
 fn bring_in(api: &Api, repository: &str) -> Result<()> {
     loop {
         let run = api.sync(repository)?;
@@ -39,7 +39,7 @@ fn bring_in(api: &Api, repository: &str) -> Result<()> {
         for proposal in run.proposals.iter().filter(|proposal| proposal.status.slug() == "pending_approval") {
             match api.approve(&proposal.id) {
                 Ok(_) => {}
-                // Someone else approved it, or it stands no more.
+                // Someone else approved it, or it is no longer open.
                 Err(ClientError::Refused { status: 403 | 409, .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -48,7 +48,7 @@ fn bring_in(api: &Api, repository: &str) -> Result<()> {
     }
 }
 
-/// The same work as many operators do it at once, each with a server of their own.
+/// The same work by several operators concurrently, each with a server of their own.
 fn bring_in_everywhere(installation: &Installation, servers: &[Server], repository: &str) {
     let token = installation.token();
     std::thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn end_with(installation: &Installation, servers: &[Server]) -> End {
     end_of(&servers[0].api)
 }
 
-/// No change was proposed twice, and none was applied twice.
+/// Checks that no change was proposed or applied twice.
 fn check_proposals(proposals: Vec<ProposalInfo>) {
     let mut seen: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for proposal in proposals {

@@ -1,4 +1,4 @@
-//! Repositories beside each other in one account, and repositories that are emptied.
+//! Several repositories in one account, and repositories that become empty.
 
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{BatchDecision, SyncBody};

@@ -1,4 +1,4 @@
-//! Git, disks and processes that fail: what is said, and what goes on by itself afterwards.
+//! Failures of git, disks and processes: the messages, and the recovery.
 
 use std::fs;
 use std::net::TcpListener;
@@ -81,7 +81,7 @@ fn a_second_server_on_the_same_data_refuses_to_start() {
     server.stop();
 }
 
-/// A small file system of its own; nothing where this user may not mount one.
+/// A small file system; `None` if this user may not mount one.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -122,7 +122,7 @@ fn a_full_disk_is_told_of_and_nothing_is_lost_by_it() {
     make_template(api, 0).unwrap();
     let filler = disk.0.path().join("filler");
     fill(&filler);
-    // What the database has set aside already can still be used up.
+    // Space that the database has reserved can still be used.
     let mut made = 1;
     let refusal = loop {
         match make_template(api, made) {
@@ -151,10 +151,10 @@ fn a_full_disk_is_told_of_and_nothing_is_lost_by_it() {
     server.stop();
 }
 
-/// Someone without rights, whom root can become.
+/// An unprivileged user that root can switch to.
 const NOBODY: [&str; 3] = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/// The program as someone who may not write everywhere; nothing where that cannot be arranged.
+/// The program as a user who may not write everywhere; `None` if that is not possible.
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 fn as_nobody(command: &Command) -> Option<Command> {
     let mut other = Command::new("setpriv");
@@ -188,7 +188,7 @@ fn a_data_directory_that_cannot_be_written_is_told_before_anything_is_begun() {
     assert!(text.contains("cannot use the data directory") && text.contains("Permission denied"), "{text}");
     assert!(!data.exists());
 
-    // One that somebody else made and filled.
+    // A directory that somebody else created and filled.
     installation.serve(&[]).stop();
     for mode in [0o700, 0o555] {
         fs::set_permissions(&data, fs::Permissions::from_mode(mode)).unwrap();

@@ -1,4 +1,4 @@
-//! What was proposed before git could no longer be read, before a mass destroy was confirmed, or before a window opens.
+//! Proposals from before a failed sync, before the confirmation of a mass destroy, or before a window opens.
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
@@ -11,7 +11,7 @@ use crate::api::{Api, refused};
 use crate::fleet::{nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// A server with a repository of which a destroy is proposed and, after that, a sync failed.
+/// A server with a proposed destroy and, after that, a failed sync.
 struct Stale {
     server: Server,
     work: WorkTree,
@@ -41,11 +41,11 @@ impl Stale {
         &self.server.api
     }
 
-    /// Approves the destroy, and waits until it says what holds it.
+    /// Approves the destroy, and waits until it shows its hold.
     fn approve_and_be_held(&self) {
         self.api().approve(&self.destroy).unwrap();
         let held = self.api().wait_for("the reason", |api| {
-            // Looked at by the loop, not only when it is asked for.
+            // The loop checked it, not only the request.
             let run = api.run(&api.proposal(&self.destroy).ok()?.run_id).ok()?;
             run.proposals.into_iter().find(|it| it.id == self.destroy && !it.blocked_by.is_empty())
         });
@@ -67,7 +67,7 @@ fn proposals_of_a_repository_whose_newest_sync_failed_are_held_until_one_succeed
     assert!(pending.blocked_by.iter().any(|reason| reason.contains("failed")), "{pending:?}");
     assert!(stale.api().run(&stale.failed.id).unwrap().holds_proposals);
     stale.approve_and_be_held();
-    // Git wants the node after all: it was never gone.
+    // Git wants the node after all: it was never destroyed.
     stale.work.commit("fleet.yaml", &nodes("web", "web", 0..3));
     assert_eq!(stale.api().sync(&stale.repository).unwrap().status.slug(), "success");
     assert_eq!(stale.api().proposal(&stale.destroy).unwrap().status.slug(), "withdrawn");
@@ -134,7 +134,7 @@ fn a_mass_destroy_is_confirmed_once_for_all_batches_of_its_commit() {
     api.settled(&confirmed.id).unwrap();
     let next = api.sync(&repository).unwrap();
     assert_eq!(next.error, None, "it was confirmed for this commit");
-    // A commit that destroys as much is another one.
+    // A commit that destroys as much needs another confirmation.
     work.commit("fleet.yaml", &nodes("web", "web", 0..1));
     assert_eq!(api.sync(&repository).unwrap().error.unwrap().code, "mass-destroy");
     server.stop();

@@ -1,4 +1,4 @@
-//! A server that speaks TLS itself: with which certificate, and what it says to browsers.
+//! A server with TLS: its certificate, and its headers for browsers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Files {
         self.directory.path().join("server.key")
     }
 
-    /// Puts each file in place at once, one after the other.
+    /// Replaces each file atomically, one after the other.
     fn replace(&self, certificate: &str, key: &str) {
         let put = |path: &Path, text: &str| {
             let new = path.with_extension("new");
@@ -49,14 +49,14 @@ impl Files {
     }
 }
 
-/// Someone who trusts the authority and begins a new connection for each request.
+/// A client that trusts the authority and opens a new connection for each request.
 struct Visitor {
     runtime: Runtime,
     http: reqwest::Client,
     base: String,
 }
 
-/// What a visitor sees.
+/// A response as a client sees it.
 struct Seen {
     status: u16,
     version: reqwest::Version,
@@ -147,7 +147,7 @@ fn the_server_speaks_tls_itself_and_browsers_are_told_to_stay_with_it() {
     assert!(cookie.starts_with("__Host-windlass_visit=") && cookie.contains("; Secure"), "{cookie}");
     assert!(page.headers.contains_key("strict-transport-security"));
 
-    // The command line trusts a private authority once it is named.
+    // The command line trusts a private authority that is configured.
     let token = visitor.session(&server);
     let whoami = |ca_file: Option<PathBuf>| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));

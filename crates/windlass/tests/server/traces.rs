@@ -1,4 +1,4 @@
-//! Spans for a collector, of a server that is a process of its own.
+//! Spans that a server sends to a collector.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use windlass_testkit::servers::free_port;
 use crate::fleet::{nodes, register, repository_with};
 use crate::installation::{Installation, Server};
 
-/// What was sent: head and body of each request.
+/// The recorded requests: head and body.
 type Taken = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-/// A collector: takes whatever is sent, and remembers it.
+/// A collector that accepts and records everything.
 struct Collector {
     address: String,
     taken: Taken,
@@ -69,7 +69,7 @@ fn read_request(stream: &TcpStream) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
-/// As much of a span as is looked at.
+/// The relevant fields of a span.
 #[derive(Clone, Debug)]
 struct Span {
     trace: String,
@@ -78,7 +78,7 @@ struct Span {
     name: String,
 }
 
-/// The fields of a protobuf message that hold bytes: number and content.
+/// The length-delimited fields of a protobuf message: number and content.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
     fn number(bytes: &mut &[u8]) -> u64 {
         let (mut value, mut shift) = (0, 0);
@@ -130,7 +130,7 @@ fn spans_of(body: &[u8]) -> Vec<Span> {
         .collect()
 }
 
-/// Asks with a trace of one's own.
+/// Sends a request with a trace context.
 fn ask_as_part_of(server: &Server, trace: &str, parent: &str) {
     let host = server.address.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(host).unwrap();

@@ -1,4 +1,4 @@
-//! The tutorial, from an empty directory to a fleet without drift, as it is printed.
+//! The tutorial, from an empty directory to a fleet without drift, as printed.
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
@@ -98,7 +98,7 @@ fn everything_was_applied(api: &Api, run: &RunInfo, repository: &RepositoryInfo)
     assert_eq!(api.sync(&repository.id).unwrap().status.slug(), "success");
 }
 
-/// Changes a node's region, and waits until the sensor told of it.
+/// Changes a node's region manually, and waits until the drift loop reports it.
 fn change_by_hand(api: &Api, region: &str) -> EventInfo {
     let before = api.last_event();
     api.patch(Noun::Node, NODE, &json!({"region": region})).unwrap();
@@ -176,7 +176,7 @@ fn a_change_by_hand_is_accepted(api: &Api, repository: &RepositoryInfo) {
     assert!(api.resource(Noun::Node, NODE).unwrap().differs_because.unwrap().contains("a trial"));
 }
 
-/// The fleet is exported, its repository removed and another made of the export: nothing but its owner changes.
+/// The fleet is exported, its repository removed and another created from the export: only its owner changes.
 fn an_export_is_the_accepted_state(api: &Api, repository: &RepositoryInfo, work: &WorkTree) {
     let export = |form| api.text(api.call(Operation::Export, &[]).query("form", form)).unwrap();
     let (list, map) = (repository_with(&export("list")), repository_with(&export("map")));
@@ -202,7 +202,7 @@ fn an_export_is_the_accepted_state(api: &Api, repository: &RepositoryInfo, work:
     assert!(owned.iter().all(|resource| resource.owner.as_ref().unwrap().repository_id == restored.id));
 }
 
-/// How many changes `windlass plan` finds between two fleets.
+/// The number of changes that `windlass plan` finds between two fleets.
 fn changes_between(from: &WorkTree, to: &WorkTree) -> usize {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"))
         .args(["plan", "--format=json", "--from"])

@@ -1,5 +1,5 @@
-//! Credentials from a real Vault for a real git server: what works, what is said when it does not, and what is told to
-//! nobody.
+//! Credentials from a real Vault for a real git server: what works, the messages of failures, and the secrecy of
+//! credentials.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ use crate::installation::{Installation, Server};
 const PATH: &str = "secret/data/gitops/acme/fleet";
 const ROTATED: &str = "planted-rotated-password-3K";
 
-/// A git server behind a password, a Vault that knows it, and a token for it in a file.
+/// A git server with a password, a Vault that has it, and a token for the Vault in a file.
 struct Place {
     git: GitHttps,
     vault: VaultServer,
@@ -75,7 +75,7 @@ fn private_file(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// The code of a run that failed, and what the repository's test and page say about it.
+/// The code of a failed run; checks that the repository's test and page report it.
 fn failure(api: &Api, id: &str) -> String {
     let run: RunInfo = api.sync(id).unwrap();
     let error = run.error.unwrap();
@@ -129,7 +129,7 @@ fn a_private_repository_is_synced_with_a_credential_from_vault_and_with_its_succ
     }
 }
 
-/// Whether a file below a directory has this in it.
+/// Whether a file below a directory contains a text.
 fn holds(directory: &Path, word: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();

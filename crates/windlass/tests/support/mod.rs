@@ -1,4 +1,4 @@
-//! Running the real program and comparing with golden files.
+//! Runs the real program and compares with golden files.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Nothing that `windlass validate` is asked to do may take longer, on the slowest machine that runs tests.
+/// The time limit of `windlass validate`, on the slowest machine that runs tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The root of the project, where documented commands are run.
@@ -22,7 +22,7 @@ pub(crate) fn tests_path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(relative)
 }
 
-/// The program with these arguments, at the root of the project, in an environment without surprises.
+/// The program with these arguments, at the root of the project, in a clean environment.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
     command.args(arguments).current_dir(project_root()).env("COLUMNS", "100").env("RUST_BACKTRACE", "0");
@@ -37,25 +37,25 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-/// What the program printed.
+/// The standard output of the program.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What the program complained.
+/// The standard error of the program.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// How a run of the program ended.
+/// The result of a run of the program.
 pub(crate) struct Run {
-    /// The exit code; none if it was killed by a signal.
+    /// The exit code; `None` if a signal killed it.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
 
-/// Runs the program in a directory, and kills it when it takes unreasonably long.
+/// Runs the program in a directory, and kills it if it takes too long.
 pub(crate) fn windlass(directory: &Path, arguments: &[&str]) -> Run {
     let mut child = command(arguments)
         .current_dir(directory)
@@ -80,7 +80,7 @@ fn read_all(mut stream: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("the program's output can be read");
-        // Nobody listens any more when the program took too long.
+        // The receiver is gone if the program took too long.
         let _ = sender.send(bytes);
     });
     receiver

@@ -1,4 +1,4 @@
-//! Who may see which page: every page of the table, asked by everyone.
+//! Who has access to which page: every page of the table, requested by everyone.
 
 use windlass_api::endpoint::{Access, Method};
 use windlass_api::permission::Role;

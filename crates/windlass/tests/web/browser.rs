@@ -1,4 +1,4 @@
-//! As much of a browser as pages need: cookies, forms, and the headers that say where a request comes from.
+//! A minimal browser: cookies, forms, and the headers about the origin of a request.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ impl<'i> Browser<'i> {
         Browser { installation, cookies: BTreeMap::new(), http }
     }
 
-    /// A browser in which someone is signed in.
+    /// A browser of a signed-in person.
     pub(crate) fn of(installation: &'i Installation, person: &Person) -> Browser<'i> {
         let mut browser = Browser::new(installation);
         browser.cookies.insert("windlass_session".to_owned(), person.token.clone());
         browser
     }
 
-    /// A request as a page of ours would send it.
+    /// A request as one of our pages would send it.
     pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.http.request(method.clone(), format!("{}{path}", self.installation.base));
@@ -37,7 +37,7 @@ impl<'i> Browser<'i> {
         }
     }
 
-    /// Sends a request and keeps the cookies of the answer.
+    /// Sends a request and stores the cookies of the response.
     pub(crate) async fn send(&mut self, request: reqwest::RequestBuilder) -> Reply {
         let reply = self.installation.send(request).await;
         for set in reply.headers.get_all("set-cookie") {
@@ -55,7 +55,7 @@ impl<'i> Browser<'i> {
         self.send(self.request("GET", path)).await
     }
 
-    /// A page that is there.
+    /// A page that must exist.
     pub(crate) async fn page(&mut self, path: &str) -> String {
         let reply = self.get(path).await;
         assert_eq!(reply.status, 200, "{path}: {reply:?}");
@@ -67,7 +67,7 @@ impl<'i> Browser<'i> {
         self.send(self.request("POST", path).body(encoded(fields))).await
     }
 
-    /// Sends a form of a page, with the page's token.
+    /// Submits a form of a page, with the page's token.
     pub(crate) async fn submit(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
         let token = csrf(page);
         let mut whole = vec![("csrf", token.as_str())];
@@ -75,7 +75,7 @@ impl<'i> Browser<'i> {
         self.post(path, &whole).await
     }
 
-    /// Sends a form of a page and follows where it leads.
+    /// Submits a form of a page and follows the redirect.
     pub(crate) async fn submit_and_follow(
         &mut self,
         page: &str,
@@ -89,7 +89,7 @@ impl<'i> Browser<'i> {
     }
 }
 
-/// A form's fields as browsers write them.
+/// Form fields in URL encoding.
 pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
     let escape = |text: &str| -> String {
         text.bytes()
@@ -106,18 +106,18 @@ pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
         .join("&")
 }
 
-/// The last event a page knows of.
+/// The newest event that a page includes.
 pub(crate) fn seen(page: &str) -> &str {
     page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap()
 }
 
-/// The value of the first field of this name.
+/// The value of the first field with this name.
 pub(crate) fn field(page: &str, name: &str) -> String {
     let at = page.find(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("no {name} in {page}"));
     page[at..].split('"').nth(3).unwrap().to_owned()
 }
 
-/// Every value of the fields of this name.
+/// The values of all fields with this name.
 pub(crate) fn fields(page: &str, name: &str) -> Vec<String> {
     page.split(&format!("name=\"{name}\" value=\""))
         .skip(1)
@@ -129,7 +129,7 @@ pub(crate) fn csrf(page: &str) -> String {
     field(page, "csrf")
 }
 
-/// The tag of the first button with this text in it.
+/// The tag of the first button that contains this text.
 pub(crate) fn button(page: &str, text: &str) -> String {
     let end = page.find(&format!(">{text}</button>")).unwrap_or_else(|| panic!("no button {text} in {page}"));
     page[page[..end].rfind("<button").unwrap()..end].to_owned()

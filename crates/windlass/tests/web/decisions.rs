@@ -1,4 +1,4 @@
-//! Reviewing in a browser without any script: plain forms, each bound to what was looked at.
+//! Reviewing in a browser without scripts: plain forms, each bound to the reviewed content.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -6,7 +6,7 @@ use windlass_api::permission::Role;
 use crate::browser::{Browser, button, field, fields, seen};
 use crate::harness::{FLEET, Installation, Person, fleet};
 
-/// A fleet that was synced and waits for approval.
+/// A synced fleet that awaits approval.
 async fn waiting(installation: &Installation) -> (Person, Value) {
     let admin = installation.admin().await;
     let work = fleet(FLEET);

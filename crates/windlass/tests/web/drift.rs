@@ -1,4 +1,4 @@
-//! Drift on a page: field by field, and reverted, adopted or accepted with plain forms.
+//! The drift page: field by field, with plain forms to revert, adopt or accept.
 
 use serde_json::json;
 use windlass_api::permission::Role;
@@ -13,7 +13,7 @@ use windlass_testkit::servers::WorkTree;
 use crate::browser::{Browser, button, field};
 use crate::harness::{FLEET, Installation, Person, fleet, now};
 
-/// A fleet that is accepted, with one node that someone moved.
+/// An accepted fleet with a manual change of one node.
 async fn drifted(installation: &Installation) -> (Person, WorkTree, String) {
     let admin = installation.admin().await;
     let work = fleet(FLEET);
@@ -142,7 +142,7 @@ async fn what_waits_for_approval_is_told_apart_and_who_may_not_sees_why() {
     assert!(!pending.contains("/revert\""), "{pending}");
 }
 
-/// Enrols a node that shall be one thing, and lets its agent report what it saw.
+/// Enrols a node with an accepted state, and lets its agent report what it saw.
 async fn report(installation: &Installation, name: &str, seen: &str) {
     let (account, target) = (&installation.account, ResourceKey::new(Kind::Node, name));
     let mut writing = installation.store.write_account(account).await.unwrap();

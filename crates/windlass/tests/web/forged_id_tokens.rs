@@ -1,4 +1,4 @@
-//! Single sign-on with a provider that lies: what proves nothing lets nobody in, and is on the record.
+//! Single sign-on with a forging provider: an invalid token signs nobody in, and is in the audit log.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::browser::Browser;
 use crate::harness::{Installation, Reply, config};
 use crate::token_forger::{CLIENT, Forger, Signed, word};
 
-/// An installation to which people come through this provider; members of `ops` are operators.
+/// An installation with this provider; members of `ops` are operators.
 async fn installation(issuer: &str) -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
@@ -37,7 +37,7 @@ async fn come_back(browser: &mut Browser<'_>, query: &str) -> Reply {
     reply
 }
 
-/// A whole sign-in.
+/// A complete sign-in.
 async fn sign_in(browser: &mut Browser<'_>, forger: &Forger) -> Reply {
     let location = begin(browser).await;
     let code = forger.code_for(&location);
@@ -338,7 +338,7 @@ async fn what_cannot_work_is_told_at_the_start() {
     }
 }
 
-/// Everything that was logged in this process.
+/// The log of this process.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

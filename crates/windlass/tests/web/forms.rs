@@ -1,4 +1,4 @@
-//! No form is taken that another site, another session or nobody sent.
+//! The server rejects forms that another site, another session or nobody sent.
 
 use serde_json::Value;
 

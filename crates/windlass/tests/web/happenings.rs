@@ -1,4 +1,4 @@
-//! What happened and who did it: events and the audit log, as a browser without script reads them.
+//! Events and the audit log, as a browser without scripts reads them.
 
 use crate::browser::Browser;
 use crate::harness::{FLEET, Installation, fleet};

@@ -1,4 +1,4 @@
-//! Invitations in the web app: made and taken back on the people page, accepted and declined on a page of their own.
+//! Invitations in the web app: created and revoked on the people page, accepted and declined on a page of their own.
 
 use windlass_api::permission::Role;
 
@@ -8,7 +8,7 @@ use crate::harness::{Installation, Person};
 const PEOPLE: &str = "/app/settings/people";
 const MINE: &str = "/app/settings/invitations";
 
-/// An admin of one account and someone of another.
+/// An admin of one account and a member of another.
 async fn world() -> (Installation, Person, Person) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
@@ -23,7 +23,7 @@ async fn invite(browser: &mut Browser<'_>) -> String {
     browser.submit_and_follow(&page, PEOPLE, &form).await
 }
 
-/// The address of a form on a page that ends with a word.
+/// The first form action on a page that ends with a word.
 fn action(page: &str, word: &str) -> String {
     let at = page.find(&format!("/{word}\"")).unwrap_or_else(|| panic!("no {word} on {page}"));
     format!("{}/{word}", &page[page[..at].rfind('"').unwrap() + 1..at])

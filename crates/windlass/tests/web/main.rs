@@ -1,4 +1,4 @@
-//! What the web app promises, asked over real connections as a browser would: one file per promise.
+//! The guarantees of the web app, tested over real connections as a browser would: one file each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 #[path = "../api/harness.rs"]

@@ -1,4 +1,4 @@
-//! How pages are sent: what browsers may do with them, what is kept, and what is not there.
+//! How pages are sent: security headers, caching, and missing pages.
 
 use serde_json::json;
 use windlass_api::endpoint::Method;
@@ -21,7 +21,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
     let preview = preview(&installation, &admin, &repository).await;
     let mut browser = Browser::of(&installation, &admin);
     for entry in pages().iter().filter(|entry| entry.method == Method::Get) {
-        // The two of single sign-on lead elsewhere, or are not there.
+        // The two of single sign-on redirect, or do not exist.
         if matches!(entry.page, Page::Root | Page::Asset | Page::Live | Page::SsoBegin | Page::SsoEnd) {
             continue;
         }
@@ -205,7 +205,7 @@ async fn a_secret_of_a_fleet_is_on_no_page() {
     let edit = format!("/app/proposals/{proposal}/edit");
     let page = browser.page(&edit).await;
     let version = crate::browser::field(&page, "version");
-    // What was hidden can be sent back with something else changed.
+    // A masked value can be sent back together with another change.
     let text = page
         .split("<textarea")
         .nth(1)

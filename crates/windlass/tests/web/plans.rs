@@ -1,4 +1,4 @@
-//! Approving a whole plan with one click, and releasing what a failed run holds.
+//! Approving a whole plan with one click, and releasing proposals that a failed run holds.
 
 use serde_json::json;
 use windlass_api::permission::Role;

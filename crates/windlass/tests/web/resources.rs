@@ -1,4 +1,4 @@
-//! The accepted state on pages: tables that page and search, and one resource with all that is tied to it.
+//! The accepted state on pages: tables with pages and filters, and one resource with everything related.
 
 use serde_json::json;
 use windlass_api::permission::Role;
@@ -6,7 +6,7 @@ use windlass_api::permission::Role;
 use crate::browser::Browser;
 use crate::harness::{FLEET, Installation, fleet};
 
-/// The addresses of the rows of a page.
+/// The URLs of the rows of a page.
 fn rows(page: &str) -> Vec<String> {
     page.split("data-open href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }

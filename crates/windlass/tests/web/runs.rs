@@ -1,4 +1,4 @@
-//! A run's page: where it is, what differs by kind, what became of each change, however many there are.
+//! A run's page: its progress, the differences by kind, and the state of each change, for any number of changes.
 
 use std::collections::BTreeSet;
 

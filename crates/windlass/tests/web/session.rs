@@ -1,4 +1,4 @@
-//! Signing in and out, and what the session's cookie is good for.
+//! Signing in and out, and the session cookie.
 
 use serde_json::json;
 use windlass_api::permission::Role;
@@ -10,7 +10,7 @@ use crate::harness::{ALL, Installation, Life, Reply, config, now};
 
 const PASSWORD: &str = "correct horse battery staple";
 
-/// Someone with a one-time password, as an admin hands it out.
+/// A person with a one-time password from an admin.
 async fn newcomer(installation: &Installation) -> (String, String) {
     let admin = installation.admin().await;
     let body = json!({"email": "new@example.com", "role": "approver"});
@@ -32,7 +32,7 @@ async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_bef
     assert_eq!(sign_in(&mut own, &email, &once, "/app").await.status, 303);
     own.cookies.remove("windlass_session");
     let device = own.cookies["windlass_device"].clone();
-    // Someone behind the same address takes every try that there is.
+    // Another user of the same address uses up all attempts.
     let neighbours = FailureSubject::PersonAt(&email, AddressBlock::of_text("127.0.0.1"));
     let mut writing = installation.store.write().await.unwrap();
     for _ in 0..100 {
@@ -40,7 +40,7 @@ async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_bef
     }
     writing.commit().await.unwrap();
     assert_eq!(sign_in(&mut Browser::new(&installation), &email, &once, "/app").await.status, 429);
-    // What is forged, or another person's, is as good as none.
+    // A forged cookie, or that of another person, has no effect.
     let root = installation.root().await;
     for text in [format!("{device}x"), device.replacen('.', ".e30", 1), root.token] {
         let mut forger = Browser::new(&installation);
@@ -50,7 +50,7 @@ async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_bef
     let stranger = sign_in(&mut own, "someone@example.com", "guess", "/app").await;
     assert_eq!(stranger.status, 403, "for others, the device is none: they are counted as anybody");
     assert_eq!(sign_in(&mut own, &email, &once, "/app").await.status, 303);
-    // It lets nobody in.
+    // The cookie alone signs nobody in.
     let mut alone = Browser::new(&installation);
     alone.cookies.insert("windlass_session".to_owned(), device.clone());
     alone.cookies.insert("windlass_device".to_owned(), device);

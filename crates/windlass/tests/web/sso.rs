@@ -1,4 +1,4 @@
-//! Single sign-on with a provider that people run: who comes in, as whom, and what they may do.
+//! Single sign-on with a real provider: who can sign in, as whom, and with which permissions.
 
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
@@ -9,12 +9,12 @@ use windlass_testkit::servers::OidcServer;
 use crate::browser::Browser;
 use crate::harness::{Installation, Reply, config, fleet, now};
 
-/// An installation to which people come through a provider, with a second account. None if there is no provider.
+/// An installation with a provider and a second account. `None` if the provider is not installed.
 async fn start() -> Option<(OidcServer, Installation)> {
     let provider = OidcServer::start()?;
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
-    // The accounts that groups give roles in have to be there when the server starts.
+    // The accounts of grants must exist when the server starts.
     let running = windlass_server::start(config.clone()).await.unwrap();
     let store = windlass_store::Store::open(&config.database).await.unwrap();
     let mut writing = store.write().await.unwrap();
@@ -33,7 +33,7 @@ async fn start() -> Option<(OidcServer, Installation)> {
     Some((provider, Installation::start_with(directory, config).await))
 }
 
-/// Goes to the provider, says there who one is, and comes back.
+/// Signs in at the provider and returns.
 async fn sign_in(browser: &mut Browser<'_>, subject: &str, begin: &str) -> Reply {
     let away = browser.get(begin).await;
     assert_eq!(away.status, 303, "{away:?}");
@@ -57,12 +57,12 @@ async fn sign_in(browser: &mut Browser<'_>, subject: &str, begin: &str) -> Reply
 
 const BEGIN: &str = "/app/sign-in/oidc?next=/app/runs";
 
-/// What an entry of the audit log says beside who, what and when.
+/// The detail of an audit entry.
 fn detail(entry: &windlass_store::AuditRecord) -> Value {
     serde_json::from_str(&entry.detail).unwrap()
 }
 
-/// Who the session in a browser belongs to.
+/// The user of the session in a browser.
 async fn me(browser: &Browser<'_>) -> Value {
     let token = browser.cookies["windlass_session"].clone();
     browser.installation.ask(&token, "GET", "/api/v1/auth/me").await.expect(200)
@@ -81,7 +81,7 @@ async fn the_first_sign_in_makes_a_person_with_the_role_that_their_groups_give()
     assert!(page.contains("href=\"/app/sign-in/oidc?next=%2Fapp%2Fruns\">Sign in with Acme</a>"), "{page}");
     let reply = sign_in(&mut browser, "1", BEGIN).await;
     assert_eq!(reply.status, 200, "{reply:?}");
-    // The session's cookie is strict: a page of ours leads on, so that the browser sends it.
+    // The session cookie is strict: a page of ours loads the target, so that the browser sends the cookie.
     assert!(reply.text.contains("content=\"0;url=/app/runs\""), "{reply:?}");
     let cookies: Vec<&str> =
         reply.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap()).collect();
@@ -167,7 +167,7 @@ async fn each_sign_in_makes_roles_what_the_groups_give_now_and_keeps_what_was_gi
 #[tokio::test(flavor = "multi_thread")]
 async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never_to_root() {
     let Some((provider, installation)) = start().await else { return };
-    // There are several accounts, so only who administers the installation adds people without asking them.
+    // There are several accounts, so only the administrator of the installation adds people without an invitation.
     let root = installation.root().await;
     let body = json!({"email": "ada@example.com", "role": "viewer"});
     let made = installation.tell(&root.token, "POST", "/api/v1/auth/users", &body).await.expect(201);

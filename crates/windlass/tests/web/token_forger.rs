@@ -1,5 +1,5 @@
-//! A provider of identities that says what a test makes it say. It keeps to the standard where nothing else is asked of it:
-//! a code is good once, and only with the verifier whose challenge it was given for.
+//! A single sign-on provider that a test controls. Otherwise it follows the standard: a code is valid once, and only
+//! with the verifier of its challenge.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,7 +13,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use windlass_core::digest::Digest;
 
-/// What the client calls itself.
+/// The client id.
 pub(crate) const CLIENT: &str = "windlass";
 
 /// Key pairs from the examples of RFC 8032: seed and public half.
@@ -31,28 +31,28 @@ const PAIRS: [(&str, &str); 2] = [
 /// How a token is signed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signed {
-    /// By a key of the provider, which the token names.
+    /// With a key of the provider, which the token names.
     By(usize),
-    /// By one key in the name of another.
+    /// With one key, but naming another.
     InTheNameOf(usize, usize),
-    /// Not at all.
+    /// Unsigned.
     Not,
-    /// With a secret: the public half of a key, which everyone knows.
+    /// With a shared secret: the public half of a key, which everyone knows.
     WithPublicHalf(usize),
 }
 
-/// What the provider says and does.
+/// The behaviour of the provider.
 pub(crate) struct Forgery {
-    /// Claims that replace those a good token has; null takes one away.
+    /// Claims that replace those of a valid token; null removes one.
     pub(crate) claims: Value,
     pub(crate) signed: Signed,
     /// The keys it lists.
     pub(crate) listed: Vec<usize>,
-    /// What replaces parts of its discovery document.
+    /// Replaces parts of its discovery document.
     pub(crate) document: Value,
-    /// Codes that were given out: their challenge and nonce.
+    /// Issued codes: their challenge and nonce.
     codes: BTreeMap<String, (String, String)>,
-    /// What it was asked, with bodies.
+    /// The requests it received, with bodies.
     pub(crate) asked: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Forger {
         self.forgery.lock().unwrap()
     }
 
-    /// Signs in whoever comes from this address, and gives out a code.
+    /// Signs in the browser that comes with this URL, and issues a code.
     pub(crate) fn code_for(&self, location: &str) -> String {
         let mut forgery = self.forgery();
         let code = format!("planted-code-{}", forgery.codes.len() + forgery.asked.len());
@@ -97,7 +97,7 @@ impl Forger {
     }
 }
 
-/// A word behind the `?` of an address.
+/// A query parameter of a URL.
 pub(crate) fn word(address: &str, name: &str) -> String {
     let pairs = address.split(['?', '&']).skip(1).filter_map(|pair| pair.split_once('='));
     pairs.filter(|(found, _)| *found == name).map(|(_, value)| value.to_owned()).next().unwrap_or_default()
@@ -107,7 +107,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// A private key as PKCS#8 wraps it.
+/// A private key in PKCS#8.
 fn private_half(pair: usize) -> EncodingKey {
     let wrapped = format!("302e020100300506032b657004220420{}", PAIRS[pair].0);
     EncodingKey::from_ed_der(&bytes(&wrapped))

@@ -1,4 +1,4 @@
-//! Networks as pictures, drawn by the server.
+//! Diagrams of networks, drawn by the server.
 
 use serde_json::json;
 

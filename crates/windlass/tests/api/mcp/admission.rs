@@ -1,16 +1,16 @@
-//! Who is let in to the tools at all.
+//! Who has access to the tools at all.
 
 use serde_json::{Value, json};
 
 use crate::harness::{ALL, Installation, Life, Reply};
 
-/// A request that every client begins with.
+/// The first request of every client.
 fn hello() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
 }
 
-/// Says hello with these headers.
+/// Sends that request with these headers.
 async fn say(installation: &Installation, headers: &[(&str, &str)]) -> Reply {
     let mut request =
         installation.request("POST", "/mcp").header("accept", "application/json, text/event-stream");

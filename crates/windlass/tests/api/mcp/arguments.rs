@@ -1,4 +1,4 @@
-//! What tools say of themselves, and of arguments that are wrong.
+//! The descriptions of tools, and the errors for wrong arguments.
 
 use std::path::Path;
 

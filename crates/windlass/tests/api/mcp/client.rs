@@ -13,7 +13,7 @@ use windlass_api::permission::Permission;
 
 use crate::harness::{ALL, Installation, Life, Person};
 
-/// What `windlass token create --for mcp` gives.
+/// The permissions of `windlass token create --for mcp`.
 pub(super) const PROPOSES: &[Permission] =
     &[Permission::GitopsRead, Permission::GitopsWrite, Permission::GitopsSync, Permission::FleetRead];
 
@@ -23,11 +23,11 @@ pub(super) struct Tools {
     process: Option<Child>,
 }
 
-/// How to connect.
+/// The transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     Http,
-    /// HTTP as it is since 2026-07-28: no handshake, and every request says all of itself.
+    /// HTTP as of 2026-07-28: no handshake, and every request is self-contained.
     HttpWithoutHandshake,
     Stdio,
 }
@@ -35,13 +35,13 @@ pub(super) enum Over {
 pub(super) const WAYS: [Over; 3] = [Over::Http, Over::HttpWithoutHandshake, Over::Stdio];
 
 impl Tools {
-    /// Connects with a token that may all.
+    /// Connects with a token that has all permissions.
     pub(super) async fn of_an_admin(installation: &Installation, over: Over) -> Tools {
         let admin = installation.admin().await;
         Tools::granted(installation, &admin, &ALL, over).await
     }
 
-    /// Connects with a new token of someone.
+    /// Connects with a new token of a person.
     pub(super) async fn granted(
         installation: &Installation,
         person: &Person,
@@ -100,7 +100,7 @@ impl Tools {
         self.client.call_tool(params).await
     }
 
-    /// Uses a tool that does as it is asked. Whatever is told is told three times alike.
+    /// Runs a tool that succeeds. Checks that the three forms of its result agree.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> Value {
         let result = self.ask(tool, arguments).await.unwrap();
         assert_eq!(result.is_error, Some(false), "{tool}: {result:?}");
@@ -112,14 +112,14 @@ impl Tools {
         value
     }
 
-    /// Uses a tool that refuses, and returns why.
+    /// Runs a tool that refuses, and returns the error.
     pub(super) async fn refused(&self, tool: &str, arguments: Value) -> Value {
         let result = self.ask(tool, arguments).await.unwrap();
         assert_eq!(result.is_error, Some(true), "{tool}: {result:?}");
         result.structured_content.unwrap()["error"].clone()
     }
 
-    /// Goes away; a process that was started ends by itself, and well.
+    /// Disconnects; a started process must exit by itself with success.
     pub(super) async fn leave(self) {
         self.client.cancel().await.unwrap();
         if let Some(mut process) = self.process {

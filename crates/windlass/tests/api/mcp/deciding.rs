@@ -1,4 +1,4 @@
-//! Who may use which tool: those who may do the same through REST, and deciding takes a token that was given that.
+//! Who may use which tool: everyone with the same permission in REST; a decision needs a token with that permission.
 
 use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
@@ -9,7 +9,7 @@ use crate::harness::{ALL, FLEET, Installation, Person, fleet};
 const DECISIONS: [&str; 3] =
     ["system_gitops_approve_proposal", "system_gitops_reject_proposal", "system_gitops_apply_proposal"];
 
-/// A repository that was synced, and the id of its first proposal.
+/// A synced repository, and the id of its first proposal.
 async fn first_proposal(installation: &Installation) -> String {
     let admin = installation.admin().await;
     let work = fleet(FLEET);
@@ -18,7 +18,7 @@ async fn first_proposal(installation: &Installation) -> String {
     run["proposals"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// Refusals on the record.
+/// The refusals in the audit log.
 async fn refusals(installation: &Installation) -> Vec<Value> {
     let admin = installation.admin().await;
     let audit = installation.get(&admin, "/api/v1/system/audit").await;
@@ -45,7 +45,7 @@ async fn a_session_decides_nothing_whatever_the_person_may() {
         tools.leave().await;
     }
     let noted = refusals(&installation).await;
-    // Twice over HTTP; what `windlass mcp` refuses never reached the server.
+    // Twice over HTTP; what `windlass mcp` refuses never reaches the server.
     assert_eq!(noted.len(), 2 * DECISIONS.len(), "{noted:#?}");
     assert!(noted.iter().all(|entry| entry["actor"] == admin.email.as_str()));
 }
@@ -123,7 +123,7 @@ async fn what_someone_typed_is_approved_only_with_its_digest() {
     assert_ne!(approved["proposal"]["status"], "pending_approval", "{approved}");
 }
 
-/// Makes a token for MCP on the command line, as someone, and returns what it may.
+/// Creates a token for MCP on the command line, as a person, and returns its permissions.
 async fn made_for_mcp(installation: &Installation, person: &Person, more: &[&str]) -> Vec<String> {
     let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_windlass"))
         .args(["token", "create", "assistant", "--for", "mcp", "--output", "json"])

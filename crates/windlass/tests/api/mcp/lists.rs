@@ -1,4 +1,4 @@
-//! Lists go on where they say, and what an answer leaves out it tells.
+//! Lists continue at their cursor, and a response reports what it leaves out.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Planted secrets: no tool tells one.
+//! Planted secrets: no tool returns one.
 
 use serde_json::{Value, json};
 

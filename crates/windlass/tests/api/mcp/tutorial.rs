@@ -14,7 +14,7 @@ use crate::harness::{Installation, PATIENCE, config, file_url, fleet};
 /// The tutorial's fleet.
 const TUTORIAL: &str = include_str!("../../../src/commands/demo.yaml");
 
-/// Looks at a run until it is something.
+/// Polls a run until it has a status.
 async fn run_that_is(tools: &Tools, id: &str, status: &str) -> Value {
     let begun = Instant::now();
     loop {
@@ -26,7 +26,7 @@ async fn run_that_is(tools: &Tools, id: &str, status: &str) -> Value {
     }
 }
 
-/// An installation that is connected with a Gitea.
+/// An installation that is connected to a Gitea.
 async fn with_gitea(gitea: &FakeForge) -> Installation {
     let directory = tempfile::tempdir().unwrap();
     let token = directory.path().join("gitea.json");
@@ -154,12 +154,12 @@ async fn approved_proposals_serve_as_a_checklist_to_be_done_by_hand() {
     let run = run["id"].as_str().unwrap();
     let shown = tools.call("system_gitops_get_sync_run", json!({"sync_run_id": run})).await;
     for proposal in shown["proposals"].as_array().unwrap() {
-        // As it is: `{ ...proposal.payload }`.
+        // The payload unchanged: `{ ...proposal.payload }`.
         let tool = format!("system_{}", proposal["action"].as_str().unwrap());
         let made = tools.call(&tool, proposal["payload"].clone()).await;
         let noun = if tool.ends_with("node") { "node" } else { "node_template" };
         assert_eq!(made[noun]["name"], proposal["name"], "{made}");
-        // Ticked off only then: what is approved first may be applied before anyone gets to it.
+        // Approved only afterwards: an approved change could be applied before it is made directly.
         tools.call("system_gitops_approve_proposal", json!({"proposal_id": proposal["id"]})).await;
     }
     let run = run_that_is(&tools, run, "applied_manually").await;
