@@ -9,7 +9,7 @@ use std::fmt;
 use crate::address_guard::normalize_host;
 
 /// The ports of a host that is named without one: ssh, http and https.
-const USUAL_PORTS: [u16; 3] = [22, 80, 443];
+const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
 
 /// A host and port that a credential would be sent to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ impl NamedHost {
 
     fn covers(&self, to: &CredentialDestination) -> bool {
         let own = CredentialDestination::new(&self.host, to.port);
-        let fits_port = self.port.map_or_else(|| USUAL_PORTS.contains(&to.port), |port| port == to.port);
+        let fits_port = self.port.map_or_else(|| DEFAULT_PORTS.contains(&to.port), |port| port == to.port);
         own.host == to.host && fits_port
     }
 }
@@ -205,7 +205,7 @@ mod tests {
         CredentialDestination::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
-    fn told(
+    fn checked(
         url: Option<&str>,
         hosts: Option<&str>,
         bound: &[&str],
@@ -232,9 +232,13 @@ mod tests {
             ("github.com", "api.github.com:443", true),
             ("api.github.com", "github.com:443", true),
         ] {
-            assert_eq!(told(None, Some(hosts), &[], destination).is_ok(), expected, "{hosts} {destination}");
+            assert_eq!(
+                checked(None, Some(hosts), &[], destination).is_ok(),
+                expected,
+                "{hosts} {destination}"
+            );
             // The hosts it names count, whatever it is bound to.
-            assert_eq!(told(None, Some(hosts), &[destination], destination).is_ok(), expected, "{hosts}");
+            assert_eq!(checked(None, Some(hosts), &[destination], destination).is_ok(), expected, "{hosts}");
         }
         for (url, destination, expected) in [
             ("https://git.example.com/acme", "git.example.com:443", true),
@@ -245,25 +249,31 @@ mod tests {
             ("ssh://git@git.example.com:2222/x", "git.example.com:2222", true),
             ("git@git.example.com:acme/fleet", "git.example.com:22", true),
         ] {
-            assert_eq!(told(Some(url), None, &[], destination).is_ok(), expected, "{url} {destination}");
+            assert_eq!(checked(Some(url), None, &[], destination).is_ok(), expected, "{url} {destination}");
         }
         for bad in ["https://", "git example", "ftp://x", "x:y", "x:0", "[::1"] {
             let named = CredentialHosts::read(Some(bad), None).is_err()
                 || CredentialHosts::read(None, Some(bad)).is_err();
             assert!(named, "{bad}");
         }
-        assert_eq!(told(Some("nonsense"), None, &["a.example:443"], "a.example:443"), Err("credential-host"));
+        assert_eq!(
+            checked(Some("nonsense"), None, &["a.example:443"], "a.example:443"),
+            Err("credential-host")
+        );
     }
 
     #[test]
     fn a_credential_that_names_no_host_is_told_only_where_it_is_bound() {
-        assert_eq!(told(None, None, &[], "git.example.com:443"), Err("credential-unbound"));
-        assert_eq!(told(Some(" "), Some(""), &[], "git.example.com:443"), Err("credential-unbound"));
-        assert_eq!(told(None, None, &["git.example.com:443"], "git.example.com:443"), Ok(()));
-        assert_eq!(told(None, None, &["git.example.com:443"], "git.example.com:444"), Err("credential-host"));
-        assert_eq!(told(None, None, &["git.example.com:443"], "evil.example:443"), Err("credential-host"));
+        assert_eq!(checked(None, None, &[], "git.example.com:443"), Err("credential-unbound"));
+        assert_eq!(checked(Some(" "), Some(""), &[], "git.example.com:443"), Err("credential-unbound"));
+        assert_eq!(checked(None, None, &["git.example.com:443"], "git.example.com:443"), Ok(()));
+        assert_eq!(
+            checked(None, None, &["git.example.com:443"], "git.example.com:444"),
+            Err("credential-host")
+        );
+        assert_eq!(checked(None, None, &["git.example.com:443"], "evil.example:443"), Err("credential-host"));
         let bound = ["a.example:443", "b.example:22"];
-        assert_eq!(told(None, None, &bound, "b.example:22"), Ok(()));
+        assert_eq!(checked(None, None, &bound, "b.example:22"), Ok(()));
     }
 
     #[test]

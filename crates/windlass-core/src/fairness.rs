@@ -48,14 +48,14 @@ struct SlotsInUse {
 }
 
 /// Chooses which of the queued work, oldest first, starts now. Returns its indices in the order of starting.
-pub fn choose_next(waiting: &[WorkItem<'_>], under_way: &[WorkItem<'_>], places: WorkerSlots) -> Vec<usize> {
+pub fn choose_next(waiting: &[WorkItem<'_>], running: &[WorkItem<'_>], slots: WorkerSlots) -> Vec<usize> {
     let mut taken: BTreeMap<&AccountId, SlotsInUse> = BTreeMap::new();
     let mut lanes: BTreeSet<&str> = BTreeSet::new();
-    for work in under_way {
+    for work in running {
         note(work, &mut taken, &mut lanes);
     }
     let mut chosen = Vec::new();
-    while let Some(next) = next(waiting, &taken, &lanes, places, under_way.len() + chosen.len()) {
+    while let Some(next) = next(waiting, &taken, &lanes, slots, running.len() + chosen.len()) {
         note(&waiting[next], &mut taken, &mut lanes);
         chosen.push(next);
     }
@@ -77,16 +77,16 @@ fn next(
     waiting: &[WorkItem<'_>],
     taken: &BTreeMap<&AccountId, SlotsInUse>,
     lanes: &BTreeSet<&str>,
-    places: WorkerSlots,
+    slots: WorkerSlots,
     in_use: usize,
 ) -> Option<usize> {
     let share = |account: &AccountId| taken.get(account).map_or((0, 0), |taken| (taken.all, taken.unproven));
     let may_begin = |work: &WorkItem<'_>| {
         let (all, unproven) = share(work.account);
-        let open = if all == 0 { places.all } else { places.all.saturating_sub(places.reserved) };
+        let open = if all == 0 { slots.all } else { slots.all.saturating_sub(slots.reserved) };
         in_use < open
-            && all < places.per_account
-            && (work.last_result == LastResult::Proven || unproven < places.unproven)
+            && all < slots.per_account
+            && (work.last_result == LastResult::Proven || unproven < slots.unproven)
             && !lanes.contains(work.lane)
     };
     let begins = waiting.iter().enumerate().filter(|(_, work)| may_begin(work));
@@ -99,7 +99,7 @@ mod tests {
     use crate::id::tests::lasting;
     use proptest::prelude::*;
 
-    const PLACES: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
+    const SLOTS: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
     fn work<'w>(account: &str, lane: &'w str) -> WorkItem<'w> {
         WorkItem { account: lasting(account), lane, last_result: LastResult::Proven }
@@ -112,20 +112,20 @@ mod tests {
     #[test]
     fn one_account_never_takes_all_places_and_the_next_begins_at_once() {
         let mine = [work("a", "1"), work("a", "2"), work("a", "3"), work("a", "4"), work("b", "5")];
-        assert_eq!(choose_next(&mine, &[], PLACES), [0, 4, 1, 2]);
-        assert_eq!(choose_next(&[mine[4]], &mine[..3], PLACES), [0]);
+        assert_eq!(choose_next(&mine, &[], SLOTS), [0, 4, 1, 2]);
+        assert_eq!(choose_next(&[mine[4]], &mine[..3], SLOTS), [0]);
     }
 
     #[test]
     fn what_failed_before_leaves_a_place_to_what_did_not() {
         let waiting = [tarpit("a", "1"), tarpit("a", "2"), tarpit("a", "3"), work("a", "4")];
-        assert_eq!(choose_next(&waiting, &[], PLACES), [0, 1, 3]);
+        assert_eq!(choose_next(&waiting, &[], SLOTS), [0, 1, 3]);
     }
 
     #[test]
     fn one_of_a_lane_at_a_time() {
-        assert_eq!(choose_next(&[work("a", "1"), work("a", "1")], &[], PLACES), [0]);
-        assert_eq!(choose_next(&[work("a", "1")], &[work("a", "1")], PLACES), [0; 0]);
+        assert_eq!(choose_next(&[work("a", "1"), work("a", "1")], &[], SLOTS), [0]);
+        assert_eq!(choose_next(&[work("a", "1")], &[work("a", "1")], SLOTS), [0; 0]);
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let busy: Vec<WorkItem<'_>> =
             busy.iter().enumerate().map(|(n, lane)| work(["a", "b", "c"][n / 2], lane)).collect();
         let waiting = [work("a", "x"), work("d", "y"), work("d", "z")];
-        assert_eq!(choose_next(&waiting, &busy, PLACES), [1]);
+        assert_eq!(choose_next(&waiting, &busy, SLOTS), [1]);
     }
 
     proptest! {
@@ -154,12 +154,12 @@ mod tests {
                     last_result: if *good { LastResult::Proven } else { LastResult::Unproven },
                 })
                 .collect();
-            let chosen = choose_next(&waiting, &[], PLACES);
-            prop_assert!(chosen.len() <= PLACES.all);
+            let chosen = choose_next(&waiting, &[], SLOTS);
+            prop_assert!(chosen.len() <= SLOTS.all);
             for account in ["0", "1", "2", "3", "4"] {
                 let of = |work: &&WorkItem<'_>| work.account.as_str() == account;
                 let begun = chosen.iter().map(|index| &waiting[*index]).filter(of).count();
-                prop_assert!(begun <= PLACES.per_account);
+                prop_assert!(begun <= SLOTS.per_account);
                 prop_assert!(begun > 0 || !waiting.iter().any(|work| of(&work)));
             }
         }

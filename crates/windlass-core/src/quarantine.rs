@@ -12,10 +12,10 @@ use crate::digest::Digest;
 use crate::id::{AccountId, RepositoryId};
 
 /// The number of crashes until quarantine.
-pub const DEATHS_TO_QUARANTINE: i64 = 2;
+pub const CRASHES_TO_QUARANTINE: i64 = 2;
 
 /// The number of unsuccessful attempts alone until quarantine.
-pub const TRIES_ALONE_TO_QUARANTINE: i64 = 2;
+pub const ATTEMPTS_ALONE_TO_QUARANTINE: i64 = 2;
 
 /// The crash history of some work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl CrashHistory {
     pub fn trust_level(self) -> TrustLevel {
         match self {
             CrashHistory { deaths: ..=0, .. } => TrustLevel::Trusted,
-            CrashHistory { deaths: DEATHS_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
-            CrashHistory { tries_alone: TRIES_ALONE_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
+            CrashHistory { deaths: CRASHES_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
+            CrashHistory { tries_alone: ATTEMPTS_ALONE_TO_QUARANTINE.., .. } => TrustLevel::Quarantined,
             _ => TrustLevel::Suspected,
         }
     }
@@ -102,7 +102,7 @@ impl CrashHistory {
     /// Why work is quarantined, for display; `doing` names the work.
     pub fn reason(self, doing: &str) -> String {
         match self.deaths {
-            DEATHS_TO_QUARANTINE.. => {
+            CRASHES_TO_QUARANTINE.. => {
                 format!("the server crashed twice while {doing}, the second time with no other work running")
             }
             _ => format!(
@@ -183,21 +183,21 @@ impl Quarantines {
 mod tests {
     use super::*;
 
-    fn suspicion(deaths: i64, tries_alone: i64) -> CrashHistory {
+    fn history(deaths: i64, tries_alone: i64) -> CrashHistory {
         CrashHistory { deaths, tries_alone }
     }
 
     #[test]
     fn one_death_makes_a_suspect_and_two_are_enough() {
-        assert_eq!([-1, 0].map(|deaths| suspicion(deaths, 9).trust_level()), [TrustLevel::Trusted; 2]);
-        assert_eq!(suspicion(1, 0).trust_level(), TrustLevel::Suspected);
-        assert_eq!([2, 3, i64::MAX].map(|it| suspicion(it, 0).trust_level()), [TrustLevel::Quarantined; 3]);
-        assert!(suspicion(2, 0).reason("syncing it").contains("crashed twice while syncing it"));
+        assert_eq!([-1, 0].map(|deaths| history(deaths, 9).trust_level()), [TrustLevel::Trusted; 2]);
+        assert_eq!(history(1, 0).trust_level(), TrustLevel::Suspected);
+        assert_eq!([2, 3, i64::MAX].map(|it| history(it, 0).trust_level()), [TrustLevel::Quarantined; 3]);
+        assert!(history(2, 0).reason("syncing it").contains("crashed twice while syncing it"));
     }
 
     #[test]
     fn a_suspect_keeps_others_waiting_twice_and_no_more() {
-        let first = suspicion(1, 0).after_attempt(WorkEnd::Failed);
+        let first = history(1, 0).after_attempt(WorkEnd::Failed);
         assert_eq!(first.trust_level(), TrustLevel::Suspected);
         assert_eq!(first.after_attempt(WorkEnd::Untried), first, "what was not tried counts neither way");
         let second = first.after_attempt(WorkEnd::Failed);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_was_read_through_is_innocent_and_failures_of_the_trusted_are_nothing() {
-        assert_eq!(suspicion(1, 1).after_attempt(WorkEnd::ReadThrough), CrashHistory::default());
+        assert_eq!(history(1, 1).after_attempt(WorkEnd::ReadThrough), CrashHistory::default());
         for end in [WorkEnd::ReadThrough, WorkEnd::Failed, WorkEnd::Untried] {
             assert_eq!(CrashHistory::default().after_attempt(end), CrashHistory::default());
         }

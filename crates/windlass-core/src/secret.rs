@@ -17,7 +17,7 @@ pub fn is_mask(text: &str) -> bool {
         || text.match_indices(HIDDEN).any(|(start, mask)| {
             let (before, after) = (&text[..start], &text[start + mask.len()..]);
             (before.ends_with("://") && after.starts_with('@'))
-                || HOOKS.iter().any(|hook| before.ends_with(hook))
+                || SECRET_WEBHOOK_URLS.iter().any(|hook| before.ends_with(hook))
         })
 }
 
@@ -135,7 +135,7 @@ const WORD_ENDS: [char; 6] = [' ', '\t', '\n', '"', '\'', '`'];
 const MAX_SCHEMES: usize = 8;
 
 /// URLs whose remainder allows anyone to send messages.
-const HOOKS: &[&str] = &[
+const SECRET_WEBHOOK_URLS: &[&str] = &[
     "hooks.slack.com/",
     "hooks.slack-gov.com/",
     "discord.com/api/webhooks/",
@@ -152,7 +152,7 @@ fn secrets_of_urls(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     for word in text.split(WORD_ENDS) {
-        let secret = match (url_credentials(word), hook_secret(word)) {
+        let secret = match (url_credentials(word), webhook_secret(word)) {
             (Some(one), Some(other)) => Some(one.start.min(other.start)..one.end.max(other.end)),
             (one, other) => one.or(other),
         };
@@ -163,8 +163,8 @@ fn secrets_of_urls(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The secret part of a word that is a chat's incoming webhook: everything after the host.
-fn hook_secret(word: &str) -> Option<Range<usize>> {
-    let ends = HOOKS.iter().filter_map(|hook| word.find(hook).map(|found| found + hook.len()));
+fn webhook_secret(word: &str) -> Option<Range<usize>> {
+    let ends = SECRET_WEBHOOK_URLS.iter().filter_map(|hook| word.find(hook).map(|found| found + hook.len()));
     ends.min().filter(|end| *end < word.len()).map(|end| end..word.len())
 }
 

@@ -32,12 +32,12 @@ pub struct UnknownWord {
 }
 
 /// A longer word is shortened in messages.
-const MAX_TOLD: usize = 80;
+const MAX_WORD_CHARS: usize = 80;
 
 /// Parses a word of a set.
 pub fn read<T: Spelled>(word: &str) -> Result<T, UnknownWord> {
     let found = T::WORDS.iter().copied().find(|known| known.spelling() == word);
-    found.ok_or_else(|| UnknownWord { word: word.chars().take(MAX_TOLD).collect(), known: list::<T>() })
+    found.ok_or_else(|| UnknownWord { word: word.chars().take(MAX_WORD_CHARS).collect(), known: list::<T>() })
 }
 
 /// All words of a set, for display: `` `a`, `b` or `c` ``.
@@ -203,6 +203,6 @@ mod tests {
         assert!(error.contains("expected one of `queued`") && !error.contains("idle"), "{error}");
         let error = serde_json::from_str::<Stage>("7").expect_err("no word");
         assert!(error.to_string().contains("one of `queued`"), "{error}");
-        assert_eq!(read::<Stage>(&"x".repeat(500)).expect_err("no such stage").word.len(), MAX_TOLD);
+        assert_eq!(read::<Stage>(&"x".repeat(500)).expect_err("no such stage").word.len(), MAX_WORD_CHARS);
     }
 }

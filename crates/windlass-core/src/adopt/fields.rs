@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::yaml::{Edit, EditStep, Emptied, Insertion, NestedEdits, NewValue};
+use crate::yaml::{Edit, EditStep, EmptiedCollection, Insertion, NestedEdits, NewValue};
 
 /// How deep inside a field the edits go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) fn changes(
     accepted: &Map<String, Value>,
     depth: EditDepth,
 ) -> NestedEdits {
-    let mut within = NestedEdits { emptied: Emptied::Kept, ..NestedEdits::default() };
+    let mut within = NestedEdits { emptied: EmptiedCollection::Kept, ..NestedEdits::default() };
     for key in declared.keys().filter(|key| !accepted.contains_key(*key)) {
         within.steps.insert(EditStep::Key(key.clone()), Edit::Remove);
     }
@@ -53,7 +53,7 @@ fn changed_items(before: &[Value], after: &[Value]) -> Option<NestedEdits> {
         let steps = pairs.map(|(index, (before, after))| (EditStep::Index(index), change(before, after)));
         return Some(NestedEdits {
             steps: steps.collect(),
-            emptied: Emptied::Kept,
+            emptied: EmptiedCollection::Kept,
             ..NestedEdits::default()
         });
     }
@@ -67,9 +67,9 @@ fn changed_items(before: &[Value], after: &[Value]) -> Option<NestedEdits> {
     let gone = before.iter().filter(|item| !after.contains(item));
     let new = after.iter().filter(|item| !before.contains(item));
     Some(NestedEdits {
-        steps: gone.map(|item| (EditStep::Saying(item.clone()), Edit::Remove)).collect(),
+        steps: gone.map(|item| (EditStep::ItemWithText(item.clone()), Edit::Remove)).collect(),
         added: new.map(|item| Insertion::Item(NewValue::Single(Value::from(item.as_str())))).collect(),
-        emptied: Emptied::Kept,
+        emptied: EmptiedCollection::Kept,
     })
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let Some(Edit::Within(inner)) = within.steps.get(&EditStep::Key("l".to_owned())) else {
             panic!("{within:?}")
         };
-        assert_eq!(inner.steps.keys().collect::<Vec<_>>(), [&EditStep::Saying("a".to_owned())]);
+        assert_eq!(inner.steps.keys().collect::<Vec<_>>(), [&EditStep::ItemWithText("a".to_owned())]);
         assert_eq!(inner.added, [Insertion::Item(NewValue::from(json!("c")))]);
     }
 }

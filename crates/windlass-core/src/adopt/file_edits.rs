@@ -13,7 +13,7 @@ use crate::desired::Declared;
 use crate::manifest::{DeclarationOrigin, Fleet, Slot};
 use crate::resource::{Kind, KindSection, ResourceKey, Spec, member_name};
 use crate::shape::Defaults;
-use crate::yaml::{self, Edit, EditStep, Emptied, Insertion, NestedEdits, NewValue};
+use crate::yaml::{self, Edit, EditStep, EmptiedCollection, Insertion, NestedEdits, NewValue};
 
 /// How much of a resource's text is rewritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl AdoptEdits<'_> {
         let fields = self.fields(key, accepted);
         match step {
             EditStep::Index(_) => new_entry::item(key.kind, own_name(key), fields),
-            EditStep::Key(_) | EditStep::Saying(_) => NewValue::Map(fields),
+            EditStep::Key(_) | EditStep::ItemWithText(_) => NewValue::Map(fields),
         }
     }
 
@@ -138,7 +138,8 @@ impl AdoptEdits<'_> {
         let added = Insertion::Named { key: name.to_owned(), value: NewValue::Map(fields), item };
         let Some(member) = home.member else {
             let top = edits.entry(self.file_for(key.kind)).or_default();
-            let keys = home.section.iter().map(|key| (EditStep::Key((*key).to_owned()), Emptied::Removed));
+            let keys =
+                home.section.iter().map(|key| (EditStep::Key((*key).to_owned()), EmptiedCollection::Removed));
             append(descend(top, keys.collect()), added);
             return Ok(());
         };
@@ -151,7 +152,10 @@ impl AdoptEdits<'_> {
                 .ok_or_else(|| format!("{network} is not declared in these files"));
         };
         let (mut steps, last) = path_to_entry(declared.origin, &network.name);
-        steps.extend([(last, Emptied::Kept), (EditStep::Key(member.to_owned()), Emptied::Removed)]);
+        steps.extend([
+            (last, EmptiedCollection::Kept),
+            (EditStep::Key(member.to_owned()), EmptiedCollection::Removed),
+        ]);
         append(descend(edits.entry(declared.file).or_default(), steps), added);
         Ok(())
     }
@@ -188,13 +192,16 @@ fn differences(declared: &Declared, accepted: &Spec, depth: EditDepth) -> Nested
 }
 
 /// The steps to the entry's parents, each with what happens when it becomes empty, and the step to the entry.
-fn path_to_entry(origin: DeclarationOrigin, name: &str) -> (Vec<(EditStep, Emptied)>, EditStep) {
+fn path_to_entry(origin: DeclarationOrigin, name: &str) -> (Vec<(EditStep, EmptiedCollection)>, EditStep) {
     let (section, slot, member) = origin.parts();
-    let mut steps: Vec<(EditStep, Emptied)> =
-        section.iter().map(|key| (EditStep::Key((*key).to_owned()), Emptied::Removed)).collect();
+    let mut steps: Vec<(EditStep, EmptiedCollection)> =
+        section.iter().map(|key| (EditStep::Key((*key).to_owned()), EmptiedCollection::Removed)).collect();
     let Some((list, member_slot)) = member else { return (steps, step(slot, name)) };
     let (network, inner) = member_name(name);
-    steps.extend([(step(slot, network), Emptied::Kept), (EditStep::Key(list.to_owned()), Emptied::Removed)]);
+    steps.extend([
+        (step(slot, network), EmptiedCollection::Kept),
+        (EditStep::Key(list.to_owned()), EmptiedCollection::Removed),
+    ]);
     (steps, step(member_slot, inner))
 }
 
@@ -205,6 +212,6 @@ fn step(slot: Slot, name: &str) -> EditStep {
     }
 }
 
-fn descend(top: &mut NestedEdits, steps: Vec<(EditStep, Emptied)>) -> Option<&mut NestedEdits> {
+fn descend(top: &mut NestedEdits, steps: Vec<(EditStep, EmptiedCollection)>) -> Option<&mut NestedEdits> {
     steps.into_iter().try_fold(top, |within, (step, emptied)| within.enter(step, emptied))
 }

@@ -66,7 +66,7 @@ pub fn adopt(
     if fleet.has_errors() {
         return Err(AdoptError::Broken);
     }
-    let wanted = differing(fleet, wanted);
+    let wanted = differing_targets(fleet, wanted);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
@@ -74,7 +74,7 @@ pub fn adopt(
     let finely = AdoptEdits { fleet, wanted: &wanted, detail: &BTreeMap::new() };
     let edited = match finely.attempt() {
         Ok(edited) => edited,
-        Err(_) => one_by_one(fleet, &wanted)?,
+        Err(_) => adopt_separately(fleet, &wanted)?,
     };
     match verify::first_error(fleet, &edited, context) {
         Some(problem) => Err(AdoptError::Refused { problem }),
@@ -94,7 +94,7 @@ fn refuse_secrets(fleet: &Fleet, wanted: &AdoptTargets) -> Result<(), AdoptError
     Ok(())
 }
 
-fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> AdoptTargets {
+fn differing_targets(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> AdoptTargets {
     let differs = |(key, accepted): &&(ResourceKey, Option<Arc<Spec>>)| {
         // Only text is edited here: the content at paths that a resource names is changed by changing those files.
         let declared = fleet.desired.resources.get(key.kind, &key.name);
@@ -105,7 +105,7 @@ fn differing(fleet: &Fleet, wanted: &[(ResourceKey, Option<Arc<Spec>>)]) -> Adop
 }
 
 /// Finds for each resource the finest edit that has exactly the intended effect.
-fn one_by_one(fleet: &Fleet, wanted: &AdoptTargets) -> Result<Vec<EditedFile>, AdoptError> {
+fn adopt_separately(fleet: &Fleet, wanted: &AdoptTargets) -> Result<Vec<EditedFile>, AdoptError> {
     let mut detail = BTreeMap::new();
     for group in groups(wanted).into_values() {
         let mut failure = String::new();

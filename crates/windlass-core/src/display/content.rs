@@ -28,7 +28,7 @@ pub fn content_lines(difference: &ContentDifference) -> Vec<(DiffLineKind, Strin
     }
     for file in &difference.files {
         lines.push((DiffLineKind::Head, head(file)));
-        lines.extend(file.lines.iter().flat_map(|text| text.lines()).map(marked));
+        lines.extend(file.lines.iter().flat_map(|text| text.lines()).map(line_kind));
         lines.extend(file.not_shown.iter().map(|why| (DiffLineKind::Note, format!("not shown: {why}"))));
     }
     if difference.more_files > 0 {
@@ -51,7 +51,7 @@ fn head(file: &FileDifference) -> String {
     format!("{word} {}{size}", file.path)
 }
 
-fn marked(line: &str) -> (DiffLineKind, String) {
+fn line_kind(line: &str) -> (DiffLineKind, String) {
     let mark = match line.as_bytes().first() {
         Some(b'+') => DiffLineKind::Added,
         Some(b'-') => DiffLineKind::Removed,

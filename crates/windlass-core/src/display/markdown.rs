@@ -37,7 +37,7 @@ const DIFF_WIDTH: usize = 100;
 /// Renders a plan as a comment.
 pub fn markdown(planned: &PlanView<'_>) -> String {
     let mut text = heading(planned);
-    if is_quiet(planned) {
+    if has_nothing_to_report(planned) {
         return text;
     }
     write_problems(&mut text, planned);
@@ -51,7 +51,7 @@ pub fn markdown(planned: &PlanView<'_>) -> String {
 }
 
 /// Whether there are no changes and nothing to report.
-fn is_quiet(planned: &PlanView<'_>) -> bool {
+fn has_nothing_to_report(planned: &PlanView<'_>) -> bool {
     planned.is_empty()
         && planned.problems.is_empty()
         && planned.refusals.is_empty()
@@ -62,7 +62,7 @@ fn heading(planned: &PlanView<'_>) -> String {
     let summary = planned.summary;
     match (planned.has_errors(), planned.is_empty()) {
         (true, true) => "### Windlass: no plan, the fleet has errors\n\n".to_owned(),
-        (_, true) if is_quiet(planned) => {
+        (_, true) if has_nothing_to_report(planned) => {
             format!("### Windlass: no changes\n\n{} in sync.\n", pluralize(summary.unchanged, "resource"))
         }
         (_, true) => "### Windlass: no changes\n\n".to_owned(),

@@ -13,7 +13,7 @@ use crate::shape::{Defaults, Description};
 use crate::yaml::MAX_DEPTH;
 
 /// The most paths listed; the rest is counted.
-const PATHS_TOLD: usize = 100;
+const MAX_PATHS_LISTED: usize = 100;
 
 /// A fleet to write.
 pub(super) struct ExportedFleet {
@@ -97,10 +97,10 @@ impl ExportedFleet {
         let mut text = String::new();
         if !self.paths.is_empty() {
             text.push_str("# This export does not contain the files at these paths of the repository:\n");
-            self.paths.iter().take(PATHS_TOLD).for_each(|path| text.push_str(&format!("#   {path}\n")));
+            self.paths.iter().take(MAX_PATHS_LISTED).for_each(|path| text.push_str(&format!("#   {path}\n")));
         }
-        if self.paths.len() > PATHS_TOLD {
-            text.push_str(&format!("#   and {} more\n", self.paths.len() - PATHS_TOLD));
+        if self.paths.len() > MAX_PATHS_LISTED {
+            text.push_str(&format!("#   and {} more\n", self.paths.len() - MAX_PATHS_LISTED));
         }
         text + &head(account, include)
     }

@@ -23,11 +23,11 @@ pub(super) fn entries(entries: &[(String, OutputNode)], indent: usize, out: &mut
 /// Appends an item of a list on a new line with this indentation.
 pub(super) fn item(value: &OutputNode, indent: usize, out: &mut String) {
     start_line(indent, out);
-    item_here(value, indent, out);
+    item_on_current_line(value, indent, out);
 }
 
 /// Appends an item of a list on the current line; its content begins after the dash.
-fn item_here(value: &OutputNode, indent: usize, out: &mut String) {
+fn item_on_current_line(value: &OutputNode, indent: usize, out: &mut String) {
     out.push('-');
     let inner = indent + STEP;
     match (value, flow(value)) {
@@ -40,10 +40,10 @@ fn item_here(value: &OutputNode, indent: usize, out: &mut String) {
         (OutputNode::List(items), line) if line.as_ref().is_none_or(|line| !fits(line, out)) => {
             for (position, item) in items.iter().enumerate() {
                 begin_inner(position, inner, out);
-                item_here(item, inner, out);
+                item_on_current_line(item, inner, out);
             }
         }
-        _ => after(value, inner, out),
+        _ => value_after_indicator(value, inner, out),
     }
 }
 
@@ -69,11 +69,11 @@ pub(super) fn entry(key: &str, value: &OutputNode, indent: usize, out: &mut Stri
             out.push(':');
         }
     }
-    after(value, indent + STEP, out);
+    value_after_indicator(value, indent + STEP, out);
 }
 
 /// Appends a value after a colon or a dash: on the same line, or on further lines with this indentation.
-fn after(value: &OutputNode, indent: usize, out: &mut String) {
+fn value_after_indicator(value: &OutputNode, indent: usize, out: &mut String) {
     if let OutputNode::Text(text) = value
         && let Some((header, lines)) = block_lines(text)
     {

@@ -34,13 +34,13 @@ const LONGEST_WAIT_OF_SESSION: Duration = Duration::from_secs(15 * 60);
 const BLOCK_BURST: i64 = 20;
 
 /// How fast a block's failures expire, which is the rate of attempts after a burst.
-const BLOCK_FORGETS: Duration = Duration::from_secs(15);
+const BLOCK_FAILURE_EXPIRY: Duration = Duration::from_secs(15);
 
 /// Failures of one person, from anywhere, before attempts are delayed.
 const PERSON_FREE: i64 = 20;
 
 /// How fast those failures expire.
-const PERSON_FORGETS: Duration = Duration::from_secs(60);
+const PERSON_FAILURE_EXPIRY: Duration = Duration::from_secs(60);
 
 /// The longest delay that failures of strangers can cause.
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
@@ -81,8 +81,8 @@ impl FailureSubject<'_> {
     pub fn forgets_one_in(&self) -> Option<Duration> {
         match self {
             FailureSubject::PersonAt(..) | FailureSubject::Device(_) | FailureSubject::Session(_) => None,
-            FailureSubject::Block(_) => Some(BLOCK_FORGETS),
-            FailureSubject::Person(_) => Some(PERSON_FORGETS),
+            FailureSubject::Block(_) => Some(BLOCK_FAILURE_EXPIRY),
+            FailureSubject::Person(_) => Some(PERSON_FAILURE_EXPIRY),
         }
     }
 }
@@ -103,7 +103,7 @@ pub struct FailureCount {
 
 impl FailureCount {
     /// How many have not expired.
-    fn remembered(self, forgets_one_in: Duration, now: Timestamp) -> i64 {
+    fn unexpired(self, forgets_one_in: Duration, now: Timestamp) -> i64 {
         let forgotten = now.elapsed_since(self.last_at).as_millis() / forgets_one_in.as_millis().max(1);
         self.count.saturating_sub(i64::try_from(forgotten).unwrap_or(i64::MAX)).max(0)
     }
@@ -191,15 +191,15 @@ pub fn judge_session(session: Option<FailureCount>, now: Timestamp) -> SignInVer
 
 fn block_wait(block: Option<FailureCount>, now: Timestamp) -> Duration {
     let Some(failures) = block else { return Duration::ZERO };
-    if failures.remembered(BLOCK_FORGETS, now) < BLOCK_BURST {
+    if failures.unexpired(BLOCK_FAILURE_EXPIRY, now) < BLOCK_BURST {
         return Duration::ZERO;
     }
-    BLOCK_FORGETS.saturating_sub(now.elapsed_since(failures.last_at)).max(Duration::from_secs(1))
+    BLOCK_FAILURE_EXPIRY.saturating_sub(now.elapsed_since(failures.last_at)).max(Duration::from_secs(1))
 }
 
 fn person_delay(person: Option<FailureCount>, now: Timestamp) -> Duration {
-    let remembered = person.map_or(0, |failures| failures.remembered(PERSON_FORGETS, now));
-    let over = u64::try_from(remembered - PERSON_FREE).unwrap_or(0);
+    let unexpired = person.map_or(0, |failures| failures.unexpired(PERSON_FAILURE_EXPIRY, now));
+    let over = u64::try_from(unexpired - PERSON_FREE).unwrap_or(0);
     Duration::from_millis(over.saturating_mul(200)).min(LONGEST_DELAY)
 }
 
@@ -263,7 +263,7 @@ mod tests {
     fn a_block_has_a_burst_and_then_a_steady_rate() {
         let counts = |count| SignInCounts { block: failures(count, 0), ..NOTHING };
         assert_eq!(judge_sign_in(&counts(BLOCK_BURST - 1), at(0)), AT_ONCE);
-        assert_eq!(judge_sign_in(&counts(BLOCK_BURST), at(0)), SignInVerdict::Wait(BLOCK_FORGETS));
+        assert_eq!(judge_sign_in(&counts(BLOCK_BURST), at(0)), SignInVerdict::Wait(BLOCK_FAILURE_EXPIRY));
         assert_eq!(judge_sign_in(&counts(BLOCK_BURST), at(15)), AT_ONCE);
         assert_eq!(
             judge_block(failures(BLOCK_BURST, 0), at(5)),

@@ -29,15 +29,15 @@ impl ResponsePace {
     }
 
     /// The client has taken everything: the next part depends on the server.
-    pub fn asked(&mut self, now: Duration) {
+    pub fn client_ready(&mut self, now: Duration) {
         if let Some(since) = self.waiting_since.take() {
             self.waited += now.saturating_sub(since);
         }
     }
 
     /// This many more bytes are sent to the client.
-    pub fn handed_over(&mut self, bytes: u64, now: Duration) {
-        self.asked(now);
+    pub fn bytes_sent(&mut self, bytes: u64, now: Duration) {
+        self.client_ready(now);
         self.bytes = self.bytes.saturating_add(bytes);
         self.waiting_since = Some(now);
     }
@@ -66,20 +66,20 @@ mod tests {
     #[test]
     fn what_was_taken_buys_time_and_pauses_add_up() {
         let mut pace = ResponsePace::begin(at(20), at(0));
-        pace.asked(at(15));
-        pace.handed_over(2048, at(15));
+        pace.client_ready(at(15));
+        pace.bytes_sent(2048, at(15));
         assert_eq!(pace.deadline(), Some(at(22)), "20 s and 2 s for 2 KiB, of which 15 s are gone");
-        pace.asked(at(21));
-        pace.handed_over(10, at(21));
+        pace.client_ready(at(21));
+        pace.bytes_sent(10, at(21));
         assert_eq!(pace.deadline(), Some(at(22)), "a few bytes now and then buy nothing");
     }
 
     #[test]
     fn waiting_for_the_server_costs_the_client_nothing() {
         let mut pace = ResponsePace::begin(at(20), at(0));
-        pace.asked(at(1));
+        pace.client_ready(at(1));
         assert_eq!(pace.deadline(), None);
-        pace.handed_over(0, at(86_400));
+        pace.bytes_sent(0, at(86_400));
         assert_eq!(pace.deadline(), Some(at(86_419)));
     }
 }

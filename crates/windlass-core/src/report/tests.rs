@@ -20,16 +20,16 @@ fn digest(text: &str) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-fn seen(generation: u64) -> Sighting {
+fn sighting(generation: u64) -> Sighting {
     Sighting { generation: Generation(generation), since: at(SINCE), at: at(LOOKED) }
 }
 
 fn known(text: &str, generation: u64) -> Observed {
-    Observed::Known { digest: digest(text), seen: seen(generation) }
+    Observed::Known { digest: digest(text), seen: sighting(generation) }
 }
 
 fn absent(generation: u64) -> Observed {
-    Observed::Absent { seen: seen(generation) }
+    Observed::Absent { seen: sighting(generation) }
 }
 
 fn being_changed() -> Observed {

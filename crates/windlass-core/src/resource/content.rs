@@ -75,8 +75,8 @@ impl Spec {
         let mut contents: BTreeMap<&str, Option<ContentId>> = BTreeMap::new();
         for spec in known {
             spec.repository_paths(&mut |path, _| {
-                let noted = contents.entry(path.as_str()).or_default();
-                *noted = noted.or(path.content());
+                let known_content = contents.entry(path.as_str()).or_default();
+                *known_content = known_content.or(path.content());
             });
         }
         let named = self.named_paths();
@@ -124,7 +124,7 @@ mod tests {
         Spec::read_stored(Kind::Module, SPEC).unwrap()
     }
 
-    fn noted(a: u8, b: u8) -> Spec {
+    fn spec_with_contents(a: u8, b: u8) -> Spec {
         module().with_contents(|path| Some(ContentId::blob([if path == "files/a" { a } else { b }; 20])))
     }
 
@@ -132,25 +132,30 @@ mod tests {
     fn a_digest_covers_what_stands_at_each_path_and_nothing_changes_without_contents() {
         let spec = module();
         assert_eq!(spec.digest(), Digest::of(&spec.canonical_bytes()));
-        let digests = [spec.digest(), noted(1, 1).digest(), noted(1, 2).digest(), noted(2, 1).digest()];
+        let digests = [
+            spec.digest(),
+            spec_with_contents(1, 1).digest(),
+            spec_with_contents(1, 2).digest(),
+            spec_with_contents(2, 1).digest(),
+        ];
         let different: std::collections::BTreeSet<_> = digests.iter().collect();
         assert_eq!(different.len(), 4);
-        assert_eq!(noted(1, 2).declared_digest(), spec.digest());
+        assert_eq!(spec_with_contents(1, 2).declared_digest(), spec.digest());
         let as_tree = spec.with_contents(|_| Some(ContentId::tree([1; 20])));
         assert_ne!(
             as_tree.digest(),
-            noted(1, 1).digest(),
+            spec_with_contents(1, 1).digest(),
             "the same bytes as a file and as a directory differ"
         );
     }
 
     #[test]
     fn contents_are_stored_with_the_spec_and_no_request_can_say_them() {
-        for spec in [module(), noted(1, 2), Spec::read_stored(Kind::Module, "{}").unwrap()] {
+        for spec in [module(), spec_with_contents(1, 2), Spec::read_stored(Kind::Module, "{}").unwrap()] {
             let again = Spec::read_stored(Kind::Module, &spec.to_stored()).unwrap();
             assert_eq!((again.digest(), &again), (spec.digest(), &spec));
         }
-        assert!(Spec::read(Kind::Module, &noted(1, 2).to_stored()).spec.is_none());
+        assert!(Spec::read(Kind::Module, &spec_with_contents(1, 2).to_stored()).spec.is_none());
         assert!(Spec::read_stored(Kind::Module, r#"{"$content":{"files/a":"blob:xyz"}}"#).is_none());
         assert!(Spec::read_stored(Kind::Module, r#"{"$content":7,"version":"1.0.0"}"#).is_none());
     }
@@ -158,9 +163,12 @@ mod tests {
     #[test]
     fn what_is_written_by_hand_keeps_known_contents_and_can_name_no_others() {
         let given = module();
-        assert_eq!(given.with_contents_of(&[&noted(1, 2)]), Ok(noted(1, 2)));
+        assert_eq!(given.with_contents_of(&[&spec_with_contents(1, 2)]), Ok(spec_with_contents(1, 2)));
         assert_eq!(given.with_contents_of(&[]), Err(vec!["files/a".to_owned(), "files/b".to_owned()]));
         assert_eq!(given.with_contents_of(&[&module()]), Ok(module()), "what was never noted stays so");
-        assert_eq!(given.with_contents_of(&[&module(), &noted(3, 4)]), Ok(noted(3, 4)));
+        assert_eq!(
+            given.with_contents_of(&[&module(), &spec_with_contents(3, 4)]),
+            Ok(spec_with_contents(3, 4))
+        );
     }
 }

@@ -41,7 +41,7 @@ fn acceptance(key: &ResourceKey, desired: Option<Digest>, accepted: Option<Diges
     }
 }
 
-fn meant(change: &Change) -> Acceptance {
+fn acceptance_of(change: &Change) -> Acceptance {
     acceptance(&change.key, change.desired, change.base)
 }
 
@@ -71,14 +71,15 @@ fn what_someone_said_is_meant_is_left_out_with_who_said_so_and_everything_else_i
     let none = decided(BEFORE, AFTER, |_| None, 0);
     assert_eq!((steps(&none.plan), none.accepted_drift.len()), (all.map(str::to_owned).to_vec(), 0));
     for (name, told) in ["a", "b", "new", "gone"].iter().zip(all) {
-        let some = decided(BEFORE, AFTER, |change| (change.key.name == *name).then(|| meant(change)), 9);
+        let some =
+            decided(BEFORE, AFTER, |change| (change.key.name == *name).then(|| acceptance_of(change)), 9);
         let [(change, reason)] = some.accepted_drift.as_slice() else { panic!("{:?}", some.accepted_drift) };
         assert_eq!(format!("{} {}", change.action(), change.key), told);
         assert_eq!(reason, "accepted by ann@example.com: a trial");
         let left: Vec<&str> = all.into_iter().filter(|step| *step != told).collect();
         assert_eq!(steps(&some.plan), left);
     }
-    let everything = decided(BEFORE, AFTER, |change| Some(meant(change)), 9);
+    let everything = decided(BEFORE, AFTER, |change| Some(acceptance_of(change)), 9);
     assert!(everything.plan.is_empty());
     assert_eq!(everything.accepted_drift.len(), all.len());
 }
@@ -95,7 +96,7 @@ fn what_was_meant_of_another_difference_or_for_a_time_that_is_over_is_planned() 
         let decided = decided(BEFORE, AFTER, |change| Some(accepts(change)), 9);
         assert_eq!((decided.plan.steps.len(), decided.accepted_drift.len()), (4, 0));
     }
-    let late = decided(BEFORE, AFTER, |change| Some(meant(change)), 10);
+    let late = decided(BEFORE, AFTER, |change| Some(acceptance_of(change)), 10);
     assert_eq!((late.plan.steps.len(), late.accepted_drift.len()), (4, 0));
 }
 
@@ -105,7 +106,7 @@ fn nothing_that_was_meant_is_counted_among_what_would_be_destroyed() {
         decided(&clusters(11), "", accepts, 0).plan.stopped.map(|stopped| (stopped.destroys, stopped.owned))
     };
     assert_eq!(stopped(&|_| None), Some((11, 11)));
-    assert_eq!(stopped(&|change| (change.key.name == "c-00").then(|| meant(change))), None);
+    assert_eq!(stopped(&|change| (change.key.name == "c-00").then(|| acceptance_of(change))), None);
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn warnings_stop_nothing() {
 fn what_is_not_offered_is_shown_with_its_reason() {
     let before = "clusters: [{name: a}, {name: b}, {name: kept, protect: true}]";
     let after = "clusters: [{name: a, labels: {x: y}}, {name: b, labels: {x: y}}, {name: new}]";
-    let decided = decided(before, after, |change| (change.key.name == "b").then(|| meant(change)), 0);
+    let decided = decided(before, after, |change| (change.key.name == "b").then(|| acceptance_of(change)), 0);
     assert_eq!(steps(&decided.plan), ["update cluster a", "create cluster new"]);
     let shown = |action: &str, name: &str, reason: &str| json!({"proposal_id": null, "action": action, "kind": "cluster", "name": name, "reason": reason, "at": null});
     let protected = "it has `protect: true`; remove that in a separate change first";
@@ -177,7 +178,7 @@ fn what_is_not_offered_is_shown_with_its_reason() {
 }
 
 /// Two fleets, the owners of the first one's resources, and the accepted differences: exact, outdated, or none.
-fn material() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)> {
+fn fleets_and_acceptances() -> impl Strategy<Value = (Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)> {
     let tape = || vec(any::<u8>(), 0..160);
     (tape(), tape(), vec(any::<u8>(), 7), vec(any::<u8>(), 11))
 }
@@ -200,7 +201,7 @@ fn decide_about(
         .iter()
         .zip(accepted.iter().cycle())
         .filter_map(|(change, how)| match how % 4 {
-            0 => Some(meant(change)),
+            0 => Some(acceptance_of(change)),
             1 => Some(acceptance(&change.key, change.base, Some(Digest::of(b"another state")))),
             _ => None,
         })
@@ -213,8 +214,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_difference_is_planned_or_accepted_or_refused_and_only_one_of_these(material in material()) {
-        let (changes, decided) = decide_about(&material);
+    fn every_difference_is_planned_or_accepted_or_refused_and_only_one_of_these(fleets_and_acceptances in fleets_and_acceptances()) {
+        let (changes, decided) = decide_about(&fleets_and_acceptances);
         let planned = decided.plan.steps.iter().map(|step| &step.change.key);
         let accepted = decided.accepted_drift.iter().map(|(change, _)| &change.key);
         let refused = decided.plan.refusals.iter().map(|refusal| &refusal.resource);
@@ -227,14 +228,14 @@ proptest! {
         for change in kept.chain(decided.accepted_drift.iter().map(|(change, _)| change)) {
             prop_assert_eq!(Some(&change), compared.get(&change.key));
         }
-        let meant = changes.iter().zip(material.3.iter().cycle()).filter(|(_, how)| **how % 4 == 0);
-        let meant: Vec<&ResourceKey> = meant.map(|(change, _)| &change.key).collect();
-        prop_assert_eq!(decided.accepted_drift.iter().map(|(change, _)| &change.key).collect::<Vec<_>>(), meant);
+        let acceptance_of = changes.iter().zip(fleets_and_acceptances.3.iter().cycle()).filter(|(_, how)| **how % 4 == 0);
+        let acceptance_of: Vec<&ResourceKey> = acceptance_of.map(|(change, _)| &change.key).collect();
+        prop_assert_eq!(decided.accepted_drift.iter().map(|(change, _)| &change.key).collect::<Vec<_>>(), acceptance_of);
     }
 
     #[test]
-    fn what_is_not_offered_is_shown_once_each_and_nothing_else(material in material(), held in vec(any::<bool>(), 13)) {
-        let (_, decided) = decide_about(&material);
+    fn what_is_not_offered_is_shown_once_each_and_nothing_else(fleets_and_acceptances in fleets_and_acceptances(), held in vec(any::<bool>(), 13)) {
+        let (_, decided) = decide_about(&fleets_and_acceptances);
         let held: Vec<usize> = (0..decided.plan.steps.len()).filter(|position| held[position % held.len()]).collect();
         let shown = skipped_changes(&decided, &held);
         let named: BTreeSet<(&str, &str)> = shown

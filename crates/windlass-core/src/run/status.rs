@@ -17,7 +17,7 @@ pub enum ProposalOutcomes {
         /// How many were applied.
         applied: usize,
         /// How many were applied manually.
-        by_hand: usize,
+        applied_manually: usize,
         /// How many failed.
         failed: usize,
     },
@@ -32,7 +32,7 @@ impl ProposalOutcomes {
             all => ProposalOutcomes::Closed {
                 all,
                 applied: of(Status::Applied),
-                by_hand: of(Status::AppliedManually),
+                applied_manually: of(Status::AppliedManually),
                 failed: of(Status::Failed),
             },
         }
@@ -40,7 +40,7 @@ impl ProposalOutcomes {
 
     /// Whether all are closed and at least one was applied.
     pub const fn all_closed_and_some_applied(self) -> bool {
-        matches!(self, ProposalOutcomes::Closed { applied, by_hand, .. } if applied + by_hand > 0)
+        matches!(self, ProposalOutcomes::Closed { applied, applied_manually, .. } if applied + applied_manually > 0)
     }
 }
 
@@ -48,26 +48,30 @@ impl ProposalOutcomes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunFacts {
     /// The outcomes of its proposals.
-    pub fates: ProposalOutcomes,
+    pub outcomes: ProposalOutcomes,
     /// Differences left for later runs.
     pub remaining: usize,
     /// Differences that are not proposed: refused by protection, or rejected until they change.
-    pub not_offered: usize,
+    pub not_proposed: usize,
 }
 
 /// The status of a run that completed the comparison.
 pub fn run_status(facts: RunFacts) -> RunStatus {
-    let RunFacts { fates, remaining, not_offered } = facts;
-    match fates {
+    let RunFacts { outcomes, remaining, not_proposed } = facts;
+    match outcomes {
         _ if remaining > 0 => RunStatus::Partial,
-        ProposalOutcomes::None if not_offered == 0 => RunStatus::Success,
+        ProposalOutcomes::None if not_proposed == 0 => RunStatus::Success,
         ProposalOutcomes::None | ProposalOutcomes::Open => RunStatus::DiffReady,
-        ProposalOutcomes::Closed { all, by_hand, .. } if by_hand == all => RunStatus::AppliedManually,
-        ProposalOutcomes::Closed { all, applied, by_hand, .. } if applied + by_hand == all => {
+        ProposalOutcomes::Closed { all, applied_manually, .. } if applied_manually == all => {
+            RunStatus::AppliedManually
+        }
+        ProposalOutcomes::Closed { all, applied, applied_manually, .. }
+            if applied + applied_manually == all =>
+        {
             RunStatus::Applied
         }
-        ProposalOutcomes::Closed { applied: 0, by_hand: 0, failed: 0, .. } => RunStatus::DiffReady,
-        ProposalOutcomes::Closed { applied: 0, by_hand: 0, .. } => RunStatus::Failed,
+        ProposalOutcomes::Closed { applied: 0, applied_manually: 0, failed: 0, .. } => RunStatus::DiffReady,
+        ProposalOutcomes::Closed { applied: 0, applied_manually: 0, .. } => RunStatus::Failed,
         ProposalOutcomes::Closed { .. } => RunStatus::Partial,
     }
 }
@@ -77,13 +81,13 @@ mod tests {
     use super::*;
 
     fn of(proposals: &[Status], remaining: usize) -> RunStatus {
-        let fates = match proposals.iter().any(|status| status.is_open()) {
+        let outcomes = match proposals.iter().any(|status| status.is_open()) {
             true => ProposalOutcomes::Open,
             false => {
                 ProposalOutcomes::closed(&proposals.iter().map(|status| (*status, 1)).collect::<Vec<_>>())
             }
         };
-        run_status(RunFacts { fates, remaining, not_offered: 0 })
+        run_status(RunFacts { outcomes, remaining, not_proposed: 0 })
     }
 
     #[test]

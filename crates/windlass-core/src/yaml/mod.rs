@@ -18,7 +18,7 @@ mod tree;
 mod write;
 
 pub use build::parse;
-pub(crate) use edit::{Edit, EditStep, Emptied, Insertion, NestedEdits, edit};
+pub(crate) use edit::{Edit, EditStep, EmptiedCollection, Insertion, NestedEdits, edit};
 pub use format::format;
 pub use scalar::Scalar;
 pub(crate) use stored::from_json;

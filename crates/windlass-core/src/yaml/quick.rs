@@ -198,7 +198,7 @@ impl<'s> QuickReader<'s> {
             self.ahead = None;
             return self.mapping(NextLine { column, position }, depth + 1);
         }
-        let (id, end) = self.inline(position, Surroundings::Block, depth)?;
+        let (id, end) = self.inline(position, ScalarContext::Block, depth)?;
         self.end_line(end)?;
         self.is_last_of(dash.column).then_some(id)
     }
@@ -216,7 +216,7 @@ impl<'s> QuickReader<'s> {
             return self.literal(position, column);
         }
         if !is_empty {
-            let (id, end) = self.inline(position, Surroundings::Block, depth)?;
+            let (id, end) = self.inline(position, ScalarContext::Block, depth)?;
             self.end_line(end)?;
             return self.is_last_of(column).then_some(id);
         }
@@ -305,7 +305,7 @@ impl<'s> QuickReader<'s> {
     }
 
     /// Reads a value on one line, and returns its end.
-    fn inline(&mut self, position: usize, surroundings: Surroundings, depth: usize) -> Option<(u32, usize)> {
+    fn inline(&mut self, position: usize, context: ScalarContext, depth: usize) -> Option<(u32, usize)> {
         match self.byte(position) {
             b'{' => self.flow_mapping(position, depth + 1),
             b'[' => self.flow_sequence(position, depth + 1),
@@ -314,7 +314,7 @@ impl<'s> QuickReader<'s> {
                 Some((self.add(content, position, end), end))
             }
             _ => {
-                let end = self.plain_end(position, surroundings)?;
+                let end = self.plain_end(position, context)?;
                 let content = NodeData::Scalar(Cow::Borrowed(&self.text[position..end]), Style::Plain);
                 Some((self.add(content, position, end), end))
             }
@@ -336,7 +336,7 @@ impl<'s> QuickReader<'s> {
     }
 
     /// The end of a plain scalar, if it is unambiguous.
-    fn plain_end(&self, position: usize, surroundings: Surroundings) -> Option<usize> {
+    fn plain_end(&self, position: usize, context: ScalarContext) -> Option<usize> {
         let first = self.byte(position);
         let begins_well = first.is_ascii_alphanumeric()
             || matches!(first, b'_' | b'/' | b'.' | b'+' | b'~' | b'(' | 0x80..);
@@ -350,8 +350,8 @@ impl<'s> QuickReader<'s> {
             match self.byte(end) {
                 b'\n' => break,
                 b'#' if self.byte(end - 1) == b' ' => break,
-                b',' | b']' | b'}' if surroundings == Surroundings::Flow => break,
-                b'[' | b'{' if surroundings == Surroundings::Flow => return None,
+                b',' | b']' | b'}' if context == ScalarContext::Flow => break,
+                b'[' | b'{' if context == ScalarContext::Flow => return None,
                 b':' if matches!(self.byte(end + 1), b' ' | b'\n' | b',' | b']' | b'}' | b'[' | b'{') => {
                     return None;
                 }
@@ -366,7 +366,7 @@ impl<'s> QuickReader<'s> {
     fn flow_sequence(&mut self, start: usize, depth: usize) -> Option<(u32, usize)> {
         let first_child = self.pending.len();
         let end = self.flow_items(start, b']', depth, |quick, position| {
-            let (item, end) = quick.inline(position, Surroundings::Flow, depth)?;
+            let (item, end) = quick.inline(position, ScalarContext::Flow, depth)?;
             quick.pending.push(item);
             Some(end)
         })?;
@@ -379,7 +379,7 @@ impl<'s> QuickReader<'s> {
             let (key, after) = quick.key(position)?;
             quick.pending.push(key);
             let value = quick.skip_spaces(after);
-            let (value, end) = quick.inline(value, Surroundings::Flow, depth)?;
+            let (value, end) = quick.inline(value, ScalarContext::Flow, depth)?;
             quick.pending.push(value);
             Some(end)
         })?;
@@ -415,7 +415,7 @@ impl<'s> QuickReader<'s> {
 
 /// The context of a scalar, which decides where it ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Surroundings {
+enum ScalarContext {
     Block,
     Flow,
 }

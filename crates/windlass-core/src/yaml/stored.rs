@@ -32,7 +32,7 @@ impl<'s> JsonTreeBuilder<'s> {
         index(self.tree.nodes.len() - 1)
     }
 
-    fn plain(&mut self, text: String) -> u32 {
+    fn plain_scalar(&mut self, text: String) -> u32 {
         self.add(NodeData::Scalar(Cow::Owned(text), Style::Plain))
     }
 
@@ -66,24 +66,24 @@ impl<'s> Visitor<'s> for &mut JsonTreeBuilder<'s> {
     }
 
     fn visit_unit<E>(self) -> Result<u32, E> {
-        Ok(self.plain("null".to_owned()))
+        Ok(self.plain_scalar("null".to_owned()))
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<u32, E> {
-        Ok(self.plain(value.to_string()))
+        Ok(self.plain_scalar(value.to_string()))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<u32, E> {
-        Ok(self.plain(value.to_string()))
+        Ok(self.plain_scalar(value.to_string()))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<u32, E> {
-        Ok(self.plain(value.to_string()))
+        Ok(self.plain_scalar(value.to_string()))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<u32, E> {
         // JSON's spelling always has a fraction or an exponent, so that the number stays a float.
-        Ok(self.plain(serde_json::Value::from(value).to_string()))
+        Ok(self.plain_scalar(serde_json::Value::from(value).to_string()))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<u32, E> {

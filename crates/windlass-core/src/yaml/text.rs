@@ -41,11 +41,11 @@ fn is_plain(text: &str) -> bool {
         && text.chars().all(is_allowed)
         && !text.contains(": ")
         && matches!(Scalar::of_plain(text), Scalar::Text(_))
-        && !is_taken_otherwise(text)
+        && !is_ambiguous(text)
 }
 
 /// Whether some YAML reader interprets the text as a boolean, a number, a time or a date.
-fn is_taken_otherwise(text: &str) -> bool {
+fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
     if WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return true;

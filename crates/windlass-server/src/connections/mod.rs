@@ -261,7 +261,7 @@ impl Connection {
         let mut progress = self.progress();
         let now = progress.began.elapsed();
         if let Some(pace) = progress.answers.get_mut(&number) {
-            pace.asked(now);
+            pace.client_ready(now);
         }
     }
 
@@ -270,7 +270,7 @@ impl Connection {
         let mut progress = self.progress();
         let now = progress.began.elapsed();
         if let Some(pace) = progress.answers.get_mut(&number) {
-            pace.handed_over(bytes, now);
+            pace.bytes_sent(bytes, now);
         }
         drop(progress);
         self.changed.notify_one();

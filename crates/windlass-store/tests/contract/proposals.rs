@@ -199,7 +199,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
         assert_eq!(runs, BTreeSet::from([first.id, second.id.clone()]));
         assert_eq!(writing.run_outcomes(&acme, &second.id).await.unwrap(), ProposalOutcomes::Open);
         writing.proposal_move(&id, &moved(Status::PendingApproval, Status::Withdrawn)).await.unwrap();
-        let closed = ProposalOutcomes::Closed { all: 1, applied: 0, by_hand: 0, failed: 0 };
+        let closed = ProposalOutcomes::Closed { all: 1, applied: 0, applied_manually: 0, failed: 0 };
         assert_eq!(writing.run_outcomes(&acme, &second.id).await.unwrap(), closed);
     });
 }

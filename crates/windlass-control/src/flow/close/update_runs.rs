@@ -37,7 +37,8 @@ pub(crate) async fn update_run(
         None => writing.run_outcomes(&account_id, run_id).await?,
     };
     let not_offered = run.skipped.as_array().map_or(0, Vec::len);
-    let status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+    let status =
+        run_status(RunFacts { outcomes: fates, remaining: run.remaining, not_proposed: not_offered });
     let drift = match fates.all_closed_and_some_applied() {
         true => Some(remaining_difference(writing, &account_id, &run.repository_id).await?),
         false => None,

@@ -550,7 +550,8 @@ impl RunConclusion<'_> {
         let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
         let fates = if has_proposals { ProposalOutcomes::Open } else { ProposalOutcomes::None };
         let not_offered = refused + reconciled.held_back.len();
-        run.status = run_status(RunFacts { fates, remaining: run.remaining, not_offered });
+        run.status =
+            run_status(RunFacts { outcomes: fates, remaining: run.remaining, not_proposed: not_offered });
         finish(writing, run, repository, reconciled.open.len(), now).await
     }
 }

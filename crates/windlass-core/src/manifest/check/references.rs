@@ -13,7 +13,7 @@ use crate::resource_finding::ResourceFinding;
 use crate::shape::nearest;
 
 /// For how many missing names a similar one is searched: each search looks at all names of the kind.
-const HINTED: usize = 20;
+const MAX_HINTS: usize = 20;
 
 /// A missing target of references.
 struct Missing<'a> {
@@ -31,11 +31,11 @@ pub(in crate::manifest) fn references(assembly: &mut Assembly, known: &KnownReso
         .into_iter()
         .enumerate()
         .map(|(index, missing)| {
-            let near = (index < HINTED).then(|| nearest_to(assembly, &missing.reference)).flatten();
+            let near = (index < MAX_HINTS).then(|| nearest_to(assembly, &missing.reference)).flatten();
             unresolved(assembly, missing, near)
         })
         .collect();
-    remarks.extend(circles(assembly));
+    remarks.extend(cycles(assembly));
     for remark in remarks {
         assembly.add_finding(remark);
     }
@@ -105,14 +105,14 @@ fn unresolved(assembly: &Assembly, missing: Missing<'_>, near: Option<&str>) -> 
     }
 }
 
-fn circles(assembly: &Assembly) -> Vec<ResourceFinding> {
-    let kinds = Kind::ALL.iter().copied().filter(|kind| refers_to_its_own(*kind));
-    kinds.flat_map(|kind| circles_of_kind(assembly, kind)).collect()
+fn cycles(assembly: &Assembly) -> Vec<ResourceFinding> {
+    let kinds = Kind::ALL.iter().copied().filter(|kind| may_refer_to_own_kind(*kind));
+    kinds.flat_map(|kind| cycles_of_kind(assembly, kind)).collect()
 }
 
-/// Whether resources of a kind can refer to others of the same kind. Only they can close a circle: no two kinds refer to each
+/// Whether resources of a kind can refer to others of the same kind. Only they can form cycles: no two kinds refer to each
 /// other.
-const fn refers_to_its_own(kind: Kind) -> bool {
+const fn may_refer_to_own_kind(kind: Kind) -> bool {
     match kind {
         Kind::Template | Kind::Module | Kind::Bundle => true,
         Kind::Node
@@ -128,7 +128,7 @@ const fn refers_to_its_own(kind: Kind) -> bool {
     }
 }
 
-fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
+fn cycles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
     let names: Vec<&str> = assembly.desired.resources.of_kind(kind).map(|(name, _)| name).collect();
     let numbers: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
@@ -142,8 +142,8 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
             }
         });
     }
-    let Err(circles) = graph.sort() else { return Vec::new() };
-    circles
+    let Err(cycles) = graph.sort() else { return Vec::new() };
+    cycles
         .into_iter()
         .map(|circle| {
             let mut spelled: Vec<&str> = circle.iter().map(|number| names[*number]).collect();
@@ -153,7 +153,7 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
             ResourceFinding {
                 code: Code::ReferenceCycle,
                 key: ResourceKey::new(kind, first),
-                path: at_of(assembly, kind, first, next),
+                path: reference_path(assembly, kind, first, next),
                 text: next.to_owned(),
                 message: format!(
                     "{} refer to one another in a circle: {}",
@@ -167,7 +167,7 @@ fn circles_of_kind(assembly: &Assembly, kind: Kind) -> Vec<ResourceFinding> {
 }
 
 /// The field of a resource that refers to another of its kind.
-fn at_of(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> SpecPath {
+fn reference_path(assembly: &Assembly, kind: Kind, name: &str, other: &str) -> SpecPath {
     let mut at = SpecPath::Name;
     if let Some(declared) = assembly.desired.resources.get(kind, name) {
         declared.spec.references(name, &mut |reference| {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Edit, EditOutcome, EditRefused, EditStep, Editor, Emptied, Insertion, NestedEdits, ValueContext,
-    materialise_edit,
+    Edit, EditOutcome, EditRefused, EditStep, Editor, EmptiedCollection, Insertion, NestedEdits,
+    ValueContext, materialise_edit,
 };
 use crate::yaml::format::written::{
     CollectionLayout, WrittenCollection, WrittenContent, WrittenItem, WrittenNode,
@@ -65,7 +65,7 @@ impl Editor<'_> {
         }
         let is_emptied = removed.len() == collection.items.len();
         match (is_emptied, appended.is_empty(), within.emptied) {
-            (true, true, Emptied::Removed) => return Ok(EditOutcome::Goes),
+            (true, true, EmptiedCollection::Removed) => return Ok(EditOutcome::Goes),
             (true, ..) => self.put(node, &appended.into_fresh(), around)?,
             (false, ..) if collection.layout.is_block() => {
                 self.remove_lines(collection, &removed);
@@ -91,7 +91,7 @@ impl Editor<'_> {
         for (step, edit) in &within.steps {
             let index = match step {
                 EditStep::Index(index) => (*index < collection.items.len()).then_some(*index),
-                EditStep::Key(text) | EditStep::Saying(text) => keys.get(text.as_str()).copied(),
+                EditStep::Key(text) | EditStep::ItemWithText(text) => keys.get(text.as_str()).copied(),
             };
             match (index, step) {
                 (Some(index), _) => {
@@ -112,13 +112,13 @@ impl Editor<'_> {
     fn index<'c>(&self, collection: &'c WrittenCollection<'_>) -> BTreeMap<String, usize> {
         let saying = |(index, item): (usize, &'c WrittenItem<'_>)| {
             let node = if collection.layout.is_map() { item.key.as_ref() } else { item.value.as_ref() };
-            Some((self.said(node?)?, index))
+            Some((self.scalar_text(node?)?, index))
         };
         collection.items.iter().enumerate().filter_map(saying).collect()
     }
 
     /// The text of a single value on one line; `None` if it needs parsing.
-    fn said(&self, node: &WrittenNode<'_>) -> Option<String> {
+    fn scalar_text(&self, node: &WrittenNode<'_>) -> Option<String> {
         let written = &self.text[node.span.clone()];
         match &node.content {
             _ if written.contains('\n') => None,

@@ -35,7 +35,7 @@ pub(crate) struct NestedEdits {
     pub(crate) steps: BTreeMap<EditStep, Edit>,
     /// Appended values, in order.
     pub(crate) added: Vec<Insertion>,
-    pub(crate) emptied: Emptied,
+    pub(crate) emptied: EmptiedCollection,
 }
 
 /// A value inside a list or map.
@@ -44,7 +44,7 @@ pub(crate) enum EditStep {
     Key(String),
     Index(usize),
     /// The item of a list with this text.
-    Saying(String),
+    ItemWithText(String),
 }
 
 /// A value that is appended to a list or map.
@@ -58,7 +58,7 @@ pub(crate) enum Insertion {
 
 /// What happens to a list or map that becomes empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Emptied {
+pub(crate) enum EmptiedCollection {
     /// It is removed with its key.
     #[default]
     Removed,
@@ -68,7 +68,7 @@ pub(crate) enum Emptied {
 
 impl NestedEdits {
     /// The edits one step further in, unless the whole value there is replaced or removed.
-    pub(crate) fn enter(&mut self, step: EditStep, emptied: Emptied) -> Option<&mut NestedEdits> {
+    pub(crate) fn enter(&mut self, step: EditStep, emptied: EmptiedCollection) -> Option<&mut NestedEdits> {
         let inner = self
             .steps
             .entry(step)
