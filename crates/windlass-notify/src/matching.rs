@@ -6,34 +6,35 @@ use windlass_core::value::Wildcard;
 use crate::message::AlertEvent;
 
 /// Only the beginning of a longer message is compared, so that the cost is bounded.
-const COMPARED: usize = 4096;
+const MAX_COMPARED_CHARS: usize = 4096;
 
 /// Whether an event matches an alert.
-pub fn alert_matches(alert: &AlertSpec, happening: &AlertEvent) -> bool {
-    let message = beginning(&happening.message);
+pub fn alert_matches(alert: &AlertSpec, event: &AlertEvent) -> bool {
+    let message = beginning(&event.message);
     alert.enabled
-        && happening.severity >= alert.severity
-        && fits_any(alert.events.iter(), Some(&happening.kind))
-        && fits_any(alert.repositories.iter(), happening.repository.as_deref())
-        && (alert.resources.is_empty() || alert.resources.iter().any(|wanted| is_about(wanted, happening)))
-        && fits_any(alert.include.iter(), Some(message))
+        && event.severity >= alert.severity
+        && matches_any(alert.events.iter(), Some(&event.kind))
+        && matches_any(alert.repositories.iter(), event.repository.as_deref())
+        && (alert.resources.is_empty()
+            || alert.resources.iter().any(|wanted| concerns_resource(wanted, event)))
+        && matches_any(alert.include.iter(), Some(message))
         && !alert.exclude.iter().any(|pattern| pattern.matches(message))
 }
 
 /// Whether one of the patterns matches; without patterns everything matches, also an absent text.
-fn fits_any<'p>(mut patterns: impl ExactSizeIterator<Item = &'p Wildcard>, text: Option<&str>) -> bool {
+fn matches_any<'p>(mut patterns: impl ExactSizeIterator<Item = &'p Wildcard>, text: Option<&str>) -> bool {
     patterns.len() == 0 || text.is_some_and(|text| patterns.any(|pattern| pattern.matches(text)))
 }
 
-fn is_about(wanted: &AlertResource, happening: &AlertEvent) -> bool {
-    happening.resource.as_ref().is_some_and(|(kind, name)| {
+fn concerns_resource(wanted: &AlertResource, event: &AlertEvent) -> bool {
+    event.resource.as_ref().is_some_and(|(kind, name)| {
         wanted.kind.is_none_or(|wanted| wanted.slug() == kind)
             && wanted.name.as_ref().is_none_or(|pattern| pattern.matches(name))
     })
 }
 
 fn beginning(text: &str) -> &str {
-    text.char_indices().nth(COMPARED).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(MAX_COMPARED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod tests {
         }
     }
 
-    fn happening() -> AlertEvent {
+    fn event() -> AlertEvent {
         AlertEvent {
             seq: 1,
             kind: "gitops.drift_detected".to_owned(),
@@ -67,8 +68,8 @@ mod tests {
 
     #[test]
     fn what_an_alert_leaves_out_fits_everything() {
-        assert!(alert_matches(&alert("{}"), &happening()));
-        let nowhere = AlertEvent { resource: None, repository: None, ..happening() };
+        assert!(alert_matches(&alert("{}"), &event()));
+        let nowhere = AlertEvent { resource: None, repository: None, ..event() };
         assert!(alert_matches(&alert("{}"), &nowhere));
     }
 
@@ -83,7 +84,7 @@ mod tests {
             r#"{"resources": [{"name": "*-01"}]}"#,
             r#"{"include": ["*edge*"], "exclude": ["*canary*"]}"#,
         ] {
-            assert!(alert_matches(&alert(json), &happening()), "{json}");
+            assert!(alert_matches(&alert(json), &event()), "{json}");
         }
         for json in [
             r#"{"events": ["resource.*"]}"#,
@@ -94,9 +95,9 @@ mod tests {
             r#"{"exclude": ["*eve*"]}"#,
             r#"{"enabled": false}"#,
         ] {
-            assert!(!alert_matches(&alert(json), &happening()), "{json}");
+            assert!(!alert_matches(&alert(json), &event()), "{json}");
         }
-        let nowhere = AlertEvent { resource: None, repository: None, ..happening() };
+        let nowhere = AlertEvent { resource: None, repository: None, ..event() };
         for json in [r#"{"repositories": ["*"]}"#, r#"{"resources": [{}]}"#] {
             assert!(!alert_matches(&alert(json), &nowhere), "{json}");
         }
@@ -104,11 +105,8 @@ mod tests {
 
     #[test]
     fn what_ends_something_says_what_it_ended() {
-        let over = AlertEvent {
-            kind: "gitops.drift_resolved".to_owned(),
-            severity: AlertSeverity::Low,
-            ..happening()
-        };
+        let over =
+            AlertEvent { kind: "gitops.drift_resolved".to_owned(), severity: AlertSeverity::Low, ..event() };
         let ended = over.resolves().unwrap();
         assert_eq!((ended.kind.as_str(), ended.severity), ("gitops.drift_detected", AlertSeverity::High));
         assert_eq!(ended.resolves(), None);

@@ -5,7 +5,7 @@ use windlass_core::id::RunId;
 use windlass_core::resource::AlertSeverity;
 use windlass_core::time::Timestamp;
 
-use crate::sanitize::{SHORT, line};
+use crate::sanitize::{MAX_NAME_CHARS, single_line};
 
 /// An event that alerts are matched against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,23 +88,23 @@ impl NotificationMessage {
     pub fn of(
         account: &str,
         alert: &str,
-        happening: &AlertEvent,
+        event: &AlertEvent,
         state: MessageState,
         link: Option<String>,
     ) -> NotificationMessage {
         NotificationMessage {
             account: account.to_owned(),
             alert: Some(alert.to_owned()),
-            seq: Some(happening.seq),
-            kind: happening.kind.clone(),
-            severity: happening.severity.word().to_owned(),
+            seq: Some(event.seq),
+            kind: event.kind.clone(),
+            severity: event.severity.word().to_owned(),
             state,
-            resource: happening.resource.clone(),
-            repository: happening.repository.clone(),
-            run_id: happening.run_id.clone(),
-            source: happening.source.clone(),
-            text: happening.message.clone(),
-            at: happening.at,
+            resource: event.resource.clone(),
+            repository: event.repository.clone(),
+            run_id: event.run_id.clone(),
+            source: event.source.clone(),
+            text: event.message.clone(),
+            at: event.at,
             link,
         }
     }
@@ -115,7 +115,10 @@ impl NotificationMessage {
             1 => "1 more event was not sent individually, to limit messages".to_owned(),
             count => format!("{count} more events were not sent individually, to limit messages"),
         };
-        NotificationMessage { link, ..NotificationMessage::bare(account, "notification.digest", text, now) }
+        NotificationMessage {
+            link,
+            ..NotificationMessage::minimal(account, "notification.digest", text, now)
+        }
     }
 
     /// The message that tests whether a provider can be reached.
@@ -123,11 +126,11 @@ impl NotificationMessage {
         let text = "this is a test message".to_owned();
         NotificationMessage {
             source: by.to_owned(),
-            ..NotificationMessage::bare(account, "notification.test", text, now)
+            ..NotificationMessage::minimal(account, "notification.test", text, now)
         }
     }
 
-    fn bare(account: &str, kind: &str, text: String, now: Timestamp) -> NotificationMessage {
+    fn minimal(account: &str, kind: &str, text: String, now: Timestamp) -> NotificationMessage {
         NotificationMessage {
             account: account.to_owned(),
             alert: None,
@@ -147,7 +150,7 @@ impl NotificationMessage {
 
     /// The kind of event in words: `sync failed`.
     pub(crate) fn title(&self) -> String {
-        let kind = line(&self.kind, SHORT);
+        let kind = single_line(&self.kind, MAX_NAME_CHARS);
         let last = kind.rsplit('.').next().unwrap_or(&kind).replace('_', " ");
         match self.state {
             MessageState::Firing => last,

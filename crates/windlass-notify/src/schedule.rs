@@ -28,7 +28,7 @@ pub const MAX_MESSAGES_PER_WINDOW: usize = 20;
 pub const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Kinds of events that are never duplicates of those of another run.
-const ONE_PER_RUN: &[&str] = &["gitops.approval_requested"];
+const KINDS_KEYED_BY_RUN: &[&str] = &["gitops.approval_requested"];
 
 /// When to retry a message that failed `attempts` times; `None` if it is dropped. `jitter` is between 0 and 1 and
 /// spreads retries of messages that failed together; `asked` is the receiver's Retry-After.
@@ -49,13 +49,13 @@ pub fn next_attempt(
 }
 
 /// The deduplication key of a message: the alert, the provider, the kind of event and its subject.
-pub fn group_key(alert: &str, provider: &str, happening: &AlertEvent) -> String {
+pub fn group_key(alert: &str, provider: &str, event: &AlertEvent) -> String {
     let (kind, name) =
-        happening.resource.as_ref().map_or(("", ""), |(kind, name)| (kind.as_str(), name.as_str()));
-    let repository = happening.repository.as_deref().unwrap_or_default();
-    let is_own = ONE_PER_RUN.contains(&happening.kind.as_str());
-    let run = happening.run_id.as_ref().filter(|_| is_own).map_or("", RunId::as_str);
-    let parts = [alert, provider, &happening.kind, kind, name, repository, run];
+        event.resource.as_ref().map_or(("", ""), |(kind, name)| (kind.as_str(), name.as_str()));
+    let repository = event.repository.as_deref().unwrap_or_default();
+    let is_own = KINDS_KEYED_BY_RUN.contains(&event.kind.as_str());
+    let run = event.run_id.as_ref().filter(|_| is_own).map_or("", RunId::as_str);
+    let parts = [alert, provider, &event.kind, kind, name, repository, run];
     Digest::of(serde_json::json!(parts).to_string().as_bytes()).to_string()
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_same_thing_has_one_key_and_each_request_for_approval_its_own() {
-        let happening = |kind: &str, run: &str| AlertEvent {
+        let event = |kind: &str, run: &str| AlertEvent {
             seq: 1,
             kind: kind.to_owned(),
             severity: AlertSeverity::High,
@@ -154,7 +154,7 @@ mod tests {
             message: run.to_owned(),
             at: at(0),
         };
-        let key = |alert: &str, kind: &str, run: &str| group_key(alert, "p", &happening(kind, run));
+        let key = |alert: &str, kind: &str, run: &str| group_key(alert, "p", &event(kind, run));
         assert_eq!(key("a", "gitops.sync_failed", "1"), key("a", "gitops.sync_failed", "2"));
         assert_ne!(key("a", "gitops.sync_failed", "1"), key("b", "gitops.sync_failed", "1"));
         assert_ne!(key("a", "gitops.approval_requested", "1"), key("a", "gitops.approval_requested", "2"));

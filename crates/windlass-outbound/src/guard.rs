@@ -118,9 +118,9 @@ impl AddressGuard {
 
 /// How many names are resolved at the same time. The owner of a name can make its resolution slow; slow lookups must
 /// not take all the threads that password hashing and git also need.
-const LOOKUPS: usize = 64;
+const MAX_LOOKUPS: usize = 64;
 
-static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(LOOKUPS);
+static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(MAX_LOOKUPS);
 
 /// Runs a lookup on a thread that may block. The lookup holds its permit until it ends, even if the caller stopped
 /// waiting. Returns `None` if the thread panicked.
@@ -174,17 +174,17 @@ mod tests {
             AddressRules::new(Vec::new(), PrivateAddresses::default()),
             Arc::new(lookup),
         );
-        let asked: Vec<_> = (0..LOOKUPS + 20)
+        let asked: Vec<_> = (0..MAX_LOOKUPS + 20)
             .map(|number| {
                 let guard = guard.clone();
                 tokio::spawn(async move { guard.resolve_async(&format!("{number}.example.com"), 443).await })
             })
             .collect();
-        while running.load(Ordering::SeqCst) < LOOKUPS {
+        while running.load(Ordering::SeqCst) < MAX_LOOKUPS {
             tokio::task::yield_now().await;
         }
         assert_eq!(LOOKUP_PERMITS.available_permits(), 0);
-        assert_eq!(running.load(Ordering::SeqCst), LOOKUPS);
+        assert_eq!(running.load(Ordering::SeqCst), MAX_LOOKUPS);
         drop(finish);
         for asked in asked {
             assert!(asked.await.unwrap().is_ok());

@@ -92,7 +92,7 @@ impl Http {
         if options.proxies == Proxies::Never {
             builder = builder.no_proxy();
         }
-        let client = trusting(builder, options.trust)?
+        let client = add_authorities(builder, options.trust)?
             .build()
             .map_err(|error| HttpClientError::Tls { reason: root_cause(&error).to_string() })?;
         Ok(Http { client, guard: guard.clone() })
@@ -117,7 +117,8 @@ impl Http {
     }
 }
 
-fn trusting(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder, HttpClientError> {
+/// Sets the certificate authorities of a client.
+fn add_authorities(builder: ClientBuilder, trust: TlsTrust<'_>) -> Result<ClientBuilder, HttpClientError> {
     let read = |pem: &str| match reqwest::Certificate::from_pem_bundle(pem.as_bytes()) {
         Ok(found) if !found.is_empty() => Ok(found),
         _ => Err(HttpClientError::Authority),

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::message::{MessageState, NotificationMessage};
-use crate::sanitize::{LONG, SHORT, line, lines};
+use crate::sanitize::{MAX_MESSAGE_CHARS, MAX_NAME_CHARS, multi_line, single_line};
 
 pub(super) fn body(message: &NotificationMessage) -> Value {
     let mut labels = Map::new();
     let mut label = |name: &str, value: &str| {
-        labels.insert(name.to_owned(), json!(line(value, SHORT)));
+        labels.insert(name.to_owned(), json!(single_line(value, MAX_NAME_CHARS)));
     };
     label("alertname", &format!("windlass.{}", message.kind));
     label("severity", &message.severity);
@@ -24,9 +24,9 @@ pub(super) fn body(message: &NotificationMessage) -> Value {
         label("resource", name);
     }
     let annotations = json!({
-        "summary": line(&message.title(), SHORT),
-        "description": lines(&message.text, LONG),
-        "source": line(&message.source, SHORT),
+        "summary": single_line(&message.title(), MAX_NAME_CHARS),
+        "description": multi_line(&message.text, MAX_MESSAGE_CHARS),
+        "source": single_line(&message.source, MAX_NAME_CHARS),
     });
     let mut alert = json!({"labels": labels, "annotations": annotations, "startsAt": message.at});
     if message.state == MessageState::Resolved {

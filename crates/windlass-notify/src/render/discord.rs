@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::message::{MessageState, NotificationMessage};
-use crate::sanitize::{LONG, SHORT, backslashed, defuse_mentions, line, lines};
+use crate::sanitize::{
+    MAX_MESSAGE_CHARS, MAX_NAME_CHARS, backslash_escape, defuse_mentions, multi_line, single_line,
+};
 
 /// Every character that Discord's markdown could interpret.
 const MARKUP: &str = "\\*_~`|>#[]()<:-";
@@ -12,11 +14,14 @@ pub(super) fn body(message: &NotificationMessage) -> Value {
     let fields: Vec<Value> = message
         .facts()
         .into_iter()
-        .map(|(name, value)| json!({"name": name, "value": plain(&line(&value, SHORT)), "inline": true}))
+        .map(|(name, value)| {
+            let value = escape_markup(&single_line(&value, MAX_NAME_CHARS));
+            json!({"name": name, "value": value, "inline": true})
+        })
         .collect();
     let mut embed = json!({
-        "title": plain(&line(&message.title(), 100)),
-        "description": plain(&lines(&message.text, LONG)),
+        "title": escape_markup(&single_line(&message.title(), 100)),
+        "description": escape_markup(&multi_line(&message.text, MAX_MESSAGE_CHARS)),
         "color": color(message),
         "fields": fields,
         "timestamp": message.at.to_string(),
@@ -27,8 +32,8 @@ pub(super) fn body(message: &NotificationMessage) -> Value {
     json!({"username": "Windlass", "embeds": [embed], "allowed_mentions": {"parse": []}})
 }
 
-fn plain(text: &str) -> String {
-    defuse_mentions(&backslashed(text, MARKUP))
+fn escape_markup(text: &str) -> String {
+    defuse_mentions(&backslash_escape(text, MARKUP))
 }
 
 fn color(message: &NotificationMessage) -> u32 {

@@ -4,19 +4,21 @@
 use serde_json::{Value, json};
 
 use crate::message::NotificationMessage;
-use crate::sanitize::{LONG, SHORT, cut, defuse_mentions, line, lines};
+use crate::sanitize::{MAX_MESSAGE_CHARS, MAX_NAME_CHARS, cut, defuse_mentions, multi_line, single_line};
 
 /// Slack's limit for a header, with a margin.
-const HEADER: usize = 140;
+const MAX_HEADER_CHARS: usize = 140;
 
 pub(super) fn body(message: &NotificationMessage, channel: &str) -> Value {
-    let title = line(&message.title(), HEADER);
-    let text = lines(&message.text, LONG);
+    let title = single_line(&message.title(), MAX_HEADER_CHARS);
+    let text = multi_line(&message.text, MAX_MESSAGE_CHARS);
     let plain = |text: &str| json!({"type": "plain_text", "text": text, "emoji": false});
     let facts: Vec<Value> = message
         .facts()
         .into_iter()
-        .map(|(name, value)| plain(&cut(&format!("{name}: {}", line(&value, SHORT)), SHORT)))
+        .map(|(name, value)| {
+            plain(&cut(&format!("{name}: {}", single_line(&value, MAX_NAME_CHARS)), MAX_NAME_CHARS))
+        })
         .collect();
     let mut blocks = vec![
         json!({"type": "header", "text": plain(&title)}),
@@ -28,14 +30,14 @@ pub(super) fn body(message: &NotificationMessage, channel: &str) -> Value {
         blocks.push(json!({"type": "actions", "elements": [button]}));
     }
     let mut body = json!({
-        "text": escaped(&defuse_mentions(&format!("{title}: {}", line(&message.text, SHORT)))),
+        "text": escaped(&defuse_mentions(&format!("{title}: {}", single_line(&message.text, MAX_NAME_CHARS)))),
         "blocks": blocks,
         "mrkdwn": false,
         "unfurl_links": false,
         "unfurl_media": false,
     });
     if !channel.is_empty() {
-        body["channel"] = json!(line(channel, 80));
+        body["channel"] = json!(single_line(channel, 80));
     }
     body
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::message::NotificationMessage;
-use crate::sanitize::{LONG, SHORT, line, lines};
+use crate::sanitize::{MAX_MESSAGE_CHARS, MAX_NAME_CHARS, multi_line, single_line};
 
 pub(super) fn body(message: &NotificationMessage) -> Value {
     let runs = |runs: Vec<Value>| json!({"type": "RichTextBlock", "inlines": runs});
@@ -12,12 +12,12 @@ pub(super) fn body(message: &NotificationMessage) -> Value {
     let bold = |text: &str| json!({"type": "TextRun", "text": text, "weight": "Bolder"});
     let mut body = vec![
         runs(vec![
-            json!({"type": "TextRun", "text": line(&message.title(), 100), "weight": "Bolder", "size": "Large"}),
+            json!({"type": "TextRun", "text": single_line(&message.title(), 100), "weight": "Bolder", "size": "Large"}),
         ]),
-        runs(vec![run(&lines(&message.text, LONG))]),
+        runs(vec![run(&multi_line(&message.text, MAX_MESSAGE_CHARS))]),
     ];
     for (name, value) in message.facts() {
-        body.push(runs(vec![bold(&format!("{name}: ")), run(&line(&value, SHORT))]));
+        body.push(runs(vec![bold(&format!("{name}: ")), run(&single_line(&value, MAX_NAME_CHARS))]));
     }
     let actions: Vec<Value> = message
         .link

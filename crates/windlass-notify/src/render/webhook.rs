@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::message::NotificationMessage;
-use crate::sanitize::{LONG, SHORT, line, lines};
+use crate::sanitize::{MAX_MESSAGE_CHARS, MAX_NAME_CHARS, multi_line, single_line};
 
 pub(super) fn body(message: &NotificationMessage, delivery: &str) -> Value {
-    let short = |text: &String| line(text, SHORT);
+    let short = |text: &String| single_line(text, MAX_NAME_CHARS);
     let resource =
         message.resource.as_ref().map(|(kind, name)| json!({"kind": short(kind), "name": short(name)}));
     json!({
@@ -23,7 +23,7 @@ pub(super) fn body(message: &NotificationMessage, delivery: &str) -> Value {
             "repository": message.repository.as_ref().map(short),
             "run_id": message.run_id,
             "source": short(&message.source),
-            "message": lines(&message.text, LONG),
+            "message": multi_line(&message.text, MAX_MESSAGE_CHARS),
             "at": message.at,
         },
         "link": message.link,

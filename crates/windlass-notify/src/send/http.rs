@@ -11,12 +11,12 @@ use windlass_outbound::{
 };
 
 use super::outcome::SendOutcome;
-use super::parcel::{OutgoingMessage, PlaintextPolicy};
+use super::outgoing_message::{OutgoingMessage, PlaintextPolicy};
 use super::target::{HttpTarget, SendError};
 use crate::render::{Payload, signature};
 
 /// A receiver that takes longer to accept a connection counts as down.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the whole request.
 const SEND_TIMEOUT: Duration = Duration::from_secs(15);
@@ -35,7 +35,7 @@ pub(super) struct HttpSender {
 impl HttpSender {
     pub(super) fn new(plain: PlaintextPolicy, guard: &AddressGuard) -> Result<HttpSender, SendError> {
         let options = HttpOptions {
-            connect_timeout: CONNECT_WITHIN,
+            connect_timeout: CONNECT_TIMEOUT,
             timeout: Some(SEND_TIMEOUT),
             trust: TlsTrust::System,
             proxies: Proxies::Never,
@@ -48,42 +48,44 @@ impl HttpSender {
 
     pub(super) async fn post(
         &self,
-        web: &HttpTarget,
-        parcel: OutgoingMessage<'_>,
+        http_target: &HttpTarget,
+        outgoing: OutgoingMessage<'_>,
     ) -> Result<SendOutcome, SendError> {
-        let Payload::Json(body) = parcel.payload else { return Err(SendError::Mismatch) };
-        let host = web.url.host_str().ok_or(SendError::BadAddress)?;
-        let port = web.url.port_or_known_default().unwrap_or(443);
-        let found = self.guard.resolve_async(bare(host), port).await?;
-        let is_here = found.iter().all(|address| address.ip().is_loopback());
-        if web.url.scheme() != "https" && !(is_here && self.plain == PlaintextPolicy::OnThisMachine) {
+        let Payload::Json(body) = outgoing.payload else { return Err(SendError::Mismatch) };
+        let host = http_target.url.host_str().ok_or(SendError::BadAddress)?;
+        let port = http_target.url.port_or_known_default().unwrap_or(443);
+        let found = self.guard.resolve_async(without_brackets(host), port).await?;
+        let is_on_this_machine = found.iter().all(|address| address.ip().is_loopback());
+        if http_target.url.scheme() != "https"
+            && !(is_on_this_machine && self.plain == PlaintextPolicy::OnThisMachine)
+        {
             return Err(SendError::Plain);
         }
         let body = body.to_string();
         let mut request = self
             .http
-            .request(Method::POST, web.url.clone())?
+            .request(Method::POST, http_target.url.clone())?
             .header(CONTENT_TYPE, "application/json")
-            .header("x-windlass-delivery", parcel.delivery)
-            .header("x-windlass-event", parcel.kind);
-        if let Some(key) = &web.signing_key {
-            let seconds = parcel.now.as_millis() / 1000;
+            .header("x-windlass-delivery", outgoing.delivery)
+            .header("x-windlass-event", outgoing.kind);
+        if let Some(key) = &http_target.signing_key {
+            let seconds = outgoing.now.as_millis() / 1000;
             let signed = signature(key.expose().as_bytes(), seconds, body.as_bytes());
             request = request.header("x-windlass-signature", signed);
         }
-        if let Some(token) = &web.token {
+        if let Some(token) = &http_target.token {
             request = request.bearer_auth(token.expose());
-        } else if let Some((user, password)) = &web.login {
+        } else if let Some((user, password)) = &http_target.login {
             request = request.basic_auth(user.expose(), Some(password.expose()));
         }
         Ok(match request.body(body).send().await {
             Ok(mut response) => {
                 let (status, headers) = (response.status(), response.headers().clone());
-                classify(status, &headers, &beginning(&mut response).await, parcel.now)
+                classify(status, &headers, &read_beginning(&mut response).await, outgoing.now)
             }
             Err(error) => match refusal_of(&error) {
                 Some(refusal) => return Err(refusal.into()),
-                None => unreached(host, &error),
+                None => unreachable(host, &error),
             },
         })
     }
@@ -91,7 +93,7 @@ impl HttpSender {
 
 /// The reason of a failed connection goes only to the server's log: otherwise whoever may name a receiver could scan
 /// the server's network for open ports. A rejected certificate is reported, because someone has to fix it.
-fn unreached(host: &str, error: &reqwest::Error) -> SendOutcome {
+fn unreachable(host: &str, error: &reqwest::Error) -> SendOutcome {
     if let Some(cause) = refused_certificate(error) {
         return SendOutcome::Retry { reason: format!("cannot trust {host}: {cause}"), after: None };
     }
@@ -101,11 +103,11 @@ fn unreached(host: &str, error: &reqwest::Error) -> SendOutcome {
 }
 
 /// A host without the brackets of an IPv6 address.
-pub(super) fn bare(host: &str) -> &str {
+pub(super) fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
-async fn beginning(response: &mut reqwest::Response) -> String {
+async fn read_beginning(response: &mut reqwest::Response) -> String {
     let mut read = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         let room = MAX_ANSWER - read.len();
@@ -154,7 +156,7 @@ fn retry_after(value: &HeaderValue, now: Timestamp) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn meant(status: u16, retry: Option<&'static str>) -> SendOutcome {
+    fn outcome_of(status: u16, retry: Option<&'static str>) -> SendOutcome {
         let headers = retry.map(|text| (RETRY_AFTER, HeaderValue::from_static(text))).into_iter().collect();
         let now = Timestamp::parse("2026-11-16T07:00:00Z").unwrap();
         classify(StatusCode::from_u16(status).unwrap(), &headers, "", now)
@@ -163,25 +165,25 @@ mod tests {
     #[test]
     fn an_answer_means_done_later_or_never() {
         for status in [200, 201, 202, 204] {
-            assert!(matches!(meant(status, None), SendOutcome::Done { .. }), "{status}");
+            assert!(matches!(outcome_of(status, None), SendOutcome::Done { .. }), "{status}");
         }
         for status in [301, 307, 400, 401, 403, 404, 410, 413] {
-            assert!(matches!(meant(status, None), SendOutcome::Permanent { .. }), "{status}");
+            assert!(matches!(outcome_of(status, None), SendOutcome::Permanent { .. }), "{status}");
         }
         for status in [408, 425, 429, 500, 502, 503, 599] {
-            assert!(matches!(meant(status, None), SendOutcome::Retry { after: None, .. }), "{status}");
+            assert!(matches!(outcome_of(status, None), SendOutcome::Retry { after: None, .. }), "{status}");
         }
         for (text, seconds) in
             [("7", 7), ("Mon, 16 Nov 2026 07:01:00 GMT", 60), ("Mon, 16 Nov 2026 06:00:00 GMT", 0)]
         {
             let asked = Some(Duration::from_secs(seconds));
             assert!(
-                matches!(meant(429, Some(text)), SendOutcome::Retry { after, .. } if after == asked),
+                matches!(outcome_of(429, Some(text)), SendOutcome::Retry { after, .. } if after == asked),
                 "{text}"
             );
         }
         for text in ["-1", "soon", "1e999"] {
-            assert!(matches!(meant(503, Some(text)), SendOutcome::Retry { after: None, .. }), "{text}");
+            assert!(matches!(outcome_of(503, Some(text)), SendOutcome::Retry { after: None, .. }), "{text}");
         }
     }
 }

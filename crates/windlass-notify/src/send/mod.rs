@@ -2,7 +2,7 @@
 
 mod http;
 mod outcome;
-mod parcel;
+mod outgoing_message;
 mod smtp;
 mod target;
 
@@ -10,7 +10,7 @@ use windlass_core::resource::NotificationProviderSpec;
 use windlass_outbound::AddressGuard;
 
 pub use outcome::SendOutcome;
-pub use parcel::{OutgoingMessage, PlaintextPolicy};
+pub use outgoing_message::{OutgoingMessage, PlaintextPolicy};
 pub use target::{CredentialFields, SendError, SendTarget};
 
 use crate::render::Payload;
@@ -39,22 +39,22 @@ impl NotificationSender {
         &self,
         provider: &NotificationProviderSpec,
         fields: &CredentialFields,
-        parcel: OutgoingMessage<'_>,
+        outgoing: OutgoingMessage<'_>,
     ) -> SendOutcome {
         let target = match SendTarget::of(provider, fields) {
             Ok(target) => target,
             Err(error) => return SendOutcome::Permanent { reason: error.to_string() },
         };
-        let outcome = match (&target, parcel.payload) {
-            (SendTarget::Http(web), Payload::Json(_)) => self.http.post(web, parcel).await,
-            (SendTarget::Mail(post), Payload::Mail(mail)) => {
-                smtp::send(post, mail, parcel, (&self.guard, self.plain)).await
+        let outcome = match (&target, outgoing.payload) {
+            (SendTarget::Http(http_target), Payload::Json(_)) => self.http.post(http_target, outgoing).await,
+            (SendTarget::Mail(mail_target), Payload::Mail(mail)) => {
+                smtp::send(mail_target, mail, outgoing, (&self.guard, self.plain)).await
             }
             (SendTarget::Http(_), Payload::Mail(_)) | (SendTarget::Mail(_), Payload::Json(_)) => {
                 Err(SendError::Mismatch)
             }
         };
         let outcome = outcome.unwrap_or_else(|error| error.outcome());
-        outcome.without(&target.secrets())
+        outcome.mask_secrets(&target.secrets())
     }
 }

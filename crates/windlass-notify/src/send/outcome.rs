@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use windlass_core::secret::HIDDEN;
 
-use crate::sanitize::line;
+use crate::sanitize::single_line;
 
 /// How many characters of a response are kept.
-const TOLD: usize = 300;
+const MAX_ANSWER_CHARS: usize = 300;
 
 /// The result of an attempt. Reasons contain no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +33,18 @@ pub enum SendOutcome {
 
 impl SendOutcome {
     /// The same outcome as one line of limited length, with these secrets masked.
-    pub(super) fn without(self, secrets: &[&str]) -> SendOutcome {
-        let told = |text: String| {
+    pub(super) fn mask_secrets(self, secrets: &[&str]) -> SendOutcome {
+        let sent_fields = |text: String| {
             let hidden = secrets
                 .iter()
                 .filter(|secret| secret.len() > 3)
                 .fold(text, |text, secret| text.replace(secret, HIDDEN));
-            line(&hidden, TOLD)
+            single_line(&hidden, MAX_ANSWER_CHARS)
         };
         match self {
-            SendOutcome::Done { answer } => SendOutcome::Done { answer: told(answer) },
-            SendOutcome::Retry { reason, after } => SendOutcome::Retry { reason: told(reason), after },
-            SendOutcome::Permanent { reason } => SendOutcome::Permanent { reason: told(reason) },
+            SendOutcome::Done { answer } => SendOutcome::Done { answer: sent_fields(answer) },
+            SendOutcome::Retry { reason, after } => SendOutcome::Retry { reason: sent_fields(reason), after },
+            SendOutcome::Permanent { reason } => SendOutcome::Permanent { reason: sent_fields(reason) },
         }
     }
 }
@@ -55,8 +55,9 @@ mod tests {
 
     #[test]
     fn an_answer_that_repeats_a_secret_does_not_tell_it() {
-        let told = SendOutcome::Permanent { reason: "no hook at /services/T0/hunter2\r\nX: y".to_owned() };
-        let told = told.without(&["/services/T0/hunter2", "ok"]);
-        assert_eq!(told, SendOutcome::Permanent { reason: "no hook at (hidden) X: y".to_owned() });
+        let sent_fields =
+            SendOutcome::Permanent { reason: "no hook at /services/T0/hunter2\r\nX: y".to_owned() };
+        let sent_fields = sent_fields.mask_secrets(&["/services/T0/hunter2", "ok"]);
+        assert_eq!(sent_fields, SendOutcome::Permanent { reason: "no hook at (hidden) X: y".to_owned() });
     }
 }

@@ -123,7 +123,7 @@ impl SendTarget {
         }
         let is_webhook = provider.provider_type == ProviderType::Webhook;
         let is_alertmanager = provider.provider_type == ProviderType::Alertmanager;
-        let url = if is_alertmanager { alerts_of(url) } else { url };
+        let url = if is_alertmanager { alertmanager_url(url) } else { url };
         Ok(SendTarget::Http(HttpTarget {
             url,
             is_secret: provider.address.is_none(),
@@ -137,18 +137,18 @@ impl SendTarget {
     pub(super) fn secrets(&self) -> Vec<&str> {
         let mut secrets = Vec::new();
         match self {
-            SendTarget::Http(web) => {
-                if web.is_secret {
-                    secrets.push(web.url.as_str());
-                    secrets.push(web.url.path());
-                    secrets.extend(web.url.query());
+            SendTarget::Http(http_target) => {
+                if http_target.is_secret {
+                    secrets.push(http_target.url.as_str());
+                    secrets.push(http_target.url.path());
+                    secrets.extend(http_target.url.query());
                 }
-                secrets.extend(web.signing_key.iter().map(|key| key.expose().as_str()));
-                secrets.extend(web.token.iter().map(|token| token.expose().as_str()));
-                secrets.extend(web.login.iter().map(|(_, password)| password.expose().as_str()));
+                secrets.extend(http_target.signing_key.iter().map(|key| key.expose().as_str()));
+                secrets.extend(http_target.token.iter().map(|token| token.expose().as_str()));
+                secrets.extend(http_target.login.iter().map(|(_, password)| password.expose().as_str()));
             }
-            SendTarget::Mail(post) => {
-                secrets.extend(post.login.iter().map(|(_, password)| password.expose().as_str()));
+            SendTarget::Mail(mail_target) => {
+                secrets.extend(mail_target.login.iter().map(|(_, password)| password.expose().as_str()));
             }
         }
         secrets
@@ -158,12 +158,12 @@ impl SendTarget {
 /// A secret that is sent to the receiver is sent only to the host that the credential names: otherwise whoever may name
 /// a credential's path could have it sent to themselves. A signing key is never sent.
 fn check_binding(provider_type: ProviderType, url: &Url, fields: &CredentialFields) -> Result<(), SendError> {
-    let told: &[&str] = match provider_type {
+    let sent_fields: &[&str] = match provider_type {
         ProviderType::Slack | ProviderType::Discord | ProviderType::Teams => &[],
         ProviderType::Webhook => &["token"],
         ProviderType::Alertmanager | ProviderType::Email => &["token", "username", "password"],
     };
-    if !told.iter().any(|name| fields.contains_key(*name)) {
+    if !sent_fields.iter().any(|name| fields.contains_key(*name)) {
         return Ok(());
     }
     let hosts = CredentialHosts::read(None, fields.get("hosts").map(|hosts| hosts.expose().as_str()));
@@ -172,8 +172,8 @@ fn check_binding(provider_type: ProviderType, url: &Url, fields: &CredentialFiel
     }
     let bound = fields.get("url").ok_or(SendError::Unbound)?;
     let bound = Url::parse(bound.expose().trim()).map_err(|_| SendError::BadAddress)?;
-    let place = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
-    if place(&bound) == place(url) { Ok(()) } else { Err(SendError::OtherHost) }
+    let origin = |url: &Url| (url.scheme().to_owned(), url.host().map(|host| host.to_owned()), url.port());
+    if origin(&bound) == origin(url) { Ok(()) } else { Err(SendError::OtherHost) }
 }
 
 fn destination(url: &Url) -> CredentialDestination {
@@ -185,7 +185,7 @@ fn destination(url: &Url) -> CredentialDestination {
 }
 
 /// The URL at which Alertmanager accepts alerts, below its own path.
-fn alerts_of(mut url: Url) -> Url {
+fn alertmanager_url(mut url: Url) -> Url {
     let is_whole = url.path().ends_with("/api/v2/alerts");
     if !is_whole && let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty().extend(["api", "v2", "alerts"]);
@@ -252,10 +252,10 @@ mod tests {
             ("https://am.example/api/v2/alerts", "https://am.example/api/v2/alerts"),
         ] {
             let json = format!(r#"{{"type": "alertmanager", "address": "{address}"}}"#);
-            let Ok(SendTarget::Http(web)) = SendTarget::of(&provider(&json), &fields(&[])) else {
+            let Ok(SendTarget::Http(http_target)) = SendTarget::of(&provider(&json), &fields(&[])) else {
                 panic!("{address}")
             };
-            assert_eq!(web.url.as_str(), expected);
+            assert_eq!(http_target.url.as_str(), expected);
         }
     }
 }
