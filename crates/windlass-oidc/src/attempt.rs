@@ -54,12 +54,12 @@ impl SignInAttempt {
     }
 
     /// Whether a callback's `state` belongs to this attempt.
-    pub(crate) fn is_answered_by(&self, state: &str) -> bool {
+    pub(crate) fn has_state(&self, state: &str) -> bool {
         bool::from(self.state.as_bytes().ct_eq(state.as_bytes()))
     }
 
     /// The attempt as the signed value of a cookie.
-    pub(crate) fn sealed(&self, key: &[u8]) -> String {
+    pub(crate) fn to_cookie(&self, key: &[u8]) -> String {
         let key = EncodingKey::from_secret(key);
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), self, &key).unwrap_or_default()
     }
@@ -91,17 +91,17 @@ mod tests {
     #[test]
     fn an_attempt_is_opened_only_with_its_key_and_at_its_issuer() {
         let mut attempt = SignInAttempt::new("https://id.example.com", "/app", None, now());
-        let sealed = attempt.sealed(b"key");
+        let to_cookie = attempt.to_cookie(b"key");
         let open = |value: &str, key: &[u8], issuer: &str| SignInAttempt::open(value, key, issuer).is_some();
-        assert!(open(&sealed, b"key", "https://id.example.com"));
-        assert!(!open(&sealed, b"other", "https://id.example.com"));
-        assert!(!open(&sealed, b"key", "https://other.example.com"));
-        assert!(attempt.is_answered_by(&attempt.state.clone()) && !attempt.is_answered_by(""));
+        assert!(open(&to_cookie, b"key", "https://id.example.com"));
+        assert!(!open(&to_cookie, b"other", "https://id.example.com"));
+        assert!(!open(&to_cookie, b"key", "https://other.example.com"));
+        assert!(attempt.has_state(&attempt.state.clone()) && !attempt.has_state(""));
         attempt.exp = now().as_millis() / 1000 - 1;
-        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+        assert!(!open(&attempt.to_cookie(b"key"), b"key", "https://id.example.com"));
         attempt.exp += 600;
         attempt.aud = "windlass".to_owned();
-        assert!(!open(&attempt.sealed(b"key"), b"key", "https://id.example.com"));
+        assert!(!open(&attempt.to_cookie(b"key"), b"key", "https://id.example.com"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct ProviderIdentity {
     /// Their e-mail address, as the provider spells it.
     pub email: String,
     /// Whether the provider verified the address.
-    pub email_is: EmailVerification,
+    pub email_verification: EmailVerification,
     /// The display name.
     pub name: String,
     /// The groups, exactly as spelled.
@@ -37,7 +37,7 @@ pub enum EmailVerification {
     /// The provider says that the address belongs to the person.
     Verified,
     /// Nobody verified it.
-    Claimed,
+    Unverified,
 }
 
 /// Reads the claims of a verified token.
@@ -46,19 +46,19 @@ pub(crate) fn read(claims: &Map<String, Value>, groups_claim: &str) -> Result<Pr
     let subject = text("sub");
     let is_plain = |text: &str| !text.chars().any(char::is_control);
     if subject.trim().is_empty() || subject.chars().count() > MAX_SUBJECT || !is_plain(subject) {
-        return Err(OidcError::Nobody { claim: "sub" });
+        return Err(OidcError::MissingClaim { claim: "sub" });
     }
     let email = text("email").trim();
     if email.is_empty() {
-        return Err(OidcError::Nobody { claim: "email" });
+        return Err(OidcError::MissingClaim { claim: "email" });
     }
     Ok(ProviderIdentity {
         subject: subject.to_owned(),
         email: email.to_owned(),
         // Only the JSON value `true` counts: a text "true" may have been typed by the user.
-        email_is: match claims.get("email_verified") {
+        email_verification: match claims.get("email_verified") {
             Some(Value::Bool(true)) => EmailVerification::Verified,
-            _ => EmailVerification::Claimed,
+            _ => EmailVerification::Unverified,
         },
         name: text("name").trim().chars().filter(|c| !c.is_control()).take(100).collect(),
         groups: read_groups(claims, groups_claim)?,
@@ -121,13 +121,13 @@ mod tests {
     fn an_address_is_verified_only_if_that_is_literally_true() {
         for (said, expected) in [
             (json!(true), EmailVerification::Verified),
-            (json!("true"), EmailVerification::Claimed),
-            (json!(1), EmailVerification::Claimed),
-            (json!(false), EmailVerification::Claimed),
-            (json!(null), EmailVerification::Claimed),
+            (json!("true"), EmailVerification::Unverified),
+            (json!(1), EmailVerification::Unverified),
+            (json!(false), EmailVerification::Unverified),
+            (json!(null), EmailVerification::Unverified),
         ] {
             let read = read_json(json!({"sub": "1", "email": "a@b", "email_verified": said}));
-            assert_eq!(read.expect("someone").email_is, expected, "{said}");
+            assert_eq!(read.expect("someone").email_verification, expected, "{said}");
         }
     }
 

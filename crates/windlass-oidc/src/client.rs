@@ -18,7 +18,7 @@ use crate::settings::{OidcSettings, OidcSettingsError, ProviderLocation};
 const MAX_BYTES: usize = 512 * 1024;
 
 /// Short, because a person waits for the page.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An HTTP client for one provider.
 #[derive(Debug)]
@@ -35,13 +35,17 @@ pub(crate) struct ProviderResponse {
 impl ProviderClient {
     pub(crate) fn new(
         settings: &OidcSettings,
-        way: ProviderLocation,
+        location: ProviderLocation,
     ) -> Result<ProviderClient, OidcSettingsError> {
         let options = HttpOptions {
-            connect_timeout: PATIENCE / 2,
-            timeout: Some(PATIENCE),
+            connect_timeout: REQUEST_TIMEOUT / 2,
+            timeout: Some(REQUEST_TIMEOUT),
             trust: settings.ca_pem.as_deref().map_or(TlsTrust::System, TlsTrust::Only),
-            proxies: if way == ProviderLocation::ThisMachine { Proxies::Never } else { Proxies::Environment },
+            proxies: if location == ProviderLocation::ThisMachine {
+                Proxies::Never
+            } else {
+                Proxies::Environment
+            },
             port: None,
         };
         let http = Http::new(&guard_of(settings), options).map_err(|error| match error {
@@ -159,11 +163,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let wire =
+        let client =
             ProviderClient::new(&settings("https://id.example.com"), ProviderLocation::Network).unwrap();
         for host in ["127.0.0.1", "localhost", "2130706433", "169.254.169.254", "[fd00:ec2::254]"] {
             let url = Url::parse(&format!("https://{host}:{port}/keys")).unwrap();
-            let told = wire.get("key set", &url).await.unwrap_err().to_string();
+            let told = client.get("key set", &url).await.unwrap_err().to_string();
             assert!(told.contains("does not connect to"), "{host}: {told}");
         }
         assert!(listener.accept().is_err(), "nobody was connected to");

@@ -77,13 +77,13 @@ pub enum OidcError {
     },
     /// This browser has no sign-in in progress, or the sign-in has expired.
     #[error("no sign-in is under way in this browser")]
-    NotUnderWay,
+    NoAttempt,
     /// The callback belongs to another sign-in.
     #[error("the response belongs to another sign-in")]
     State,
     /// The callback comes from another provider.
     #[error("the response comes from another provider")]
-    AnswerIssuer,
+    CallbackIssuer,
     /// The person or the provider denied the sign-in.
     #[error("the provider refused the sign-in ({code})")]
     Denied {
@@ -101,7 +101,7 @@ pub enum OidcError {
     Token(#[from] TokenFault),
     /// The ID token lacks a claim that identifies the person.
     #[error("the ID token has no usable `{claim}`")]
-    Nobody {
+    MissingClaim {
         /// Which claim is missing.
         claim: &'static str,
     },
@@ -162,13 +162,13 @@ impl OidcError {
                 "the single sign-on provider does not accept this server's client id or secret",
                 ADMIN,
             ),
-            OidcError::NotUnderWay => (
+            OidcError::NoAttempt => (
                 Fault::Person,
                 "sso-not-under-way",
                 "no sign-in is under way in this browser, or it took longer than ten minutes",
                 "start again from this page; if cookies are off, allow them for this site",
             ),
-            OidcError::State | OidcError::AnswerIssuer => {
+            OidcError::State | OidcError::CallbackIssuer => {
                 (Fault::Person, "sso-foreign-answer", "the response belongs to another sign-in", AGAIN)
             }
             OidcError::Denied { .. } => (
@@ -181,13 +181,13 @@ impl OidcError {
                 (Fault::Person, "sso-code", "the provider no longer accepts this sign-in", AGAIN)
             }
             OidcError::Token(_) => (Fault::Person, "sso-token", "the provider's ID token is invalid", ADMIN),
-            OidcError::Nobody { claim: "email" } => (
+            OidcError::MissingClaim { claim: "email" } => (
                 Fault::Person,
                 "sso-no-email",
                 "the provider does not send your e-mail address",
                 "add an address there, and release the scope `email` to Windlass",
             ),
-            OidcError::Nobody { .. } => {
+            OidcError::MissingClaim { .. } => {
                 (Fault::Person, "sso-nobody", "the provider does not send your identity", ADMIN)
             }
             OidcError::Groups { .. } => {
@@ -199,7 +199,7 @@ impl OidcError {
 }
 
 /// An error code of the provider for the log: sanitised, and cut to a short word.
-pub(crate) fn code_word(text: &str) -> String {
+pub(crate) fn error_code_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     text.chars().filter(|c| is_plain(*c)).take(60).collect()
 }

@@ -9,8 +9,8 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 use url::Url;
 
+use crate::client::ProviderClient;
 use crate::error::OidcError;
-use crate::wire::ProviderClient;
 
 /// A provider revokes a key by no longer listing it, so the list is fetched again after this time.
 const KEYS_TTL: Duration = Duration::from_secs(3600);
@@ -38,7 +38,7 @@ impl JsonWebKeys {
     }
 
     /// The keys that can have made a signature with this algorithm; only the named key, if the token names one.
-    pub(crate) fn fitting(&self, name: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
+    pub(crate) fn matching_keys(&self, name: Option<&str>, algorithm: Algorithm) -> Vec<DecodingKey> {
         let is_named = |key: &&Jwk| name.is_none_or(|name| key.common.key_id.as_deref() == Some(name));
         let is_for =
             |key: &&Jwk| key.common.key_algorithm.is_none_or(|named| named == KeyAlgorithm::from(algorithm));
@@ -54,41 +54,41 @@ impl JsonWebKeys {
 /// The keys of the last fetch.
 #[derive(Debug, Default)]
 pub(crate) struct KeyCache {
-    known: Option<(Instant, Arc<JsonWebKeys>)>,
-    looked_again: Option<Instant>,
+    cached: Option<(Instant, Arc<JsonWebKeys>)>,
+    last_refetch: Option<Instant>,
 }
 
 impl KeyCache {
     /// The keys, fetched if none are cached or the cache has expired.
     pub(crate) async fn keys(
         &mut self,
-        wire: &ProviderClient,
+        client: &ProviderClient,
         url: &Url,
     ) -> Result<Arc<JsonWebKeys>, OidcError> {
-        match &self.known {
+        match &self.cached {
             Some((at, keys)) if at.elapsed() < KEYS_TTL => Ok(Arc::clone(keys)),
-            _ => self.fetch(wire, url).await,
+            _ => self.fetch(client, url).await,
         }
     }
 
     /// The keys, fetched again unless a fetch was just attempted.
     pub(crate) async fn fresh_keys(
         &mut self,
-        wire: &ProviderClient,
+        client: &ProviderClient,
         url: &Url,
     ) -> Result<Option<Arc<JsonWebKeys>>, OidcError> {
-        if self.looked_again.is_some_and(|at| at.elapsed() < MIN_REFETCH_INTERVAL) {
+        if self.last_refetch.is_some_and(|at| at.elapsed() < MIN_REFETCH_INTERVAL) {
             return Ok(None);
         }
-        self.looked_again = Some(Instant::now());
-        self.fetch(wire, url).await.map(Some)
+        self.last_refetch = Some(Instant::now());
+        self.fetch(client, url).await.map(Some)
     }
 
-    async fn fetch(&mut self, wire: &ProviderClient, url: &Url) -> Result<Arc<JsonWebKeys>, OidcError> {
+    async fn fetch(&mut self, client: &ProviderClient, url: &Url) -> Result<Arc<JsonWebKeys>, OidcError> {
         let what = "key set";
-        let set = wire.get(what, url).await?;
+        let set = client.get(what, url).await?;
         let keys = Arc::new(JsonWebKeys::read(&set).ok_or(OidcError::Unreadable { what })?);
-        self.known = Some((Instant::now(), Arc::clone(&keys)));
+        self.cached = Some((Instant::now(), Arc::clone(&keys)));
         Ok(keys)
     }
 }

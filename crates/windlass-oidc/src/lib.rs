@@ -5,24 +5,24 @@
 
 pub mod attempt;
 pub mod claims;
+pub mod client;
 pub mod error;
 pub mod keys;
 pub mod provider;
 pub mod settings;
 pub mod token;
-pub mod wire;
 
 use crate::attempt::SignInAttempt;
 use crate::claims::ProviderIdentity;
-use crate::error::{OidcError, TokenFault, code_word};
+use crate::error::{OidcError, TokenFault, error_code_word};
 use crate::keys::KeyCache;
 use crate::provider::{ClientAuthMethod, IssuerInResponse, Provider};
 
+use crate::client::ProviderClient;
 use crate::settings::OidcSettings;
 use crate::settings::OidcSettingsError;
 use crate::settings::ProviderLocation;
 use crate::token::ExpectedClaims;
-use crate::wire::ProviderClient;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,9 +97,9 @@ pub struct Oidc {
     settings: OidcSettings,
     grants: Vec<GroupGrant>,
     redirect_uri: String,
-    way: ProviderLocation,
-    wire: ProviderClient,
-    known: Mutex<CachedProvider>,
+    location: ProviderLocation,
+    client: ProviderClient,
+    cached: Mutex<CachedProvider>,
     keys: Mutex<KeyCache>,
 }
 
@@ -110,11 +110,11 @@ impl Oidc {
         grants: Vec<GroupGrant>,
         origin: &str,
     ) -> Result<Oidc, OidcSettingsError> {
-        let way = settings.check()?;
-        let wire = ProviderClient::new(&settings, way)?;
+        let location = settings.check()?;
+        let client = ProviderClient::new(&settings, location)?;
         let redirect_uri = format!("{origin}{CALLBACK}");
-        let (known, keys) = (Mutex::default(), Mutex::default());
-        Ok(Oidc { settings, grants, redirect_uri, way, wire, known, keys })
+        let (cached, keys) = (Mutex::default(), Mutex::default());
+        Ok(Oidc { settings, grants, redirect_uri, location, client, cached, keys })
     }
 
     /// The settings.
@@ -147,17 +147,17 @@ impl Oidc {
             .append_pair("nonce", &attempt.nonce)
             .append_pair("code_challenge", &attempt.challenge())
             .append_pair("code_challenge_method", "S256");
-        Ok((url, attempt.sealed(key)))
+        Ok((url, attempt.to_cookie(key)))
     }
 
     /// The sign-in in a cookie that was signed with one of these keys.
-    pub fn under_way<'k>(
+    pub fn open_attempt<'k>(
         &self,
         cookie: Option<&str>,
         mut keys: impl Iterator<Item = &'k [u8]>,
     ) -> Result<SignInAttempt, OidcError> {
         let open = |value| keys.find_map(|key| SignInAttempt::open(value, key, &self.settings.issuer));
-        cookie.and_then(open).ok_or(OidcError::NotUnderWay)
+        cookie.and_then(open).ok_or(OidcError::NoAttempt)
     }
 
     /// Completes a sign-in and returns who signed in.
@@ -166,18 +166,18 @@ impl Oidc {
         attempt: &SignInAttempt,
         answer: &CallbackQuery,
     ) -> Result<ProviderIdentity, OidcError> {
-        if !attempt.is_answered_by(answer.state.as_deref().unwrap_or_default()) {
+        if !attempt.has_state(answer.state.as_deref().unwrap_or_default()) {
             return Err(OidcError::State);
         }
         if answer.iss.as_ref().is_some_and(|iss| *iss != self.settings.issuer) {
-            return Err(OidcError::AnswerIssuer);
+            return Err(OidcError::CallbackIssuer);
         }
         if let Some(error) = &answer.error {
-            return Err(OidcError::Denied { code: code_word(error) });
+            return Err(OidcError::Denied { code: error_code_word(error) });
         }
         let provider = self.provider().await?;
-        if provider.names_itself == IssuerInResponse::Always && answer.iss.is_none() {
-            return Err(OidcError::AnswerIssuer);
+        if provider.issuer_in_response == IssuerInResponse::Always && answer.iss.is_none() {
+            return Err(OidcError::CallbackIssuer);
         }
         let code = answer.code.as_deref().filter(|code| !code.is_empty() && code.len() <= MAX_CODE);
         let code = code.ok_or(OidcError::State)?;
@@ -188,22 +188,22 @@ impl Oidc {
 
     /// The provider, discovered if it is not cached or the cache has expired. Only one task at a time asks it.
     async fn provider(&self) -> DiscoveredProvider {
-        let mut known = self.known.lock().await;
-        if let Some((at, found)) = &*known {
+        let mut cached = self.cached.lock().await;
+        if let Some((at, found)) = &*cached {
             let good_for = if found.is_ok() { DISCOVERY_TTL } else { RETRY_AFTER_FAILURE };
             if at.elapsed() < good_for {
                 return found.clone();
             }
         }
-        let found = self.find().await;
-        *known = Some((Instant::now(), found.clone()));
+        let found = self.discover().await;
+        *cached = Some((Instant::now(), found.clone()));
         found
     }
 
-    async fn find(&self) -> DiscoveredProvider {
-        let url = provider::document_of(&self.settings.issuer)?;
-        let document = self.wire.get("discovery document", &url).await?;
-        provider::read(document, &self.settings.issuer, self.way).map(Arc::new)
+    async fn discover(&self) -> DiscoveredProvider {
+        let url = provider::discovery_url(&self.settings.issuer)?;
+        let document = self.client.get("discovery document", &url).await?;
+        provider::read(document, &self.settings.issuer, self.location).map(Arc::new)
     }
 
     /// Exchanges an authorization code for the ID token.
@@ -218,26 +218,28 @@ impl Oidc {
             ("code_verifier", verifier),
         ];
         let mut login = None;
-        match (&secret, provider.secret_in) {
+        match (&secret, provider.client_auth) {
             (None, _) => fields.push(("client_id", id)),
             (Some(secret), ClientAuthMethod::Form) => {
                 fields.extend([("client_id", id), ("client_secret", secret.expose().as_str())]);
             }
             // The standard requires both to be form-encoded before they are joined.
-            (Some(secret), ClientAuthMethod::Header) => login = Some((escaped(id), escaped(secret.expose()))),
+            (Some(secret), ClientAuthMethod::Header) => {
+                login = Some((form_encoded(id), form_encoded(secret.expose())))
+            }
         }
         let login = login.as_ref().map(|(name, password)| (name.as_str(), password.as_str()));
         let form = Serializer::new(String::new()).extend_pairs(fields).finish();
-        let answer = self.wire.post(what, &provider.token, form, login).await?;
+        let answer = self.client.post(what, &provider.token, form, login).await?;
         let json = answer.json.unwrap_or_default();
         let text = |name: &str| json.get(name).and_then(Value::as_str);
         match (answer.status, text("id_token"), text("error")) {
             (200, Some(token), _) => Ok(token.to_owned()),
             (200, None, _) => Err(OidcError::Unreadable { what }),
             (_, _, Some(code @ ("invalid_client" | "unauthorized_client"))) => {
-                Err(OidcError::Client { code: code_word(code) })
+                Err(OidcError::Client { code: error_code_word(code) })
             }
-            (400..=499, _, Some(code)) => Err(OidcError::Code { code: code_word(code) }),
+            (400..=499, _, Some(code)) => Err(OidcError::Code { code: error_code_word(code) }),
             (status, ..) => Err(OidcError::Status { what, status }),
         }
     }
@@ -251,10 +253,10 @@ impl Oidc {
     ) -> Result<serde_json::Map<String, Value>, OidcError> {
         let expected =
             ExpectedClaims { issuer: &self.settings.issuer, client_id: &self.settings.client_id, nonce };
-        let mut ring = self.keys.lock().await;
-        let keys = ring.keys(&self.wire, &provider.jwks).await?;
+        let mut key_cache = self.keys.lock().await;
+        let keys = key_cache.keys(&self.client, &provider.jwks).await?;
         match token::verify(token, &keys, expected) {
-            Err(TokenFault::Key) => match ring.fresh_keys(&self.wire, &provider.jwks).await? {
+            Err(TokenFault::Key) => match key_cache.fresh_keys(&self.client, &provider.jwks).await? {
                 Some(keys) => Ok(token::verify(token, &keys, expected)?),
                 None => Err(TokenFault::Key.into()),
             },
@@ -263,6 +265,6 @@ impl Oidc {
     }
 }
 
-fn escaped(text: &str) -> String {
+fn form_encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

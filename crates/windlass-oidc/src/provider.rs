@@ -16,8 +16,8 @@ pub(crate) struct Provider {
     pub(crate) authorization: Url,
     pub(crate) token: Url,
     pub(crate) jwks: Url,
-    pub(crate) secret_in: ClientAuthMethod,
-    pub(crate) names_itself: IssuerInResponse,
+    pub(crate) client_auth: ClientAuthMethod,
+    pub(crate) issuer_in_response: IssuerInResponse,
 }
 
 /// How the client authenticates at the token endpoint.
@@ -31,7 +31,7 @@ pub(crate) enum ClientAuthMethod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IssuerInResponse {
     Always,
-    Perhaps,
+    Optional,
 }
 
 #[derive(Deserialize)]
@@ -47,13 +47,13 @@ struct DiscoveryDocument {
 }
 
 /// The URL of an issuer's discovery document.
-pub(crate) fn document_of(issuer: &str) -> Result<Url, OidcError> {
+pub(crate) fn discovery_url(issuer: &str) -> Result<Url, OidcError> {
     let text = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
     Url::parse(&text).map_err(|_| OidcError::Unreadable { what: DISCOVERY })
 }
 
 /// Reads a discovery document, which must name this issuer.
-pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Result<Provider, OidcError> {
+pub(crate) fn read(document: Value, issuer: &str, location: ProviderLocation) -> Result<Provider, OidcError> {
     let unreadable = |_| OidcError::Unreadable { what: DISCOVERY };
     let document: DiscoveryDocument = serde_json::from_value(document).map_err(unreadable)?;
     if document.issuer != issuer {
@@ -61,7 +61,7 @@ pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Resu
     }
     let address = |what: &'static str, text: &str| {
         let url = Url::parse(text).map_err(|_| OidcError::Unreadable { what: DISCOVERY })?;
-        match (provider_location(&url), way) {
+        match (provider_location(&url), location) {
             (Some(ProviderLocation::Network), _)
             | (Some(ProviderLocation::ThisMachine), ProviderLocation::ThisMachine) => Ok(url),
             // A provider elsewhere may name neither this machine nor a plain http URL.
@@ -74,13 +74,13 @@ pub(crate) fn read(document: Value, issuer: &str, way: ProviderLocation) -> Resu
         authorization: address("authorization endpoint", &document.authorization_endpoint)?,
         token: address("token endpoint", &document.token_endpoint)?,
         jwks: address("key set", &document.jwks_uri)?,
-        secret_in: match offers("client_secret_post") && !offers("client_secret_basic") {
+        client_auth: match offers("client_secret_post") && !offers("client_secret_basic") {
             true => ClientAuthMethod::Form,
             false => ClientAuthMethod::Header,
         },
-        names_itself: match document.authorization_response_iss_parameter_supported {
+        issuer_in_response: match document.authorization_response_iss_parameter_supported {
             true => IssuerInResponse::Always,
-            false => IssuerInResponse::Perhaps,
+            false => IssuerInResponse::Optional,
         },
     })
 }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_document_is_below_its_issuer() {
         for issuer in ["https://id.example.com/realms/acme", "https://id.example.com/realms/acme/"] {
-            let found = document_of(issuer).expect("an address");
+            let found = discovery_url(issuer).expect("an address");
             assert_eq!(found.as_str(), "https://id.example.com/realms/acme/.well-known/openid-configuration");
         }
     }

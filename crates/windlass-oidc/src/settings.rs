@@ -163,8 +163,8 @@ impl OidcSettings {
         if !is_bare || url.query().is_some() || url.fragment().is_some() || url.host().is_none() {
             return Err(OidcSettingsError::Issuer);
         }
-        let way = match (provider_location(&url), url.scheme()) {
-            (Some(way), _) => way,
+        let location = match (provider_location(&url), url.scheme()) {
+            (Some(location), _) => location,
             (None, "http") => return Err(OidcSettingsError::Plain),
             (None, _) => return Err(OidcSettingsError::Issuer),
         };
@@ -178,7 +178,7 @@ impl OidcSettings {
             }
         }
         self.client_secret()?;
-        Ok(way)
+        Ok(location)
     }
 
     /// The client secret, read from its file.

@@ -51,7 +51,7 @@ pub(crate) fn verify(
     validation.validate_nbf = true;
     validation.leeway = SKEW;
     let mut fault = TokenFault::Key;
-    for key in keys.fitting(header.kid.as_deref(), header.alg) {
+    for key in keys.matching_keys(header.kid.as_deref(), header.alg) {
         match jsonwebtoken::decode::<Map<String, Value>>(token, &key, &validation) {
             Ok(decoded) => {
                 check_claims(&decoded.claims, expected)?;

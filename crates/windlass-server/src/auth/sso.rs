@@ -131,8 +131,8 @@ async fn note_proof(
     stranger: &ProviderIdentity,
     user: &User,
 ) -> Result<(), StoreError> {
-    let is_theirs =
-        stranger.email_is == EmailVerification::Verified && stranger.email.to_lowercase() == user.email;
+    let is_theirs = stranger.email_verification == EmailVerification::Verified
+        && stranger.email.to_lowercase() == user.email;
     let mut writing = server.store().write().await?;
     writing.memberships_prove(&user.id, now()).await?;
     writing.identity_set_verified(&oidc.settings().issuer, &stranger.subject, is_theirs).await?;
@@ -238,7 +238,7 @@ async fn person_of(
     let detail = json!({"issuer": issuer, "subject": stranger.subject});
     let (user, action) = match writing.user(&email).await?.filter(|user| user.email == email) {
         Some(user) => {
-            if stranger.email_is != EmailVerification::Verified {
+            if stranger.email_verification != EmailVerification::Verified {
                 return Err(SsoError::Unverified);
             }
             let user = check_enabled(user)?;
@@ -364,7 +364,7 @@ mod tests {
         let stranger = ProviderIdentity {
             subject: "1".to_owned(),
             email: "a@b".to_owned(),
-            email_is: EmailVerification::Claimed,
+            email_verification: EmailVerification::Unverified,
             name: String::new(),
             groups: ["leads", "everyone"].map(str::to_owned).into(),
         };

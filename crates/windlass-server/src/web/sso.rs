@@ -68,7 +68,7 @@ pub(super) async fn end(
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let scheme = visit.scheme;
     let cookie = Cookie::Attempt.read(&headers, scheme);
-    let attempt = oidc.under_way(cookie, server.keys().accepted(now()));
+    let attempt = oidc.open_attempt(cookie, server.keys().accepted(now()));
     let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
     let came = complete_sign_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
     let mut response = match came {
