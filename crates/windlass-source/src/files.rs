@@ -35,17 +35,17 @@ pub struct SentFiles {
 }
 
 impl SentFiles {
-    /// The tree of these files; `there` are further paths that exist.
+    /// The tree of these files; `existing_paths` are further paths that exist.
     pub fn new(
         files: impl IntoIterator<Item = (String, Vec<u8>)>,
-        there: impl IntoIterator<Item = String>,
+        existing_paths: impl IntoIterator<Item = String>,
     ) -> Result<SentFiles, FilePathError> {
         let mut tree = SentFiles::default();
         for (path, content) in files {
             check(&path)?;
             tree.files.insert(path, content);
         }
-        for path in there {
+        for path in existing_paths {
             check(&path)?;
             tree.other_paths.insert(path);
         }

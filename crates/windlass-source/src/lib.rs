@@ -28,7 +28,7 @@ pub use files::{FilePathError, SentFiles};
 pub use git::{
     CheckResult, CommitAuthor, CommitId, CommitInfo, ConnectionCheck, FetchError, FetchLimits, FetchOptions,
     FetchResult, GitError, GitObjects, GitTree, Mirror, MirrorError, Movement, NewFile, Push, PushError,
-    RemoteProblem, Revision, SignatureProblem, SignedBy, Signers, SignersError, TEST_CONNECT_WITHIN,
+    RemoteProblem, Revision, SignatureProblem, SignedBy, Signers, SignersError, TEST_CONNECT_TIMEOUT,
     test_remote,
 };
 pub use parallel::read_uncached_files;

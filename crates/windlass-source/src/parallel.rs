@@ -9,8 +9,8 @@ use windlass_core::manifest::{FileManifest, FileRole, FleetSize, ReadCache, Sour
 
 /// Reads the files that are not in the cache, several at a time. Files are independent of each other, so the result is
 /// the same as reading them one by one.
-pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
-    let unknown = memo.unread_files(files);
+pub fn read_uncached_files(files: &[SourceFile], cache: &mut ReadCache) {
+    let unknown = cache.unread_files(files);
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let workers = cores.min(unknown.len());
     if workers < 2 {
@@ -25,7 +25,7 @@ pub fn read_uncached_files(files: &[SourceFile], memo: &mut ReadCache) {
     });
     for (index, manifest) in read.into_iter().flatten() {
         let (role, file) = unknown[index];
-        memo.insert(role, file, manifest);
+        cache.insert(role, file, manifest);
     }
 }
 

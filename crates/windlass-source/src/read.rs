@@ -24,12 +24,12 @@ pub struct FleetFiles {
 }
 
 /// Reads fleet.yaml (or another root file) and all included files. Files in the cache are not read again.
-pub fn read_fleet(tree: &impl FileTree, root: &str, memo: &mut ReadCache) -> FleetFiles {
+pub fn read_fleet(tree: &impl FileTree, root: &str, cache: &mut ReadCache) -> FleetFiles {
     let mut fleet = FleetFiles::default();
     let Some(root_bytes) = read_one(tree, root, &mut fleet.problems) else { return fleet };
     let mut total = root_bytes.len();
     let root_file = SourceFile::new(root, root_bytes);
-    let patterns = memo.includes_of(&root_file);
+    let patterns = cache.includes_of(&root_file);
     fleet.files.push(root_file);
     if patterns.is_empty() {
         return fleet;

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use proptest::prelude::*;
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use windlass_core::content::{ContentChange, ContentId, FileChange};
 use windlass_core::digest::Digest;
 use windlass_core::manifest::{FLEET_FILE, ReadCache, ReadContext};
@@ -58,10 +58,10 @@ fn directories_of(paths: &BTreeSet<String>) -> BTreeSet<String> {
 
 /// The digest of every resource, by name.
 fn digests(tree: &impl FileTree) -> BTreeMap<String, Digest> {
-    let mut memo = ReadCache::default();
-    let read = read_fleet(tree, FLEET_FILE, &mut memo);
+    let mut cache = ReadCache::default();
+    let read = read_fleet(tree, FLEET_FILE, &mut cache);
     assert!(read.problems.is_empty(), "{:?}", read.problems);
-    let mut fleet = memo.read_once(&read.files, &ReadContext::offline());
+    let mut fleet = cache.read_once(&read.files, &ReadContext::offline());
     let unknown = FleetFiles::check_paths(tree, &mut fleet);
     assert!(!fleet.has_errors() && unknown.is_empty(), "{:?} {unknown:?}", fleet.diagnostics);
     fleet.desired.resources.iter().map(|(_, name, declared)| (name.to_owned(), declared.digest)).collect()
@@ -82,7 +82,7 @@ fn commit_all(work: &WorkTree) -> GitTree {
 }
 
 /// The files of a fleet as a client sends them: fleet.yaml, and the ids of the others.
-fn sent(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFiles {
+fn sent_files(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFiles {
     let id = |path: &String| match directory.content(path).unwrap() {
         PathContent::Known(id) => (path.clone(), id),
         other => panic!("{path}: {other:?}"),
@@ -92,7 +92,7 @@ fn sent(directory: &DiskTree, fleet: &str, named: &BTreeSet<String>) -> SentFile
 }
 
 /// The names of the resources that name a path or one of its parents.
-fn naming(paths: &BTreeSet<String>, changed: &str) -> BTreeSet<String> {
+fn resources_naming(paths: &BTreeSet<String>, changed: &str) -> BTreeSet<String> {
     let at = paths.iter().position(|path| path == changed).unwrap();
     let above = directories_of(paths).into_iter().enumerate();
     let above = above.filter(|(_, directory)| changed.starts_with(&format!("{directory}/")));
@@ -118,7 +118,7 @@ proptest! {
             let directory = DiskTree::new(work.path());
             let from_disk = digests(&directory);
             assert_eq!(digests(&commit_all(work)), from_disk);
-            assert_eq!(digests(&sent(&directory, &fleet, &named)), from_disk);
+            assert_eq!(digests(&sent_files(&directory, &fleet, &named)), from_disk);
             from_disk
         };
         let before = agreed(&work);
@@ -130,7 +130,7 @@ proptest! {
         let after = agreed(&work);
         let differ: BTreeSet<String> =
             before.keys().filter(|name| before[*name] != after[*name]).cloned().collect();
-        prop_assert_eq!(differ, naming(&paths, &changed));
+        prop_assert_eq!(differ, resources_naming(&paths, &changed));
     }
 }
 
@@ -242,7 +242,7 @@ fn what_is_accepted_survives_however_often_a_mirror_is_pruned() {
     work.commit("app/deep/a.txt", "accepted\n");
     work.commit("other.txt", "not accepted\n");
     let bare = work.publish(root.path(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let (scratch, remote) = (TestMirror::new(), Remote::file(&bare));
     let mut used = scratch.fetch(&remote).unwrap().commit;
     let first = scratch.mirror.tree(&used, &Default::default()).unwrap();
     let (accepted, other) = (known(&first, "app"), known(&first, "other.txt"));

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use tempfile::TempDir;
 use windlass_core::gate::{ContributorRole, Contributors, ContributorsGap, MAX_NAMED};
 use windlass_source::{CommitId, FetchLimits};
@@ -16,23 +16,23 @@ fn id(text: &str) -> CommitId {
 }
 
 /// A repository whose first commit was fetched and synced.
-struct Followed {
+struct SyncedRepository {
     work: WorkTree,
     bare: PathBuf,
-    scratch: Scratch,
+    scratch: TestMirror,
     used: CommitId,
     _root: TempDir,
 }
 
-impl Followed {
-    fn new() -> Followed {
+impl SyncedRepository {
+    fn new() -> SyncedRepository {
         let (work, root) = (WorkTree::new(), tempfile::tempdir().unwrap());
         work.commit("fleet.yaml", "version: 0\n");
         work.commit("fleet.yaml", "version: 1\n");
         let bare = work.publish(root.path(), "fleet.git");
-        let scratch = Scratch::new();
+        let scratch = TestMirror::new();
         let used = scratch.fetch(&Remote::file(&bare)).unwrap().commit;
-        Followed { work, bare, scratch, used, _root: root }
+        SyncedRepository { work, bare, scratch, used, _root: root }
     }
 
     fn commit_by(&self, author: &str) {
@@ -60,7 +60,7 @@ fn has(contributors: &Contributors, person: &str) -> bool {
 
 #[test]
 fn everyone_back_to_the_commit_that_was_used_is_told_and_nobody_before() {
-    let followed = Followed::new();
+    let followed = SyncedRepository::new();
     followed.commit_by("bea@example.com");
     followed.commit_by("cy@example.com");
     let found = followed.contributors(FetchLimits::default());
@@ -70,7 +70,7 @@ fn everyone_back_to_the_commit_that_was_used_is_told_and_nobody_before() {
 
 #[test]
 fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alone() {
-    let Followed { work, bare, scratch, _root, .. } = Followed::new();
+    let SyncedRepository { work, bare, scratch, _root, .. } = SyncedRepository::new();
     let followed = {
         work.git(&["checkout", "--quiet", "-b", "side", "HEAD~1"]);
         work.git(&[
@@ -92,7 +92,7 @@ fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alon
         ]);
         work.push(&bare, "main");
         let used = scratch.fetch(&Remote::file(&bare)).unwrap().commit;
-        Followed { work, bare, scratch, used, _root }
+        SyncedRepository { work, bare, scratch, used, _root }
     };
     followed.work.git(&["merge", "--quiet", "--no-ff", "--message", "merged", "side"]);
     let found = followed.contributors(FetchLimits::default());
@@ -102,7 +102,7 @@ fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alon
 
 #[test]
 fn a_history_that_was_rewritten_forwards_or_backwards_may_lack_someone() {
-    let followed = Followed::new();
+    let followed = SyncedRepository::new();
     followed.work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
     assert_eq!(
         followed.contributors(FetchLimits::default()).gap(),
@@ -116,7 +116,7 @@ fn a_history_that_was_rewritten_forwards_or_backwards_may_lack_someone() {
 
 #[test]
 fn what_is_too_large_to_be_received_in_between_may_lack_someone() {
-    let followed = Followed::new();
+    let followed = SyncedRepository::new();
     write_noise(&followed.work.path().join("large"));
     followed.work.git(&["add", "large"]);
     followed.commit_by("eve@example.com");
@@ -141,7 +141,7 @@ fn write_noise(path: &Path) {
 
 #[test]
 fn more_commits_than_are_followed_may_lack_someone() {
-    let followed = Followed::new();
+    let followed = SyncedRepository::new();
     followed.commit_by("eve@example.com");
     let mut stream = String::new();
     let head = followed.work.head();
@@ -159,7 +159,7 @@ fn more_commits_than_are_followed_may_lack_someone() {
 
 #[test]
 fn two_hundred_co_authors_are_a_list_that_says_it_is_cut_off() {
-    let followed = Followed::new();
+    let followed = SyncedRepository::new();
     let trailers: String =
         (0..=MAX_NAMED).map(|number| format!("Co-authored-by: N <{number}@example.com>\n")).collect();
     followed.commit_saying("made-up@example.com", &format!("one\n\n{trailers}"));

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use support::{Remote, Scratch, password};
+use support::{Remote, TestMirror, password};
 use windlass_core::address_guard::AddressRules;
 use windlass_core::redacted::Redacted;
 use windlass_outbound::AddressGuard;
@@ -21,7 +21,7 @@ fn repository() -> WorkTree {
 }
 
 fn fails(remote: &Remote, code: &str) -> FetchError {
-    let error = Scratch::new().fetch(remote).unwrap_err();
+    let error = TestMirror::new().fetch(remote).unwrap_err();
     assert_eq!(error.code(), code, "{error}");
     assert!(error.to_string().starts_with("Failed to clone "), "{error}");
     assert!(!error.help().is_empty());
@@ -54,7 +54,7 @@ fn over_https_each_failure_has_its_code() {
 fn over_ssh_each_failure_has_its_code() {
     let Some(mut server) = GitSsh::start() else { return };
     repository().publish(&server.root(), "fleet.git");
-    let pinned = Scratch::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys;
+    let pinned = TestMirror::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys;
     let Some(other) = GitSsh::start() else { return };
     let stranger = Credential::SshKey { key: Redacted::new(other.key()), known_hosts: None };
     let good = || Remote { host_keys: pinned.clone(), ..Remote::ssh(&server, "fleet.git") };
@@ -84,7 +84,7 @@ fn known_hosts_that_came_with_the_key_are_what_counts() {
         let credential = Credential::SshKey { key: Redacted::new(server.key()), known_hosts };
         Remote { credential, ..Remote::ssh(&server, "fleet.git") }
     };
-    assert_eq!(Scratch::new().fetch(&given(&server.host_key())).unwrap().new_host_keys, None);
+    assert_eq!(TestMirror::new().fetch(&given(&server.host_key())).unwrap().new_host_keys, None);
     fails(&given(&other.host_key()), "host-key-mismatch");
 }
 
@@ -179,7 +179,7 @@ fn too_much_is_refused_while_it_comes_and_leaves_nothing_behind() {
         FetchLimits { bytes: 64 * 1024, ..FetchLimits::default() },
         FetchLimits { objects: 2, ..FetchLimits::default() },
     ] {
-        let scratch = Scratch::new();
+        let scratch = TestMirror::new();
         let error = scratch.fetch(&Remote { limits, ..Remote::file(&bare) }).unwrap_err();
         assert_eq!(error.code(), "too-large", "{error}");
         assert_eq!(scratch.packs(), Vec::<std::path::PathBuf>::new());
@@ -198,14 +198,14 @@ fn the_caller_can_stop_a_fetch() {
     let remote = Remote::file(&repository().publish(root.path(), "fleet.git"));
     let stop = AtomicBool::new(true);
     let options = FetchOptions { interrupt: &stop, ..remote.options() };
-    let error = Scratch::new().mirror.fetch(&options).unwrap_err();
+    let error = TestMirror::new().mirror.fetch(&options).unwrap_err();
     assert_eq!(error.code(), "interrupted");
 
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let remote = Remote::at(&format!("https://{}/fleet.git", silent.local_addr().unwrap()));
     let stop = AtomicBool::new(false);
     let options = FetchOptions { interrupt: &stop, ..remote.options() };
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let error = std::thread::scope(|scope| {
         let fetching = scope.spawn(|| scratch.mirror.fetch(&options).unwrap_err());
         // The connection was accepted, so the fetch is running.
@@ -220,7 +220,7 @@ fn the_caller_can_stop_a_fetch() {
 fn a_later_failure_says_the_same_and_keeps_what_was_there() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let (scratch, remote) = (TestMirror::new(), Remote::file(&bare));
     let first = scratch.fetch(&remote).unwrap();
     std::fs::remove_dir_all(&bare).unwrap();
     let error = scratch.fetch(&remote).unwrap_err();
@@ -235,7 +235,7 @@ fn settings_of_whoever_runs_the_server_are_not_used() {
     // A planted alternate is ignored, and a planted hook does not run.
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let alternates = scratch.path().join("objects/info/alternates");
     std::fs::create_dir_all(alternates.parent().unwrap()).unwrap();
     std::fs::write(&alternates, format!("{}\n", work.path().join(".git/objects").display())).unwrap();

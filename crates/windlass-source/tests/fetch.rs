@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use windlass_source::{CommitId, Credential, FetchLimits, FileTree as _, Movement, PathPrefix, Revision};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
 
@@ -16,8 +16,8 @@ fn id(text: &str) -> CommitId {
 
 /// The history of a repository as a mirror sees it: `published` is the bare repository behind `remote`, `other`
 /// another.
-fn a_life(remote: &Remote, published: &Path, other: &Remote, work: &WorkTree) {
-    let scratch = Scratch::new();
+fn fetch_history(remote: &Remote, published: &Path, other: &Remote, work: &WorkTree) {
+    let scratch = TestMirror::new();
     let first = scratch.fetch(remote).unwrap();
     assert_eq!((first.movement, &first.commit), (Movement::First, &id(&work.head())));
 
@@ -65,7 +65,7 @@ fn a_local_repository_is_followed_through_its_life() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
     let second = repository().publish(root.path(), "second.git");
-    a_life(&Remote::file(&bare), &bare, &Remote::file(&second).on("other"), &work);
+    fetch_history(&Remote::file(&bare), &bare, &Remote::file(&second).on("other"), &work);
 }
 
 #[test]
@@ -73,16 +73,16 @@ fn a_repository_behind_ssh_is_followed_through_its_life() {
     let Some(server) = GitSsh::start() else { return };
     let work = repository();
     let bare = work.publish(&server.root(), "fleet.git");
-    let learned = Scratch::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys.unwrap();
+    let learned = TestMirror::new().fetch(&Remote::ssh(&server, "fleet.git")).unwrap().new_host_keys.unwrap();
     assert!(server.host_key().contains(learned.to_string().trim()));
     let remote = Remote { host_keys: Some(learned.clone()), ..Remote::ssh(&server, "fleet.git") };
     assert_eq!(
-        Scratch::new().fetch(&remote).unwrap().new_host_keys,
+        TestMirror::new().fetch(&remote).unwrap().new_host_keys,
         None,
         "pinned keys are not learned again"
     );
     let other = Remote { host_keys: Some(learned), ..Remote::ssh(&server, "fleet.git").on("other") };
-    a_life(&remote, &bare, &other, &work);
+    fetch_history(&remote, &bare, &other, &work);
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn a_repository_behind_https_is_followed_through_its_life() {
     let bare = work.publish(&server.root(), "fleet.git");
     repository().publish(&server.root(), "second.git");
     let other = Remote::https(&server, "second.git");
-    a_life(&Remote::https(&server, "fleet.git"), &bare, &other, &work);
+    fetch_history(&Remote::https(&server, "fleet.git"), &bare, &other, &work);
 }
 
 #[test]
 fn an_unchanged_remote_is_asked_for_references_and_nothing_else() {
     let Some(server) = GitHttps::start() else { return };
     repository().publish(&server.root(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::https(&server, "fleet.git"));
+    let (scratch, remote) = (TestMirror::new(), Remote::https(&server, "fleet.git"));
     scratch.fetch(&remote).unwrap();
     let before = server.requests().lines().count();
     scratch.fetch(&remote).unwrap();
@@ -117,9 +117,9 @@ fn a_password_stays_with_the_host_it_is_for() {
     let Some(server) = GitHttps::start() else { return };
     let head = repository().publish(&server.root(), "fleet.git");
     assert!(head.exists());
-    let moved = Scratch::new().fetch(&Remote::https(&server, "moved/fleet.git")).unwrap();
+    let moved = TestMirror::new().fetch(&Remote::https(&server, "moved/fleet.git")).unwrap();
     assert_eq!(moved.movement, Movement::First, "a redirect to the same host is followed");
-    let error = Scratch::new().fetch(&Remote::https(&server, "elsewhere/fleet.git")).unwrap_err();
+    let error = TestMirror::new().fetch(&Remote::https(&server, "elsewhere/fleet.git")).unwrap_err();
     assert_eq!(error.code(), "protocol", "{error}");
     assert!(error.to_string().contains("https://localhost"), "{error}");
     assert!(!server.requests().contains("localhost"), "the other host was never asked");
@@ -130,7 +130,7 @@ fn a_public_repository_needs_no_credential() {
     let Some(server) = GitHttps::start() else { return };
     repository().publish(&server.root(), "fleet.git");
     let remote = Remote { credential: Credential::None, ..Remote::https(&server, "open/fleet.git") };
-    assert_eq!(Scratch::new().fetch(&remote).unwrap().movement, Movement::First);
+    assert_eq!(TestMirror::new().fetch(&remote).unwrap().movement, Movement::First);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_long_history_is_not_downloaded_for_the_first_fetch() {
         work.commit("fleet.yaml", &format!("version: {version}\n"));
     }
     let bare = work.publish(root.path(), "fleet.git");
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     scratch.fetch(&Remote::file(&bare)).unwrap();
     let earlier = id(&work.git(&["rev-parse", "HEAD~1"]));
     assert!(scratch.mirror.commit(&earlier).is_err(), "only the tip is there");
@@ -150,7 +150,7 @@ fn a_long_history_is_not_downloaded_for_the_first_fetch() {
 fn a_damaged_mirror_is_made_anew() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     scratch.fetch(&remote).unwrap();
     for pack in scratch.packs() {
         fs::remove_file(pack).unwrap();
@@ -167,7 +167,7 @@ fn a_damaged_mirror_is_made_anew() {
 fn what_a_killed_fetch_left_behind_is_cleared_away() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     for leftover in
         ["refs/heads/tip.lock", "shallow.lock", "objects/pack/.tmpA1b2C3", "objects/pack/pack-1.pack"]
     {
@@ -209,7 +209,7 @@ fn nothing_of_the_users_git_is_used() {
 fn a_mirror_that_is_fetched_into_often_stays_small() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let (scratch, remote) = (TestMirror::new(), Remote::file(&bare));
     let mut used = scratch.fetch(&remote).unwrap().commit;
     for version in 0..80 {
         work.commit("fleet.yaml", &format!("version: {version}\n"));
@@ -235,7 +235,7 @@ fn a_rewrite_that_is_too_large_to_follow_is_still_called_one() {
     }
     let bare = work.publish(root.path(), "fleet.git");
     let limits = FetchLimits { objects: 20, ..FetchLimits::default() };
-    let (scratch, remote) = (Scratch::new(), Remote { limits, ..Remote::file(&bare) });
+    let (scratch, remote) = (TestMirror::new(), Remote { limits, ..Remote::file(&bare) });
     let used = scratch.fetch(&remote).unwrap().commit;
     work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
     work.push(&bare, "main");
@@ -248,15 +248,15 @@ fn a_mirror_that_was_lost_still_tells_how_the_tip_moved() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
     let remote = Remote::file(&bare);
-    let used = Scratch::new().fetch(&remote).unwrap().commit;
-    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::Unchanged);
+    let used = TestMirror::new().fetch(&remote).unwrap().commit;
+    assert_eq!(TestMirror::new().fetch_since(&remote, &used).unwrap().movement, Movement::Unchanged);
     work.commit("fleet.yaml", "version: 2\n");
     work.push(&bare, "main");
-    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::FastForward);
+    assert_eq!(TestMirror::new().fetch_since(&remote, &used).unwrap().movement, Movement::FastForward);
     work.git(&["reset", "--quiet", "--hard", "HEAD~2"]);
     work.commit("fleet.yaml", "version: 3\n");
     work.push(&bare, "main");
-    assert_eq!(Scratch::new().fetch_since(&remote, &used).unwrap().movement, Movement::Rewritten);
+    assert_eq!(TestMirror::new().fetch_since(&remote, &used).unwrap().movement, Movement::Rewritten);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_commit_is_told_in_bounded_plain_text() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let long = "x".repeat(10_000);
     work.git(&["commit", "--quiet", "--allow-empty", "--message", &format!("a subject\n\n{long}")]);
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
     let info = scratch.mirror.commit(&fetched.commit).unwrap();
     assert_eq!((info.subject.as_str(), info.author_name.as_str()), ("a subject", "Ana"));
@@ -282,7 +282,7 @@ fn other_references_and_commits_are_fetched_and_one_after_the_other_leaves_a_sma
     work.git(&["checkout", "--quiet", "-b", "change"]);
     let change = work.commit("fleet.yaml", "version: 2\n");
     work.git(&["push", "--quiet", bare.to_str().unwrap(), "HEAD:refs/pull/1/head"]);
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let remote = Remote::file(&bare);
     let at = |revision: Revision| Remote { revision, ..Remote::file(&bare) };
     let pull = at(Revision::parse("refs/pull/1/head").unwrap());
@@ -297,7 +297,7 @@ fn other_references_and_commits_are_fetched_and_one_after_the_other_leaves_a_sma
     assert_eq!(tree.read("fleet.yaml").unwrap(), b"version: 2\n");
     let by_id = scratch.fetch(&at(Revision::Commit(id(&main)))).unwrap();
     assert_eq!(by_id.commit, id(&main));
-    let fresh = Scratch::new();
+    let fresh = TestMirror::new();
     let first = id(work.git(&["rev-parse", "main~1"]).trim());
     assert_eq!(fresh.fetch(&at(Revision::Commit(first.clone()))).unwrap().commit, first);
     let nowhere = at(Revision::Commit(id(&"1".repeat(40))));

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
 use windlass_core::manifest::{IncludePattern, ReadCache, ReadContext, Selection};
@@ -30,26 +30,26 @@ fn refused_for(tree: &impl FileTree, reason: &str) {
 }
 
 /// Fetches the last commit, and reads it through the mirror and from the repository itself.
-fn both_ways(work: &WorkTree, commit: &str) -> (GitTree, GitTree, Scratch) {
+fn read_both_ways(work: &WorkTree, commit: &str) -> (GitTree, GitTree, TestMirror) {
     let root = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
     assert_eq!(fetched.commit.as_str(), commit);
-    let mirrored = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
-    (mirrored, GitTree::open(work.path(), commit).unwrap(), scratch)
+    let mirror_tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
+    (mirror_tree, GitTree::open(work.path(), commit).unwrap(), scratch)
 }
 
 #[test]
 fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
     let work = WorkTree::new();
     let commit = work.commit_path_bomb(10, 10);
-    let (mirrored, local, scratch) = both_ways(&work, &commit);
-    for tree in [&mirrored, &local] {
+    let (mirror_tree, local, scratch) = read_both_ways(&work, &commit);
+    for tree in [&mirror_tree, &local] {
         refused_for(tree, "more than 200000 names");
     }
     // Directories that no pattern matches are not examined.
     let one = Selection::of(&[IncludePattern::read("bomb/d1/d2/*.yaml").unwrap()]);
-    assert_eq!(mirrored.list(&one).unwrap(), []);
+    assert_eq!(mirror_tree.list(&one).unwrap(), []);
     let used = scratch.packs().iter().map(|pack| pack.metadata().unwrap().len()).sum::<u64>();
     assert!(used < 4096);
 }
@@ -58,7 +58,7 @@ fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
 fn twenty_thousand_directories_inside_one_another_are_refused() {
     let root = tempfile::tempdir().unwrap();
     let remote = Remote::file(&WorkTree::publish_nested_trees(root.path(), "fleet.git", 20_000));
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let fetched = scratch.fetch(&remote).unwrap();
     let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).unwrap();
     refused_for(&tree, "nested more than 64 deep");
@@ -73,9 +73,9 @@ fn twenty_thousand_directories_inside_one_another_are_refused() {
 fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
     let work = WorkTree::new();
     let commit = work.commit_long_name(7 << 20, 5_000);
-    let (mirrored, local, scratch) = both_ways(&work, &commit);
+    let (mirror_tree, local, scratch) = read_both_ways(&work, &commit);
     let before = resident();
-    for tree in [&mirrored, &local] {
+    for tree in [&mirror_tree, &local] {
         refused_for(tree, "a name in it has more than 255 bytes");
     }
     // The paths of all files would have 35 GB.
@@ -85,7 +85,7 @@ fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
     assert!(used < 300_000, "{used} bytes were sent");
     // Directories that are not searched cause no error.
     let one = Selection::of(&[IncludePattern::read("*.yaml").unwrap()]);
-    assert_eq!(mirrored.list(&one).unwrap(), []);
+    assert_eq!(mirror_tree.list(&one).unwrap(), []);
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn a_difference_of_content_is_looked_at_within_one_budget() {
     for (make, at_least) in bombs {
         let work = WorkTree::new();
         let commit = make(&work);
-        let (mirrored, _, _scratch) = both_ways(&work, &commit);
-        let PathContent::Known(after) = mirrored.content("bomb").unwrap() else { panic!("it is there") };
+        let (mirror_tree, _, _scratch) = read_both_ways(&work, &commit);
+        let PathContent::Known(after) = mirror_tree.content("bomb").unwrap() else { panic!("it is there") };
         let change = ContentChange { path: "bomb".to_owned(), before: None, after };
         let (before, begun) = (resident(), Instant::now());
-        let [found] = content_differences(&mirrored, [change]).try_into().unwrap();
+        let [found] = content_differences(&mirror_tree, [change]).try_into().unwrap();
         let (grown, took) = (resident().saturating_sub(before), begun.elapsed());
         assert!(found.note.is_some_and(|note| note.contains("the list is incomplete")), "{took:?}");
         assert!(found.files.len() >= at_least);
@@ -120,7 +120,7 @@ fn what_unpacks_to_more_than_it_may_is_not_received() {
     let root = tempfile::tempdir().unwrap();
     let limits = FetchLimits { unpacked: 4 << 20, ..FetchLimits::default() };
     let remote = Remote { limits, ..Remote::file(&work.publish(root.path(), "fleet.git")) };
-    let error = Scratch::new().fetch(&remote).unwrap_err();
+    let error = TestMirror::new().fetch(&remote).unwrap_err();
     assert_eq!(error.code(), "too-large", "{error}");
     assert!(error.to_string().contains("unpacks to more than 4 MiB"), "{error}");
 }
@@ -139,7 +139,7 @@ fn a_file_that_inflates_beyond_all_bounds_is_not_received() {
     work.commit("fleet.yaml", "version: 1\naccount: acme\n");
     work.commit_zeros("zeros.bin", 80 << 20);
     let root = tempfile::tempdir().unwrap();
-    let error = Scratch::new().fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap_err();
+    let error = TestMirror::new().fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap_err();
     assert_eq!(error.code(), "too-large", "{error}");
     assert!(error.to_string().contains("more than 64 MiB"), "{error}");
 }
@@ -149,8 +149,8 @@ fn a_file_larger_than_a_fleets_is_not_read_into_memory() {
     let work = WorkTree::new();
     work.commit("fleet.yaml", "version: 1\naccount: acme\ninclude: ['*.yaml']\n");
     let commit = work.commit_zeros("zeros.yaml", 8 << 20);
-    let (mirrored, local, _scratch) = both_ways(&work, &commit);
-    for tree in [&mirrored, &local] {
+    let (mirror_tree, local, _scratch) = read_both_ways(&work, &commit);
+    for tree in [&mirror_tree, &local] {
         assert_eq!(problems(tree).first().map(|problem| problem.0), Some(Code::FileTooLarge));
         assert!(tree.read("zeros.yaml").is_err());
     }
@@ -168,7 +168,7 @@ fn a_commit_and_a_tag_with_a_message_of_megabytes_are_refused() {
     work.git(&["commit", "--quiet", "--allow-empty", "--file", message]);
     assert!(GitTree::open(work.path(), "HEAD").is_err());
     let root = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
     assert!(scratch.mirror.commit(&fetched.commit).is_err());
     assert!(scratch.mirror.tree(&fetched.commit, &PathPrefix::parse("").unwrap()).is_err());
@@ -180,7 +180,7 @@ fn a_file_is_pushed_beside_a_bomb_without_walking_it() {
     let commit = work.commit_path_bomb(10, 10);
     let root = tempfile::tempdir().unwrap();
     let bare = work.publish(root.path(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let (scratch, remote) = (TestMirror::new(), Remote::file(&bare));
     let fetched = scratch.fetch(&remote).unwrap();
     assert_eq!(fetched.commit.as_str(), commit);
     let author = CommitAuthor {

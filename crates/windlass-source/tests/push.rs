@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Remote, Scratch, password};
+use support::{Remote, TestMirror, password};
 use windlass_core::time::Timestamp;
 use windlass_source::{Branch, CommitAuthor, CommitId, NewFile, Push, PushError};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree};
@@ -18,7 +18,7 @@ fn repository() -> WorkTree {
 }
 
 fn push(
-    scratch: &Scratch,
+    scratch: &TestMirror,
     remote: &Remote,
     base: &CommitId,
     files: &[(&str, &str)],
@@ -44,7 +44,7 @@ fn content(work: &WorkTree, bare: &Path, path: &str) -> String {
 }
 
 fn a_branch_is_pushed_and_moved(remote: &Remote, bare: &Path, work: &WorkTree) {
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let base = scratch.fetch(remote).unwrap().commit;
     let new = [("fleets/edge/fleet.yaml", "version: 2\n"), ("new/deep/file.txt", "new\n")];
     let commit = push(&scratch, remote, &base, &new).unwrap();
@@ -92,7 +92,7 @@ fn a_branch_is_pushed_over_https() {
     let bare = work.publish(&server.root(), "fleet.git");
     let remote = Remote::https(&server, "fleet.git");
     a_branch_is_pushed_and_moved(&remote, &bare, &work);
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let base = scratch.fetch(&remote).unwrap().commit;
     let wrong = Remote { credential: password("planted-wrong"), ..Remote::https(&server, "fleet.git") };
     let error = push(&scratch, &wrong, &base, &[("a", "b")]).unwrap_err();
@@ -105,7 +105,7 @@ fn a_branch_is_pushed_over_https() {
 fn a_mirror_that_was_pruned_still_knows_which_branch_is_ours() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let bare = work.publish(root.path(), "fleet.git");
-    let (scratch, remote) = (Scratch::new(), Remote::file(&bare));
+    let (scratch, remote) = (TestMirror::new(), Remote::file(&bare));
     let base = scratch.fetch(&remote).unwrap().commit;
     push(&scratch, &remote, &base, &[("a", "1\n")]).unwrap();
     let before = scratch.packs().len();
@@ -124,7 +124,7 @@ fn a_mirror_that_was_pruned_still_knows_which_branch_is_ours() {
 fn paths_that_lead_elsewhere_are_not_pushed() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let base = scratch.fetch(&remote).unwrap().commit;
     for path in ["", "/etc/passwd", "../a", "a/../b", ".git/config", "kept.txt/inside", "fleets"] {
         let error = push(&scratch, &remote, &base, &[(path, "x")]).unwrap_err();

@@ -10,7 +10,7 @@ use windlass_source::{CheckResult, Credential, PathPrefix, test_remote};
 use windlass_testkit::servers::{GitHttps, GitSsh, WorkTree, free_port};
 
 /// One word per step: the passed steps, then `!` and the failed one, then the number of steps not reached.
-fn walk(remote: &Remote, prefix: &str) -> String {
+fn step_summary(remote: &Remote, prefix: &str) -> String {
     let checks = test_remote(&remote.options(), &PathPrefix::parse(prefix).unwrap(), Duration::ZERO);
     let told: Vec<String> = checks
         .iter()
@@ -62,7 +62,7 @@ fn a_remote_over_https_is_tried_step_by_step() {
         (Remote::at(&format!("https://127.0.0.1:{}/a", free_port())), "", "dns !connect - - - - - - -"),
         (Remote::at("https://windlass-no-such-host.invalid/a"), "", "!dns - - - - - - - -"),
     ] {
-        assert_eq!(walk(&remote, prefix), expected, "{} {prefix}", remote.url);
+        assert_eq!(step_summary(&remote, prefix), expected, "{} {prefix}", remote.url);
     }
 }
 
@@ -72,13 +72,13 @@ fn a_remote_over_ssh_is_tried_step_by_step() {
     repository().publish(&server.root(), "fleet.git");
     let good = Remote::ssh(&server, "fleet.git");
     assert_eq!(
-        walk(&good, "fleets/edge"),
+        step_summary(&good, "fleets/edge"),
         "dns connect host-key auth repository branch download prefix fleet.yaml"
     );
     let nobody = Remote { credential: Credential::None, ..Remote::ssh(&server, "fleet.git") };
-    assert_eq!(walk(&nobody, ""), "dns connect host-key !auth - - - - -");
+    assert_eq!(step_summary(&nobody, ""), "dns connect host-key !auth - - - - -");
     let pinned = windlass_source::HostKeys::parse(&server.host_key()).unwrap();
     server.replace_host_key();
     let mistrusted = Remote { host_keys: Some(pinned), ..good };
-    assert_eq!(walk(&mistrusted, ""), "dns connect !host-key - - - - - -");
+    assert_eq!(step_summary(&mistrusted, ""), "dns connect !host-key - - - - - -");
 }

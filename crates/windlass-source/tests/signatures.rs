@@ -7,28 +7,28 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use windlass_source::{CommitId, Signers};
 use windlass_testkit::servers::{WorkTree, are_installed};
 
 /// A repository, a mirror of it, and keys to sign with.
-struct Signing {
+struct SigningRepository {
     work: WorkTree,
     keys: tempfile::TempDir,
 }
 
-impl Signing {
-    fn new() -> Signing {
+impl SigningRepository {
+    fn new() -> SigningRepository {
         let work = WorkTree::new();
         work.commit("fleet.yaml", "version: 1\n");
-        Signing { work, keys: tempfile::tempdir().unwrap() }
+        SigningRepository { work, keys: tempfile::tempdir().unwrap() }
     }
 
     /// The result of verifying the checked-out commit through a mirror.
     fn verify(&self, signers: &str) -> Result<String, &'static str> {
         let root = tempfile::tempdir().unwrap();
         let bare = self.work.publish(root.path(), "fleet.git");
-        let scratch = Scratch::new();
+        let scratch = TestMirror::new();
         let commit = scratch.fetch(&Remote::file(&bare)).unwrap().commit;
         let signers = Signers::parse(signers).unwrap();
         scratch.mirror.verify(&commit, &signers).map(|by| by.fingerprint).map_err(|problem| problem.code())
@@ -121,7 +121,7 @@ impl Signing {
     }
 }
 
-impl Drop for Signing {
+impl Drop for SigningRepository {
     fn drop(&mut self) {
         // gpg leaves an agent process that watches its directory.
         let mut stop = Command::new("gpgconf");
@@ -141,7 +141,7 @@ fn private(path: &Path) {
 
 #[test]
 fn a_commit_without_a_signature_is_unsigned() {
-    let signing = Signing::new();
+    let signing = SigningRepository::new();
     assert_eq!(signing.verify(""), Err("unsigned"));
 }
 
@@ -151,7 +151,7 @@ fn ssh_signatures_count_if_the_key_is_listed_and_the_commit_is_as_signed() {
         return;
     }
     for kind in ["ed25519", "ecdsa", "rsa"] {
-        let signing = Signing::new();
+        let signing = SigningRepository::new();
         let (ours, other) = (signing.make_ssh_key("ours", kind), signing.make_ssh_key("other", kind));
         signing.sign_with_ssh("ours");
         assert!(signing.verify(&format!("{other}{ours}")).unwrap().starts_with("SHA256:"), "{kind}");
@@ -171,7 +171,7 @@ fn pgp_signatures_count_if_the_key_is_listed_and_the_commit_is_as_signed() {
     if !are_installed(&["gpg", "gpgconf", "git"]) {
         return;
     }
-    let signing = Signing::new();
+    let signing = SigningRepository::new();
     let ours = signing.make_pgp_key("ours@example.com", "sign", &[]);
     let other = signing.make_pgp_key("other@example.com", "sign", &[]);
     signing.sign_with_pgp("ours@example.com");
@@ -186,7 +186,7 @@ fn a_pgp_subkey_signs_for_its_key() {
     if !are_installed(&["gpg", "gpgconf", "git"]) {
         return;
     }
-    let signing = Signing::new();
+    let signing = SigningRepository::new();
     signing.make_pgp_key("ours@example.com", "cert", &[]);
     let fingerprint = signing.fingerprint();
     assert!(
@@ -207,7 +207,7 @@ fn a_pgp_key_that_had_expired_when_it_signed_does_not_count() {
     if !are_installed(&["gpg", "gpgconf", "git"]) {
         return;
     }
-    let signing = Signing::new();
+    let signing = SigningRepository::new();
     let then = ["--faked-system-time", "20200101T000000!"];
     let short_lived = signing.make_pgp_key("ours@example.com", "sign", &then);
     let fingerprint = signing.fingerprint();
@@ -219,8 +219,8 @@ fn a_pgp_key_that_had_expired_when_it_signed_does_not_count() {
 
 #[test]
 fn a_commit_that_is_not_there_is_told_so() {
-    let signing = Signing::new();
-    let scratch = Scratch::new();
+    let signing = SigningRepository::new();
+    let scratch = TestMirror::new();
     let commit = CommitId::parse(&signing.work.head()).unwrap();
     let problem = scratch.mirror.verify(&commit, &Signers::parse("").unwrap()).unwrap_err();
     assert_eq!(problem.code(), "unreadable");

@@ -7,16 +7,16 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use support::{Remote, Scratch};
+use support::{Remote, TestMirror};
 use windlass_core::manifest::{IncludePattern, ReadCache, Selection};
 use windlass_core::shape::TextValue as _;
 use windlass_source::{EntryKind, FileTree as _, GitTree, PathPrefix, read_fleet};
 use windlass_testkit::servers::WorkTree;
 
 /// The tree of the checked-out commit, through a mirror.
-fn mirrored(work: &WorkTree, prefix: &str) -> (GitTree, Scratch) {
+fn mirror_tree(work: &WorkTree, prefix: &str) -> (GitTree, TestMirror) {
     let root = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new();
+    let scratch = TestMirror::new();
     let fetched = scratch.fetch(&Remote::file(&work.publish(root.path(), "fleet.git"))).unwrap();
     let tree = scratch.mirror.tree(&fetched.commit, &PathPrefix::parse(prefix).unwrap()).unwrap();
     (tree, scratch)
@@ -32,7 +32,7 @@ fn links_and_submodules_are_seen_and_refused() {
     work.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},module")]);
     work.git(&["add", "fleet.yaml", "outside"]);
     work.git(&["commit", "--quiet", "--message", "traps"]);
-    let (tree, _scratch) = mirrored(&work, "");
+    let (tree, _scratch) = mirror_tree(&work, "");
     for path in ["fleet.yaml", "outside", "outside/passwd", "module", "module/inside"] {
         assert_eq!(tree.entry(path).unwrap(), Some(EntryKind::Other), "{path}");
         assert!(tree.read(path).is_err(), "{path}");
@@ -40,7 +40,7 @@ fn links_and_submodules_are_seen_and_refused() {
     let fleet = read_fleet(&tree, "fleet.yaml", &mut ReadCache::default());
     assert!(fleet.files.is_empty());
     assert_eq!(fleet.problems.len(), 1);
-    let (through_link, _scratch) = mirrored(&work, "outside");
+    let (through_link, _scratch) = mirror_tree(&work, "outside");
     assert!(through_link.read("passwd").is_err());
 }
 
@@ -72,7 +72,7 @@ fn names_that_lead_elsewhere_are_passed_over() {
     let tree = String::from_utf8(hash.wait_with_output().unwrap().stdout).unwrap();
     let commit = work.git(&["commit-tree", "-m", "traps", tree.trim()]);
     work.git(&["update-ref", "refs/heads/main", &commit]);
-    let (tree, _scratch) = mirrored(&work, "");
+    let (tree, _scratch) = mirror_tree(&work, "");
     let all = Selection::of(&[IncludePattern::read("**").unwrap()]);
     assert_eq!(tree.list(&all).unwrap(), [("other.yaml".to_owned(), EntryKind::File(11))]);
     for path in ["../fleet.yaml", ".git/fleet.yaml", "a/../../b"] {
@@ -85,9 +85,9 @@ fn a_prefix_is_where_paths_begin() {
     let work = WorkTree::new();
     work.commit("fleets/edge/fleet.yaml", "version: 1\n");
     work.commit("fleet.yaml", "version: 2\n");
-    let (tree, _scratch) = mirrored(&work, "fleets/edge");
+    let (tree, _scratch) = mirror_tree(&work, "fleets/edge");
     assert_eq!(tree.read("fleet.yaml").unwrap(), b"version: 1\n");
-    let (tree, _scratch) = mirrored(&work, "fleets/none");
+    let (tree, _scratch) = mirror_tree(&work, "fleets/none");
     assert_eq!(tree.entry("fleet.yaml").unwrap(), None);
     fs::remove_dir_all(work.path().join("fleets")).unwrap();
 }

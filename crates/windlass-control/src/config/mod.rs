@@ -89,7 +89,7 @@ impl ControlConfig {
             insecure_notifications: PlaintextPolicy::Refused,
             allowed_addresses: Vec::new(),
             private_addresses: PrivateAddresses::default(),
-            unreached_after: windlass_source::TEST_CONNECT_WITHIN,
+            unreached_after: windlass_source::TEST_CONNECT_TIMEOUT,
             credentials: CredentialStore::Nowhere,
             forge_api_hosts: Vec::new(),
             gitea: None,

@@ -13,7 +13,7 @@ use crate::remote::{PathPrefix, RemoteScheme, RemoteUrl};
 use crate::tree::FileTree as _;
 
 /// A host of which no address accepts a connection within this time counts as down.
-pub const TEST_CONNECT_WITHIN: Duration = Duration::from_secs(5);
+pub const TEST_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,19 +46,19 @@ pub struct ConnectionCheck {
 /// Tests every step from the address to the fleet file and reports how far it got. Steps that do not apply to the
 /// scheme are left out. Nothing is kept: the fetch uses a temporary mirror.
 ///
-/// An unreachable host is reported exactly `unreached_after` the start of connecting, not earlier. With
-/// [`TEST_CONNECT_WITHIN`], the response time then does not reveal whether a port is closed or filtered.
+/// An unreachable host is reported exactly `report_unreachable_after` the start of connecting, not earlier. With
+/// [`TEST_CONNECT_TIMEOUT`], the response time then does not reveal whether a port is closed or filtered.
 pub fn test_remote(
     options: &FetchOptions<'_>,
     prefix: &PathPrefix,
-    unreached_after: Duration,
+    report_unreachable_after: Duration,
 ) -> Vec<ConnectionCheck> {
     let mut walk =
         CheckWalk { steps: steps(options.url), done: Vec::new(), connecting_since: None, connected: None };
     let outcome = fetch_test(options, prefix, &mut walk);
     if let Err(failure) = outcome {
         if let Some(since) = walk.connecting_since.filter(|_| failure.step == CONNECT) {
-            std::thread::sleep(unreached_after.saturating_sub(since.elapsed()));
+            std::thread::sleep(report_unreachable_after.saturating_sub(since.elapsed()));
         }
         walk.fail(failure);
     }
@@ -186,7 +186,7 @@ fn fetch_test(
     walk.pass("branch", format!("{} {}", options.revision, fetched.commit));
     walk.pass("download", format!("{} bytes; {}", fetched.received_bytes, info.subject));
     let tree = mirror.tree(&fetched.commit, prefix).map_err(|error| local(&error))?;
-    look_inside(&tree, prefix, walk)
+    check_prefix_and_fleet(&tree, prefix, walk)
 }
 
 /// Resolves the name and connects, as steps of their own: so that DNS errors are distinguished, and a host that is down
@@ -206,7 +206,7 @@ fn resolve_and_connect(options: &FetchOptions<'_>, walk: &mut CheckWalk) -> Resu
     walk.connecting_since = Some(begun);
     let mut detail = "no address responds".to_owned();
     for address in &found {
-        let left = TEST_CONNECT_WITHIN.saturating_sub(begun.elapsed());
+        let left = TEST_CONNECT_TIMEOUT.saturating_sub(begun.elapsed());
         if left.is_zero() {
             break;
         }
@@ -221,7 +221,11 @@ fn resolve_and_connect(options: &FetchOptions<'_>, walk: &mut CheckWalk) -> Resu
     Err(RemoteProblem::Connect { host: url.host().to_owned(), detail })
 }
 
-fn look_inside(tree: &super::GitTree, prefix: &PathPrefix, walk: &mut CheckWalk) -> Result<(), CheckFailure> {
+fn check_prefix_and_fleet(
+    tree: &super::GitTree,
+    prefix: &PathPrefix,
+    walk: &mut CheckWalk,
+) -> Result<(), CheckFailure> {
     let broken = |step, error: ReadError| CheckFailure::at(step, error.source.to_string(), "try again");
     match tree.entry("").map_err(|error| broken("prefix", error))? {
         Some(EntryKind::Directory) if prefix.as_str().is_empty() => {

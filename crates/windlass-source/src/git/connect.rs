@@ -20,30 +20,32 @@ use super::ssh::{SshLogin, start_problem};
 use crate::remote::{Credential, HostKeys, RemoteScheme, RemoteUrl};
 
 /// The process or connection of a transport, kept to find out why it failed.
-pub(super) enum TransportLine {
+pub(super) enum OpenTransport {
     /// HTTP. Errors were reported to the guard when they occurred.
     Web,
     /// The `ssh` program. Its errors are in its standard error.
-    Ssh { talk: GitProcess, login: Box<SshLogin> },
+    Ssh { process: GitProcess, login: Box<SshLogin> },
     /// The local `git` program. Its errors are in its standard error.
-    File { talk: GitProcess },
+    File { process: GitProcess },
 }
 
-impl TransportLine {
+impl OpenTransport {
     /// Opens a transport. Errors during its use are reported to the guard.
     pub(super) fn open(
         options: &FetchOptions<'_>,
-        bounds: &Arc<FetchGuard>,
-    ) -> Result<(TransportLine, Box<dyn Transport>), RemoteProblem> {
+        fetch_guard: &Arc<FetchGuard>,
+    ) -> Result<(OpenTransport, Box<dyn Transport>), RemoteProblem> {
         let url = options.url;
         match url.scheme() {
-            RemoteScheme::Https | RemoteScheme::Http => Ok((TransportLine::Web, open_web(options, bounds)?)),
+            RemoteScheme::Https | RemoteScheme::Http => {
+                Ok((OpenTransport::Web, open_web(options, fetch_guard)?))
+            }
             RemoteScheme::Ssh => {
-                let login = SshLogin::prepare(options, bounds)?;
+                let login = SshLogin::prepare(options, fetch_guard)?;
                 let command = login.upload_pack(url);
-                let (talk, transport) =
-                    open_program(command, url, bounds).map_err(|error| start_problem(&error))?;
-                Ok((TransportLine::Ssh { talk, login: Box::new(login) }, transport))
+                let (process, transport) =
+                    open_program(command, url, fetch_guard).map_err(|error| start_problem(&error))?;
+                Ok((OpenTransport::Ssh { process, login: Box::new(login) }, transport))
             }
             RemoteScheme::File => {
                 // For a missing path, git would report a dubious owner.
@@ -54,9 +56,9 @@ impl TransportLine {
                 let mut command = git();
                 command.args(["upload-pack", "--"]).arg(path);
                 command.env("GIT_PROTOCOL", "version=2");
-                let (talk, transport) = open_program(command, url, bounds)
+                let (process, transport) = open_program(command, url, fetch_guard)
                     .map_err(|error| classify_io_error("starting the git program", &error))?;
-                Ok((TransportLine::File { talk }, transport))
+                Ok((OpenTransport::File { process }, transport))
             }
         }
     }
@@ -64,35 +66,36 @@ impl TransportLine {
     /// Host keys that were learned while connecting.
     pub(super) fn new_host_keys(&self) -> Option<&HostKeys> {
         match self {
-            TransportLine::Ssh { login, .. } => login.learned(),
-            TransportLine::Web | TransportLine::File { .. } => None,
+            OpenTransport::Ssh { login, .. } => login.learned_host_keys(),
+            OpenTransport::Web | OpenTransport::File { .. } => None,
         }
     }
 
     /// Closes the transport.
     pub(super) fn close(self) {
         match self {
-            TransportLine::Web => {}
-            TransportLine::Ssh { talk, .. } | TransportLine::File { talk } => drop(talk.end()),
+            OpenTransport::Web => {}
+            OpenTransport::Ssh { process, .. } | OpenTransport::File { process } => drop(process.end()),
         }
     }
 
     /// Closes a transport that failed and returns the cause, if the other side gave a better one than gix.
-    pub(super) fn explain(self, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> Option<RemoteProblem> {
+    pub(super) fn explain(self, url: &RemoteUrl, fetch_guard: &Arc<FetchGuard>) -> Option<RemoteProblem> {
         match self {
-            TransportLine::Web => None,
-            TransportLine::Ssh { talk, login } => {
-                let ProcessResult { said, .. } = talk.end();
-                (!said.trim().is_empty()).then(|| login.explain(&said, url, bounds))
+            OpenTransport::Web => None,
+            OpenTransport::Ssh { process, login } => {
+                let ProcessResult { stderr, .. } = process.end();
+                (!stderr.trim().is_empty()).then(|| login.explain(&stderr, url, fetch_guard))
             }
-            TransportLine::File { talk } => {
-                let ProcessResult { said, .. } = talk.end();
-                if said.contains("not appear to be a git repository") || said.contains("not a git repository")
+            OpenTransport::File { process } => {
+                let ProcessResult { stderr, .. } = process.end();
+                if stderr.contains("not appear to be a git repository")
+                    || stderr.contains("not a git repository")
                 {
                     return Some(RemoteProblem::RepositoryMissing);
                 }
-                (!said.trim().is_empty())
-                    .then(|| RemoteProblem::Protocol { reason: quote_remote_text(&said) })
+                (!stderr.trim().is_empty())
+                    .then(|| RemoteProblem::Protocol { reason: quote_remote_text(&stderr) })
             }
         }
     }
@@ -100,10 +103,10 @@ impl TransportLine {
 
 fn open_web(
     options: &FetchOptions<'_>,
-    bounds: &Arc<FetchGuard>,
+    fetch_guard: &Arc<FetchGuard>,
 ) -> Result<Box<dyn Transport>, RemoteProblem> {
     let url = options.url;
-    let web = HttpTransport::new(options, bounds)?;
+    let web = HttpTransport::new(options, fetch_guard)?;
     let parsed = gix::url::parse(url.to_string().as_str())
         .map_err(|error| RemoteProblem::Local { reason: error.to_string() })?;
     let mut transport = http::Transport::new_http(web, parsed, Protocol::V2, false);
@@ -132,12 +135,12 @@ fn open_web(
 fn open_program(
     command: Command,
     url: &RemoteUrl,
-    bounds: &Arc<FetchGuard>,
+    fetch_guard: &Arc<FetchGuard>,
 ) -> io::Result<(GitProcess, Box<dyn Transport>)> {
-    let (talk, input, output): (GitProcess, ChildStdin, CountingReader<ChildStdout>) =
-        GitProcess::start(command, bounds)?;
+    let (process, input, output): (GitProcess, ChildStdin, CountingReader<ChildStdout>) =
+        GitProcess::start(command, fetch_guard)?;
     let nowhere: Option<(String, Option<u16>)> = None;
     let connection =
         Connection::new(output, input, Protocol::V2, url.path(), nowhere, ConnectMode::Process, false);
-    Ok((talk, Box::new(connection)))
+    Ok((process, Box::new(connection)))
 }

@@ -23,20 +23,20 @@ impl Mirror {
     ) -> Result<Contributors, MirrorError> {
         let repository = self.open()?;
         let mut people = Contributors::default();
-        self.credit(&repository, tip, &mut people)?;
+        self.add_contributors(&repository, tip, &mut people)?;
         let Some(since) = since else { return Ok(people) };
         let between = self.commits_between(&repository, since, tip)?;
         if !between.is_whole {
             people.note_gap(ContributorsGap::HistoryNotFollowed);
         }
         for id in &between.commits {
-            self.credit(&repository, id, &mut people)?;
+            self.add_contributors(&repository, id, &mut people)?;
         }
         Ok(people)
     }
 
     /// Adds the contributors of one commit.
-    fn credit(
+    fn add_contributors(
         &self,
         repository: &gix::Repository,
         id: &CommitId,

@@ -18,11 +18,11 @@ use gix::remote::{Direction, ref_map};
 pub use windlass_core::run::Movement;
 
 use super::commit_id::CommitId;
-use super::connect::TransportLine;
+use super::connect::OpenTransport;
 use super::error::{FetchError, RemoteProblem, classify_gix_error, classify_io_error, error_chain};
 use super::fetch_options::FetchOptions;
 use super::limits::{FetchGuard, run_with_watchdog};
-use super::mirror::{HeldTip, Mirror, TIP};
+use super::mirror::{HeldTip, Mirror, TIP_REFERENCE};
 use super::progress::ObjectCount;
 use super::revision::Revision;
 use crate::remote::HostKeys;
@@ -69,7 +69,7 @@ impl FetchDepth {
 /// The result of one connection.
 struct ReceivedPack {
     tip: gix::ObjectId,
-    learned: Option<HostKeys>,
+    new_host_keys: Option<HostKeys>,
     bytes: u64,
 }
 
@@ -79,24 +79,24 @@ impl Mirror {
     ///
     /// The limits apply to each connection; a rewrite that is too large, or a damaged mirror, causes a second one.
     pub fn fetch(&self, options: &FetchOptions<'_>) -> Result<FetchResult, FetchError> {
-        self.fetch_since(self.held(), options)
+        self.fetch_since(self.held_tip(), options)
             .map_err(|problem| FetchError { remote: options.url.to_string(), problem })
     }
 
     fn fetch_since(
         &self,
-        held: Option<HeldTip>,
+        held_tip: Option<HeldTip>,
         options: &FetchOptions<'_>,
     ) -> Result<FetchResult, RemoteProblem> {
         self.remove_leftovers()
             .map_err(|error| classify_io_error("clearing away an earlier fetch", &error))?;
         let origin = format!("{}\n{}\n", options.url, options.revision);
-        let received = match held {
-            None => self.receive_anew(options)?,
-            Some(held) => match self.prune(held, options)? {
-                None => self.receive_anew(options)?,
-                Some(held) if held.origin == origin => self.receive_since(&held, options)?,
-                Some(held) => self.receive(FetchDepth::Tip, held.commit.object(), options)?,
+        let received = match held_tip {
+            None => self.receive_into_empty(options)?,
+            Some(held_tip) => match self.prune(held_tip, options)? {
+                None => self.receive_into_empty(options)?,
+                Some(held_tip) if held_tip.origin == origin => self.receive_since(&held_tip, options)?,
+                Some(held_tip) => self.receive(FetchDepth::Tip, held_tip.commit.object(), options)?,
             },
         };
         // Also after the mirror was created again without the file.
@@ -104,19 +104,19 @@ impl Mirror {
         Ok(FetchResult {
             commit: CommitId::of(&received.tip),
             movement: self.movement(options, received.tip)?,
-            new_host_keys: received.learned,
+            new_host_keys: received.new_host_keys,
             received_bytes: received.bytes,
         })
     }
 
     /// Fetches into a mirror that has nothing usable.
-    fn receive_anew(&self, options: &FetchOptions<'_>) -> Result<ReceivedPack, RemoteProblem> {
+    fn receive_into_empty(&self, options: &FetchOptions<'_>) -> Result<ReceivedPack, RemoteProblem> {
         if self.open().is_err() || self.has_tip() {
             self.recreate().map_err(|error| RemoteProblem::Local { reason: error_chain(&error) })?;
         }
-        let reach = if options.since.is_some() { FetchDepth::Recent } else { FetchDepth::Tip };
-        match self.receive(reach, None, options) {
-            Err(RemoteProblem::TooLarge { .. }) if reach != FetchDepth::Tip => {
+        let depth = if options.since.is_some() { FetchDepth::Recent } else { FetchDepth::Tip };
+        match self.receive(depth, None, options) {
+            Err(RemoteProblem::TooLarge { .. }) if depth != FetchDepth::Tip => {
                 self.receive(FetchDepth::Tip, None, options)
             }
             other => other,
@@ -126,10 +126,10 @@ impl Mirror {
     /// Fetches the commits since the tip that the mirror has.
     fn receive_since(
         &self,
-        held: &HeldTip,
+        held_tip: &HeldTip,
         options: &FetchOptions<'_>,
     ) -> Result<ReceivedPack, RemoteProblem> {
-        let old = held.commit.object();
+        let old = held_tip.commit.object();
         match self.receive(FetchDepth::SinceHeld, old, options) {
             Err(RemoteProblem::TooLarge { .. }) => self.receive(FetchDepth::Tip, old, options),
             // A faulty server fails again in the same way; if the mirror is damaged instead, a fresh fetch repairs it.
@@ -169,33 +169,33 @@ impl Mirror {
     /// Opens one connection to the remote. Stops after the list of references if the tip is `known`.
     fn receive(
         &self,
-        reach: FetchDepth,
+        depth: FetchDepth,
         known: Option<gix::ObjectId>,
         options: &FetchOptions<'_>,
     ) -> Result<ReceivedPack, RemoteProblem> {
-        let bounds = FetchGuard::start(options.limits);
-        run_with_watchdog(&bounds, options.interrupt, || {
-            if let Some(problem) = bounds.stop_reason() {
+        let fetch_guard = FetchGuard::start(options.limits);
+        run_with_watchdog(&fetch_guard, options.interrupt, || {
+            if let Some(problem) = fetch_guard.stop_reason() {
                 return Err(problem);
             }
-            let (line, transport) = TransportLine::open(options, &bounds).map_err(|problem| {
-                let problem = bounds.stop_reason().unwrap_or(problem);
-                problem.no_bytes_received(options.url.host(), bounds.received())
+            let (line, transport) = OpenTransport::open(options, &fetch_guard).map_err(|problem| {
+                let problem = fetch_guard.stop_reason().unwrap_or(problem);
+                problem.no_bytes_received(options.url.host(), fetch_guard.received())
             })?;
-            let learned = line.new_host_keys().cloned();
-            match self.negotiate(transport, reach, known, options.revision, &bounds) {
+            let new_host_keys = line.new_host_keys().cloned();
+            match self.negotiate(transport, depth, known, options.revision, &fetch_guard) {
                 Ok(Some(tip)) => {
                     line.close();
-                    Ok(ReceivedPack { tip, learned, bytes: bounds.received() })
+                    Ok(ReceivedPack { tip, new_host_keys, bytes: fetch_guard.received() })
                 }
                 Ok(None) => {
                     line.close();
                     Err(RemoteProblem::BranchMissing { branch: options.revision.to_string() })
                 }
                 Err(error) => {
-                    let why = bounds.stop_reason().or_else(|| line.explain(options.url, &bounds));
+                    let why = fetch_guard.stop_reason().or_else(|| line.explain(options.url, &fetch_guard));
                     let problem = why.unwrap_or_else(|| classify_gix_error(&error));
-                    let problem = problem.no_bytes_received(options.url.host(), bounds.received());
+                    let problem = problem.no_bytes_received(options.url.host(), fetch_guard.received());
                     Err(classify_answer(problem, options.revision))
                 }
             }
@@ -206,13 +206,13 @@ impl Mirror {
     fn negotiate(
         &self,
         transport: Box<dyn Transport>,
-        reach: FetchDepth,
+        depth: FetchDepth,
         known: Option<gix::ObjectId>,
         revision: &Revision,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> gix::Result<Option<gix::ObjectId>> {
         let repository = self.open().map_err(|error| gix::Error::from_error(error))?;
-        let spec = format!("+{}:{TIP}", revision.source());
+        let spec = format!("+{}:{TIP_REFERENCE}", revision.source());
         let remote = repository
             .remote_at_without_url_rewrite(PLACEHOLDER)?
             .with_refspecs([spec.as_str()], Direction::Fetch)?
@@ -221,12 +221,15 @@ impl Mirror {
             .to_connection_with_transport(transport)
             .with_credentials(|_| Ok(None))
             .with_transport_options(Box::new(()));
-        let prepared = connection.prepare_fetch(ObjectCount::new(bounds), ref_map::Options::default())?;
+        let prepared =
+            connection.prepare_fetch(ObjectCount::new(fetch_guard), ref_map::Options::default())?;
         let offered = prepared.ref_map().mappings.iter().find_map(|mapping| mapping.remote.as_id());
         let Some(offered) = offered.map(ToOwned::to_owned) else { return Ok(None) };
         if known != Some(offered) {
-            bounds.expect_pack();
-            prepared.with_shallow(reach.shallow()).receive(ObjectCount::new(bounds), bounds.stop_flag())?;
+            fetch_guard.expect_pack();
+            prepared
+                .with_shallow(depth.shallow())
+                .receive(ObjectCount::new(fetch_guard), fetch_guard.stop_flag())?;
         }
         Ok(Some(offered))
     }

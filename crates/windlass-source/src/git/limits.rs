@@ -183,26 +183,26 @@ impl FetchGuard {
     }
 
     /// Registers a child process that is killed when the fetch is stopped.
-    pub(super) fn adopt(&self, mut child: Child) {
-        let mut held = lock(&self.child);
+    pub(super) fn register_child(&self, mut child: Child) {
+        let mut registered = lock(&self.child);
         // Checked while the lock is held: whoever stops the fetch after this point finds the process.
         if self.is_stopped() {
             let _ = child.kill();
         }
-        *held = Some(child);
+        *registered = Some(child);
     }
 
     /// The process id of the registered child.
-    pub(super) fn program(&self) -> Option<u32> {
+    pub(super) fn child_id(&self) -> Option<u32> {
         lock(&self.child).as_ref().map(Child::id)
     }
 
     /// Unregisters the child process.
-    pub(super) fn release(&self) -> Option<Child> {
+    pub(super) fn unregister_child(&self) -> Option<Child> {
         lock(&self.child).take()
     }
 
-    fn look(&self, interrupt: &AtomicBool) {
+    fn check_limits(&self, interrupt: &AtomicBool) {
         if interrupt.load(Ordering::SeqCst) {
             self.fail(RemoteProblem::Interrupted);
         } else if Instant::now() >= self.deadline {
@@ -226,16 +226,16 @@ fn resident_bytes() -> Option<u64> {
 
 /// Runs a function while a watchdog enforces the limits.
 pub(super) fn run_with_watchdog<T>(
-    bounds: &FetchGuard,
+    fetch_guard: &FetchGuard,
     interrupt: &AtomicBool,
     work: impl FnOnce() -> T,
 ) -> T {
-    bounds.look(interrupt);
+    fetch_guard.check_limits(interrupt);
     let (done, is_done) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             while is_done.recv_timeout(WATCHDOG_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                bounds.look(interrupt);
+                fetch_guard.check_limits(interrupt);
             }
         });
         let result = work();
@@ -259,27 +259,31 @@ mod tests {
 
     #[test]
     fn the_first_limit_that_is_crossed_is_the_one_told() {
-        let bounds = FetchGuard::start(limits());
-        bounds.count_bytes(10);
-        bounds.expect_objects(10);
-        assert_eq!((bounds.stop_reason(), bounds.is_stopped()), (None, false));
-        bounds.count_bytes(1);
-        bounds.fail(RemoteProblem::Interrupted);
-        assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some("too-large"));
+        let fetch_guard = FetchGuard::start(limits());
+        fetch_guard.count_bytes(10);
+        fetch_guard.expect_objects(10);
+        assert_eq!((fetch_guard.stop_reason(), fetch_guard.is_stopped()), (None, false));
+        fetch_guard.count_bytes(1);
+        fetch_guard.fail(RemoteProblem::Interrupted);
+        assert_eq!(fetch_guard.stop_reason().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn the_watchdog_sees_memory_that_grows() {
-        let bounds = FetchGuard::start(FetchLimits { memory: 8 << 20, ..FetchLimits::default() });
-        run_with_watchdog(&bounds, &AtomicBool::new(false), || {
+        let fetch_guard = FetchGuard::start(FetchLimits { memory: 8 << 20, ..FetchLimits::default() });
+        run_with_watchdog(&fetch_guard, &AtomicBool::new(false), || {
             let grown = vec![1_u8; 64 << 20];
-            while !bounds.is_stopped() {
+            while !fetch_guard.is_stopped() {
                 thread::yield_now();
             }
             assert_eq!(grown.last(), Some(&1));
         });
-        assert_eq!(bounds.stop_reason(), Some(RemoteProblem::ServerMemory), "nothing was unpacked for it");
+        assert_eq!(
+            fetch_guard.stop_reason(),
+            Some(RemoteProblem::ServerMemory),
+            "nothing was unpacked for it"
+        );
     }
 
     #[test]
@@ -305,23 +309,23 @@ mod tests {
 
     #[test]
     fn a_list_of_branches_may_have_less_than_a_pack() {
-        let bounds = FetchGuard::start(FetchLimits::default());
-        bounds.count_bytes(usize::try_from(MAX_LIST_BYTES).unwrap_or_default());
-        assert_eq!(bounds.stop_reason(), None);
-        bounds.expect_pack();
-        bounds.count_bytes(1);
-        assert_eq!(bounds.stop_reason(), None);
-        let bounds = FetchGuard::start(FetchLimits::default());
-        bounds.count_bytes(usize::try_from(MAX_LIST_BYTES + 1).unwrap_or_default());
-        assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some("too-large"));
+        let fetch_guard = FetchGuard::start(FetchLimits::default());
+        fetch_guard.count_bytes(usize::try_from(MAX_LIST_BYTES).unwrap_or_default());
+        assert_eq!(fetch_guard.stop_reason(), None);
+        fetch_guard.expect_pack();
+        fetch_guard.count_bytes(1);
+        assert_eq!(fetch_guard.stop_reason(), None);
+        let fetch_guard = FetchGuard::start(FetchLimits::default());
+        fetch_guard.count_bytes(usize::try_from(MAX_LIST_BYTES + 1).unwrap_or_default());
+        assert_eq!(fetch_guard.stop_reason().map(|problem| problem.code()), Some("too-large"));
     }
 
     #[test]
     fn the_watchdog_sees_the_callers_wish_and_the_clock() {
         for (time, wish, code) in [(60, true, "interrupted"), (0, false, "timeout")] {
-            let bounds = FetchGuard::start(FetchLimits { time: Duration::from_secs(time), ..limits() });
-            run_with_watchdog(&bounds, &AtomicBool::new(wish), || {});
-            assert_eq!(bounds.stop_reason().map(|problem| problem.code()), Some(code));
+            let fetch_guard = FetchGuard::start(FetchLimits { time: Duration::from_secs(time), ..limits() });
+            run_with_watchdog(&fetch_guard, &AtomicBool::new(wish), || {});
+            assert_eq!(fetch_guard.stop_reason().map(|problem| problem.code()), Some(code));
         }
     }
 }

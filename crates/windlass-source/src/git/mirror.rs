@@ -14,9 +14,9 @@ use super::tree::GitTree;
 use crate::remote::PathPrefix;
 
 /// The local branch of the last fetched commit, whatever its name on the remote.
-pub(super) const TIP: &str = "refs/heads/tip";
+pub(super) const TIP_REFERENCE: &str = "refs/heads/tip";
 /// The prefix of references to the last pushed commit of each branch.
-pub(super) const PUSHED: &str = "refs/windlass/pushed/";
+pub(super) const PUSHED_REFERENCES: &str = "refs/windlass/pushed/";
 /// A file in the repository's directory that names the remote and branch of the tip.
 const ORIGIN_FILE: &str = "windlass-origin";
 /// A larger object is neither received nor read. A kilobyte can inflate to a megabyte, and a delta of a hundred bytes
@@ -105,7 +105,7 @@ impl Mirror {
         }
         fs::write(self.directory.join("config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")?;
         // Written last: without it the directory is not a repository, and is created again.
-        fs::write(self.directory.join("HEAD"), format!("ref: {TIP}\n"))
+        fs::write(self.directory.join("HEAD"), format!("ref: {TIP_REFERENCE}\n"))
     }
 
     /// The files of a commit below a prefix.
@@ -121,7 +121,7 @@ impl Mirror {
 
     /// The commit that was fetched last.
     pub fn tip(&self) -> Option<CommitId> {
-        self.held().map(|held| held.commit)
+        self.held_tip().map(|held_tip| held_tip.commit)
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -137,9 +137,9 @@ impl Mirror {
     }
 
     /// The tip, if its commit and tree can be read.
-    pub(super) fn held(&self) -> Option<HeldTip> {
+    pub(super) fn held_tip(&self) -> Option<HeldTip> {
         let repository = self.open().ok()?;
-        let id = repository.find_reference(TIP).ok()?.try_id()?.detach();
+        let id = repository.find_reference(TIP_REFERENCE).ok()?.try_id()?.detach();
         let commit = CommitId::of(&id);
         let tree = self.find_commit(&repository, &commit).ok()?.tree_id().ok()?.detach();
         sized_tree(&repository, tree, &ObjectBudget::start()).ok()?;

@@ -29,7 +29,7 @@ mod signature;
 mod ssh;
 mod tree;
 
-pub use check::{CheckResult, ConnectionCheck, TEST_CONNECT_WITHIN, test_remote};
+pub use check::{CheckResult, ConnectionCheck, TEST_CONNECT_TIMEOUT, test_remote};
 pub use commit::CommitInfo;
 pub use commit_id::CommitId;
 pub use error::{FetchError, RemoteProblem};

@@ -47,14 +47,14 @@ pub(super) fn git() -> Command {
 
 /// A running program whose standard error is collected.
 pub(super) struct GitProcess {
-    bounds: Arc<FetchGuard>,
-    said: Receiver<String>,
+    fetch_guard: Arc<FetchGuard>,
+    stderr: Receiver<String>,
 }
 
 /// The result of a program.
 pub(super) struct ProcessResult {
     /// Its standard error, shortened.
-    pub(super) said: String,
+    pub(super) stderr: String,
     /// Whether it succeeded.
     pub(super) outcome: ProcessOutcome,
 }
@@ -72,36 +72,39 @@ impl GitProcess {
     /// Starts a program with pipes to its input and output.
     pub(super) fn start(
         mut command: Command,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> io::Result<(GitProcess, ChildStdin, CountingReader<ChildStdout>)> {
         command.stdin(Stdio::piped());
-        let (talk, mut child, output) = GitProcess::spawn(command, bounds)?;
+        let (process, mut child, output) = GitProcess::spawn(command, fetch_guard)?;
         let input =
             child.stdin.take().ok_or_else(|| io::Error::other("the program has no standard input"))?;
-        bounds.adopt(child);
-        Ok((talk, input, output))
+        fetch_guard.register_child(child);
+        Ok((process, input, output))
     }
 
     /// Runs a program to its end and returns its output.
-    pub(super) fn run(mut command: Command, bounds: &Arc<FetchGuard>) -> io::Result<(String, ProcessResult)> {
+    pub(super) fn run(
+        mut command: Command,
+        fetch_guard: &Arc<FetchGuard>,
+    ) -> io::Result<(String, ProcessResult)> {
         command.stdin(Stdio::null());
-        let (talk, child, mut output) = GitProcess::spawn(command, bounds)?;
-        bounds.adopt(child);
+        let (process, child, mut output) = GitProcess::spawn(command, fetch_guard)?;
+        fetch_guard.register_child(child);
         let mut printed = Vec::new();
         let _ = output.read_to_end(&mut printed);
-        let ended = talk.end();
+        let ended = process.end();
         Ok((String::from_utf8_lossy(&printed).into_owned(), ended))
     }
 
     fn spawn(
         mut command: Command,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> io::Result<(GitProcess, Child, CountingReader<ChildStdout>)> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let missing = || io::Error::other("the program has no standard output");
         let output = child.stdout.take().ok_or_else(missing)?;
         let errors = child.stderr.take().ok_or_else(missing)?;
-        let (tell, said) = mpsc::channel();
+        let (tell, stderr) = mpsc::channel();
         thread::spawn(move || {
             let mut text = Vec::new();
             let mut errors = errors;
@@ -110,29 +113,29 @@ impl GitProcess {
             // The rest is read and discarded, so that the program does not block.
             let _ = io::copy(&mut errors, &mut io::sink());
         });
-        let output = CountingReader { inner: output, bounds: Arc::clone(bounds) };
-        Ok((GitProcess { bounds: Arc::clone(bounds), said }, child, output))
+        let output = CountingReader { inner: output, fetch_guard: Arc::clone(fetch_guard) };
+        Ok((GitProcess { fetch_guard: Arc::clone(fetch_guard), stderr }, child, output))
     }
 
     /// Waits for the program to exit, and kills it if it does not.
     pub(super) fn end(self) -> ProcessResult {
-        let outcome = wait(&self.bounds, EXIT_TIMEOUT);
-        let said = self.said.recv_timeout(EXIT_TIMEOUT).unwrap_or_default();
-        ProcessResult { said, outcome }
+        let outcome = wait_for_exit(&self.fetch_guard, EXIT_TIMEOUT);
+        let stderr = self.stderr.recv_timeout(EXIT_TIMEOUT).unwrap_or_default();
+        ProcessResult { stderr, outcome }
     }
 }
 
 /// Waits for the registered program to exit. It stays registered with the guard, so that stopping the fetch kills it at
 /// once.
-fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
-    let Some(number) = bounds.program() else { return ProcessOutcome::Failed };
+fn wait_for_exit(fetch_guard: &FetchGuard, patience: Duration) -> ProcessOutcome {
+    let Some(number) = fetch_guard.child_id() else { return ProcessOutcome::Failed };
     let (tell, has_ended) = mpsc::channel();
     thread::spawn(move || {
-        see_end(number);
+        wait_without_reaping(number);
         let _ = tell.send(());
     });
     let is_gone = has_ended.recv_timeout(patience).is_ok();
-    let Some(mut child) = bounds.release() else { return ProcessOutcome::Failed };
+    let Some(mut child) = fetch_guard.unregister_child() else { return ProcessOutcome::Failed };
     if !is_gone {
         // The program may have exited at this very moment.
         let _ = child.kill();
@@ -145,7 +148,7 @@ fn wait(bounds: &FetchGuard, patience: Duration) -> ProcessOutcome {
 
 /// Returns when a child process has exited, without reaping it: until it is reaped its process id is not reused, so
 /// that a kill cannot hit another process.
-fn see_end(number: u32) {
+fn wait_without_reaping(number: u32) {
     let Ok(number) = i32::try_from(number) else { return };
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(Pid::from_raw(number)), flags) == Err(Errno::EINTR) {}
@@ -154,14 +157,14 @@ fn see_end(number: u32) {
 /// A reader that counts bytes against the limits.
 pub(super) struct CountingReader<R> {
     inner: R,
-    bounds: Arc<FetchGuard>,
+    fetch_guard: Arc<FetchGuard>,
 }
 
 impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        self.bounds.count_bytes(read);
-        if self.bounds.is_stopped() {
+        self.fetch_guard.count_bytes(read);
+        if self.fetch_guard.is_stopped() {
             return Err(io::Error::other("stopped"));
         }
         Ok(read)
@@ -194,19 +197,19 @@ mod tests {
         ] {
             let (output, ended) =
                 GitProcess::run(shell(script), &FetchGuard::start(FetchLimits::default())).unwrap();
-            assert_eq!((output.as_str(), ended.said.as_str(), ended.outcome), (printed, "why\n", outcome));
+            assert_eq!((output.as_str(), ended.stderr.as_str(), ended.outcome), (printed, "why\n", outcome));
         }
     }
 
     #[test]
     fn a_program_that_does_not_end_is_ended_at_once_when_the_conversation_is() {
-        let bounds = FetchGuard::start(FetchLimits::default());
+        let fetch_guard = FetchGuard::start(FetchLimits::default());
         let begun = Instant::now();
-        let (talk, _input, _output) = GitProcess::start(shell(SILENT), &bounds).unwrap();
-        let failing = Arc::clone(&bounds);
+        let (process, _input, _output) = GitProcess::start(shell(SILENT), &fetch_guard).unwrap();
+        let failing = Arc::clone(&fetch_guard);
         let ended = thread::scope(|scope| {
             scope.spawn(move || failing.fail(RemoteProblem::Interrupted));
-            talk.end()
+            process.end()
         });
         assert_eq!(ended.outcome, ProcessOutcome::Failed);
         assert!(begun.elapsed() < EXIT_TIMEOUT, "it took {:?}", begun.elapsed());
@@ -214,11 +217,11 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_end_is_not_waited_for_longer_than_that() {
-        let bounds = FetchGuard::start(FetchLimits::default());
-        let (_talk, _input, _output) = GitProcess::start(shell(SILENT), &bounds).unwrap();
-        assert_eq!(wait(&bounds, Duration::ZERO), ProcessOutcome::Failed);
+        let fetch_guard = FetchGuard::start(FetchLimits::default());
+        let (_talk, _input, _output) = GitProcess::start(shell(SILENT), &fetch_guard).unwrap();
+        assert_eq!(wait_for_exit(&fetch_guard, Duration::ZERO), ProcessOutcome::Failed);
         assert_eq!(
-            wait(&bounds, Duration::ZERO),
+            wait_for_exit(&fetch_guard, Duration::ZERO),
             ProcessOutcome::Failed,
             "it is gone, and nobody waits for it twice"
         );

@@ -19,13 +19,13 @@ const RESOLVING: &str = "Decoding";
 
 /// Reports the cost of a pack to the guard, and ignores all other progress.
 pub(super) struct ObjectCount {
-    bounds: Arc<FetchGuard>,
+    fetch_guard: Arc<FetchGuard>,
     name: String,
 }
 
 impl ObjectCount {
-    pub(super) fn new(bounds: &Arc<FetchGuard>) -> ObjectCount {
-        ObjectCount { bounds: Arc::clone(bounds), name: String::new() }
+    pub(super) fn new(fetch_guard: &Arc<FetchGuard>) -> ObjectCount {
+        ObjectCount { fetch_guard: Arc::clone(fetch_guard), name: String::new() }
     }
 }
 
@@ -38,13 +38,13 @@ impl Count for ObjectCount {
 
     fn inc_by(&self, step: Step) {
         if self.name == INFLATING {
-            self.bounds.count_inflated(step);
+            self.fetch_guard.count_inflated(step);
         }
     }
 
     fn counter(&self) -> StepShared {
         match self.name.as_str() {
-            RESOLVING => self.bounds.resolved_counter(),
+            RESOLVING => self.fetch_guard.resolved_counter(),
             _ => Arc::new(AtomicUsize::default()),
         }
     }
@@ -53,7 +53,7 @@ impl Count for ObjectCount {
 impl Progress for ObjectCount {
     fn init(&mut self, max: Option<Step>, _unit: Option<Unit>) {
         if let (INDEXING, Some(objects)) = (self.name.as_str(), max) {
-            self.bounds.expect_objects(objects as u64);
+            self.fetch_guard.expect_objects(objects as u64);
         }
     }
 
@@ -76,7 +76,7 @@ impl NestedProgress for ObjectCount {
     type SubProgress = ObjectCount;
 
     fn add_child(&mut self, name: impl Into<String>) -> ObjectCount {
-        ObjectCount { bounds: Arc::clone(&self.bounds), name: name.into() }
+        ObjectCount { fetch_guard: Arc::clone(&self.fetch_guard), name: name.into() }
     }
 
     fn add_child_with_id(&mut self, name: impl Into<String>, _id: Id) -> ObjectCount {

@@ -16,7 +16,7 @@ use super::budget::{ObjectBudget, sized_tree};
 use super::commit_id::CommitId;
 use super::error::{RemoteProblem, classify_io_error};
 use super::fetch_options::FetchOptions;
-use super::mirror::{HeldTip, Mirror, PUSHED, TIP, ignore_not_found};
+use super::mirror::{HeldTip, Mirror, PUSHED_REFERENCES, TIP_REFERENCE, ignore_not_found};
 use crate::walk::WalkLimitExceeded;
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
@@ -52,14 +52,14 @@ impl Mirror {
 
     /// Whether the mirror has a tip.
     pub(super) fn has_tip(&self) -> bool {
-        self.directory().join(TIP).exists()
+        self.directory().join(TIP_REFERENCE).exists()
     }
 
     /// Whether an object of the tip is missing or damaged.
     pub(super) fn is_damaged(&self) -> bool {
         let walk = || -> Option<()> {
             let repository = self.open().ok()?;
-            let tip = self.held()?.commit.object()?;
+            let tip = self.held_tip()?.commit.object()?;
             let budget = ObjectBudget::start();
             for id in reachable(&repository, tip, &budget).ok()? {
                 budget.check().ok()?;
@@ -74,17 +74,17 @@ impl Mirror {
     /// limits, so that the mirror must be fetched again.
     pub(super) fn prune(
         &self,
-        held: HeldTip,
+        held_tip: HeldTip,
         options: &FetchOptions<'_>,
     ) -> Result<Option<HeldTip>, RemoteProblem> {
         let local = |error: io::Error| classify_io_error("pruning the mirror", &error);
         let packs = files_in(&self.directory().join("objects/pack")).map_err(local)?;
         let bytes: u64 = packs.iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum();
         if packs.len() <= MAX_PACKS * 2 && bytes <= options.limits.bytes.saturating_mul(2) {
-            return Ok(Some(held));
+            return Ok(Some(held_tip));
         }
         let used = options.since.filter(|since| self.commit(since).is_ok());
-        let kept = HeldTip { commit: used.unwrap_or(&held.commit).clone(), ..held };
+        let kept = HeldTip { commit: used.unwrap_or(&held_tip.commit).clone(), ..held_tip };
         match self.keep_only(&kept.commit) {
             Ok(()) => Ok(Some(kept)),
             Err(error) if error.is::<WalkLimitExceeded>() => {
@@ -99,7 +99,7 @@ impl Mirror {
     fn keep_only(&self, tip: &CommitId) -> Result<(), BoxedError> {
         let repository = self.open()?;
         let tip = tip.object().ok_or("not an id")?;
-        repository.reference(TIP, tip, PreviousValue::Any, "pruned")?;
+        repository.reference(TIP_REFERENCE, tip, PreviousValue::Any, "pruned")?;
         let mut commits = pushed_commits(&repository)?;
         commits.insert(tip);
         let objects = self.directory().join("objects");
@@ -133,7 +133,7 @@ impl Mirror {
 /// The commits of branches that were pushed from this mirror.
 fn pushed_commits(repository: &gix::Repository) -> Result<BTreeSet<gix::ObjectId>, BoxedError> {
     let mut commits = BTreeSet::new();
-    for reference in repository.references()?.prefixed(PUSHED)? {
+    for reference in repository.references()?.prefixed(PUSHED_REFERENCES)? {
         commits.extend(reference?.try_id().map(gix::Id::detach));
     }
     Ok(commits)

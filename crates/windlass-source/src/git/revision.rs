@@ -6,7 +6,7 @@ use super::commit_id::CommitId;
 use crate::remote::{Branch, BranchError};
 
 /// The prefix of every full reference.
-const WHOLE: &str = "refs/";
+const REFERENCE_PREFIX: &str = "refs/";
 
 /// A revision of a remote: a branch, another reference, or one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,9 @@ impl Revision {
     /// Parses the name of a branch or a full reference, such as `refs/pull/7/head`. Names that git rejects, or that a
     /// program could take for an option, are errors.
     pub fn parse(text: &str) -> Result<Revision, BranchError> {
-        let Some(below) = text.strip_prefix(WHOLE) else { return Branch::parse(text).map(Revision::Branch) };
+        let Some(below) = text.strip_prefix(REFERENCE_PREFIX) else {
+            return Branch::parse(text).map(Revision::Branch);
+        };
         match below.strip_prefix("heads/") {
             Some(branch) => Branch::parse(branch).map(Revision::Branch),
             None => Branch::parse(below).map(Revision::Reference),
@@ -34,7 +36,7 @@ impl Revision {
     pub(super) fn source(&self) -> String {
         match self {
             Revision::Branch(branch) => branch.reference(),
-            Revision::Reference(below) => format!("{WHOLE}{below}"),
+            Revision::Reference(below) => format!("{REFERENCE_PREFIX}{below}"),
             Revision::Commit(id) => id.to_string(),
         }
     }
@@ -44,7 +46,7 @@ impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Revision::Branch(branch) => branch.fmt(f),
-            Revision::Reference(below) => write!(f, "{WHOLE}{below}"),
+            Revision::Reference(below) => write!(f, "{REFERENCE_PREFIX}{below}"),
             Revision::Commit(id) => id.fmt(f),
         }
     }

@@ -22,7 +22,7 @@ use super::process::{GitProcess, program};
 use crate::remote::{Credential, HostKeys, RemoteUrl, known_name};
 
 /// A host that takes longer to answer counts as down.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Everything that `ssh` needs for one login.
 pub(super) struct SshLogin {
@@ -56,7 +56,7 @@ impl SshLogin {
     /// none is known.
     pub(super) fn prepare(
         options: &FetchOptions<'_>,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> Result<SshLogin, RemoteProblem> {
         let url = options.url;
         let (key, given) = match options.credential {
@@ -67,11 +67,11 @@ impl SshLogin {
                 return Err(RemoteProblem::Auth { reason });
             }
         };
-        let address = choose(url, &options.guard.resolve(url.host(), url.effective_port())?)?;
+        let address = choose_address(url, &options.guard.resolve(url.host(), url.effective_port())?)?;
         let trusted = match (options.host_keys, given.filter(|lines| !lines.trim().is_empty())) {
             (Some(keys), _) => HostKeySource::Pinned(keys.clone()),
             (None, Some(_)) => HostKeySource::Given,
-            (None, None) => HostKeySource::Learned(ask_host(url, address, bounds)?),
+            (None, None) => HostKeySource::Learned(fetch_host_keys(url, address, fetch_guard)?),
         };
         let known_hosts = match &trusted {
             HostKeySource::Pinned(keys) | HostKeySource::Learned(keys) => {
@@ -101,7 +101,7 @@ impl SshLogin {
     }
 
     /// Host keys that were learned for this login.
-    pub(super) fn learned(&self) -> Option<&HostKeys> {
+    pub(super) fn learned_host_keys(&self) -> Option<&HostKeys> {
         match &self.trusted {
             HostKeySource::Learned(keys) => Some(keys),
             HostKeySource::Pinned(_) | HostKeySource::Given => None,
@@ -129,7 +129,7 @@ impl SshLogin {
         ]
         .map(str::to_owned)
         .to_vec();
-        options.push(format!("ConnectTimeout={}", CONNECT_WITHIN.as_secs()));
+        options.push(format!("ConnectTimeout={}", CONNECT_TIMEOUT.as_secs()));
         // Connects to the address that was checked and not to the name, which may resolve to another address by now.
         options.push(format!("HostName={}", self.address.ip()));
         options.push(format!("HostKeyAlias={}", self.known_as));
@@ -167,9 +167,14 @@ impl SshLogin {
     }
 
     /// Classifies the error message of `ssh`.
-    pub(super) fn explain(&self, said: &str, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> RemoteProblem {
-        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let reason = || last_error_line(said);
+    pub(super) fn explain(
+        &self,
+        stderr: &str,
+        url: &RemoteUrl,
+        fetch_guard: &Arc<FetchGuard>,
+    ) -> RemoteProblem {
+        let says = |words: &[&str]| words.iter().any(|word| stderr.contains(word));
+        let reason = || last_error_line(stderr);
         if says(&["Could not resolve hostname"]) {
             RemoteProblem::Dns { host: url.host().to_owned() }
         } else if says(&[
@@ -178,7 +183,7 @@ impl SshLogin {
             "No ECDSA host key is known",
             "host key is known for",
         ]) {
-            self.host_key_problem(url, bounds)
+            self.host_key_problem(url, fetch_guard)
         } else if says(&["Permission denied (", "Too many authentication failures", "Load key"]) {
             RemoteProblem::Auth { reason: reason() }
         } else if says(&[
@@ -205,25 +210,25 @@ impl SshLogin {
         }
     }
 
-    fn host_key_problem(&self, url: &RemoteUrl, bounds: &Arc<FetchGuard>) -> RemoteProblem {
+    fn host_key_problem(&self, url: &RemoteUrl, fetch_guard: &Arc<FetchGuard>) -> RemoteProblem {
         let pinned = match &self.trusted {
             HostKeySource::Pinned(keys) | HostKeySource::Learned(keys) => keys.fingerprint(),
             HostKeySource::Given => "the credential's known_hosts".to_owned(),
         };
-        let offered = ask_host(url, self.address, bounds)
+        let offered = fetch_host_keys(url, self.address, fetch_guard)
             .map_or_else(|_| "an unknown key".to_owned(), |keys| keys.fingerprint());
         RemoteProblem::HostKeyMismatch { pinned, offered }
     }
 }
 
 /// The line with the cause: the last one that is not git's general advice.
-fn last_error_line(said: &str) -> String {
+fn last_error_line(stderr: &str) -> String {
     let advice = [
         "Please make sure you have the correct access rights",
         "and the repository exists",
         "fatal: Could not read",
     ];
-    let line = said
+    let line = stderr
         .lines()
         .map(str::trim)
         .rfind(|line| !line.is_empty() && !advice.iter().any(|advice| line.starts_with(advice)));
@@ -234,14 +239,14 @@ fn last_error_line(said: &str) -> String {
 }
 
 /// The address to connect to: if there are several, the first that accepts a connection.
-fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, RemoteProblem> {
+fn choose_address(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, RemoteProblem> {
     let unreached = |detail: String| RemoteProblem::Connect { host: url.host().to_owned(), detail };
     if let [only] = addresses {
         return Ok(*only);
     }
     let mut last = "it has no address".to_owned();
     for address in addresses {
-        match TcpStream::connect_timeout(address, CONNECT_WITHIN) {
+        match TcpStream::connect_timeout(address, CONNECT_TIMEOUT) {
             Ok(_) => return Ok(*address),
             Err(error) => last = error.to_string(),
         }
@@ -250,17 +255,17 @@ fn choose(url: &RemoteUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, Remot
 }
 
 /// Asks a host for its keys.
-fn ask_host(
+fn fetch_host_keys(
     url: &RemoteUrl,
     address: SocketAddr,
-    bounds: &Arc<FetchGuard>,
+    fetch_guard: &Arc<FetchGuard>,
 ) -> Result<HostKeys, RemoteProblem> {
     let mut command = program("ssh-keyscan");
-    let patience = bounds.time_left().min(CONNECT_WITHIN).as_secs().max(1);
+    let patience = fetch_guard.time_left().min(CONNECT_TIMEOUT).as_secs().max(1);
     command.args(["-T", &patience.to_string(), "-p", &address.port().to_string()]);
     command.arg("--").arg(address.ip().to_string());
-    let (printed, ended) = GitProcess::run(command, bounds).map_err(|error| start_problem(&error))?;
-    if let Some(problem) = bounds.stop_reason() {
+    let (printed, ended) = GitProcess::run(command, fetch_guard).map_err(|error| start_problem(&error))?;
+    if let Some(problem) = fetch_guard.stop_reason() {
         return Err(problem);
     }
     let keys: String = printed
@@ -270,7 +275,7 @@ fn ask_host(
         .collect();
     // A host without keys is not an ssh server or cannot be reached; both are reported alike.
     HostKeys::parse(&keys).map_err(|_| {
-        let detail = format!("could not get the ssh host key: {}", last_error_line(&ended.said));
+        let detail = format!("could not get the ssh host key: {}", last_error_line(&ended.stderr));
         RemoteProblem::Connect { host: url.host().to_owned(), detail }
     })
 }

@@ -81,16 +81,16 @@ pub fn password(password: &str) -> Credential {
 }
 
 /// A mirror in a directory of its own.
-pub struct Scratch {
+pub struct TestMirror {
     pub mirror: Mirror,
     directory: TempDir,
 }
 
-impl Scratch {
-    pub fn new() -> Scratch {
+impl TestMirror {
+    pub fn new() -> TestMirror {
         let directory = tempfile::tempdir().unwrap();
         let mirror = Mirror::open_or_create(&directory.path().join("mirror")).unwrap();
-        Scratch { mirror, directory }
+        TestMirror { mirror, directory }
     }
 
     pub fn path(&self) -> PathBuf {

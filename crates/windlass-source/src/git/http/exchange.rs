@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 
 use super::super::error::RemoteProblem;
-use super::web::HttpTransport;
+use super::transport::HttpTransport;
 
 /// One request and its response. The request is sent when the response is first read.
 pub(super) struct HttpExchange {
@@ -66,9 +66,9 @@ impl HttpExchange {
         self.answer()?;
         let ExchangeState::Answered(response) = &mut *self.step.borrow_mut() else { return Ok(Vec::new()) };
         let piece = self.web.wait(response.chunk())?.map(|piece| piece.to_vec()).unwrap_or_default();
-        let bounds = &self.web.0.bounds;
-        bounds.count_bytes(piece.len());
-        if bounds.is_stopped() { Err(io::Error::other("stopped")) } else { Ok(piece) }
+        let fetch_guard = &self.web.0.fetch_guard;
+        fetch_guard.count_bytes(piece.len());
+        if fetch_guard.is_stopped() { Err(io::Error::other("stopped")) } else { Ok(piece) }
     }
 }
 

@@ -5,7 +5,7 @@
 //! read; the environment may name a proxy.
 
 mod exchange;
-mod web;
+mod transport;
 
 use std::any::Any;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use gix::protocol::transport::client::blocking_io::http::{
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-pub(super) use self::web::HttpTransport;
+pub(super) use self::transport::HttpTransport;
 
 use self::exchange::{BodyReader, ExchangeState, HttpExchange, RequestBody, ResponseHead};
 
@@ -31,7 +31,7 @@ impl Http for HttpTransport {
         headers: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> gix::Result<GetResponse<ResponseHead, BodyReader>> {
         let response =
-            self.get_following(url, base_url, &header_map(headers)).map_err(gix::Error::from_error)?;
+            self.get_with_redirects(url, base_url, &header_map(headers)).map_err(gix::Error::from_error)?;
         let exchange = HttpExchange::new(self.clone(), ExchangeState::Answered(response));
         Ok(GetResponse { headers: ResponseHead::new(&exchange), body: BodyReader::new(&exchange) })
     }

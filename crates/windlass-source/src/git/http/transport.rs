@@ -21,9 +21,9 @@ use crate::git::fetch_options::FetchOptions;
 use crate::git::limits::FetchGuard;
 
 /// A host that takes longer to answer counts as down.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a wait checks whether the fetch was stopped.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Enough for `repo` → `repo.git` and one move.
 const MAX_REDIRECTS: usize = 3;
 
@@ -34,7 +34,7 @@ pub(in crate::git) struct HttpTransport(pub(super) Rc<TransportState>);
 pub(super) struct TransportState {
     runtime: Runtime,
     client: HttpClient,
-    pub(super) bounds: Arc<FetchGuard>,
+    pub(super) fetch_guard: Arc<FetchGuard>,
     host: String,
     pub(super) moved_to: RefCell<Option<String>>,
 }
@@ -43,13 +43,13 @@ impl HttpTransport {
     /// Creates a transport.
     pub(in crate::git) fn new(
         options: &FetchOptions<'_>,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> Result<HttpTransport, RemoteProblem> {
         let (url, local) =
             (options.url, |error: io::Error| RemoteProblem::Local { reason: error.to_string() });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(local)?;
         let settings = HttpOptions {
-            connect_timeout: CONNECT_WITHIN,
+            connect_timeout: CONNECT_TIMEOUT,
             timeout: None,
             trust: options.extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
             proxies: Proxies::Environment,
@@ -60,7 +60,7 @@ impl HttpTransport {
         Ok(HttpTransport(Rc::new(TransportState {
             runtime,
             client,
-            bounds: Arc::clone(bounds),
+            fetch_guard: Arc::clone(fetch_guard),
             host: url.host().to_owned(),
             moved_to: RefCell::new(None),
         })))
@@ -74,8 +74,8 @@ impl HttpTransport {
             loop {
                 tokio::select! {
                     result = &mut work => break Some(result),
-                    () = tokio::time::sleep(LOOK_EVERY) => {
-                        if inside.bounds.is_stopped() {
+                    () = tokio::time::sleep(STOP_POLL_INTERVAL) => {
+                        if inside.fetch_guard.is_stopped() {
                             break None;
                         }
                     }
@@ -87,14 +87,14 @@ impl HttpTransport {
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => {
                 let refusal = refusal_of(&error).map(RemoteProblem::from);
-                Err(self.fail(refusal.unwrap_or_else(|| of_reqwest(&error, &inside.host))))
+                Err(self.fail(refusal.unwrap_or_else(|| classify_reqwest_error(&error, &inside.host))))
             }
         }
     }
 
     pub(super) fn fail(&self, problem: RemoteProblem) -> io::Error {
         let said = problem.to_string();
-        self.0.bounds.fail(problem);
+        self.0.fetch_guard.fail(problem);
         io::Error::other(said)
     }
 
@@ -114,7 +114,12 @@ impl HttpTransport {
     }
 
     /// Sends a request and follows redirects within the same server.
-    pub(super) fn get_following(&self, url: &str, base: &str, headers: &HeaderMap) -> io::Result<Response> {
+    pub(super) fn get_with_redirects(
+        &self,
+        url: &str,
+        base: &str,
+        headers: &HeaderMap,
+    ) -> io::Result<Response> {
         let tail = url.strip_prefix(base).unwrap_or_default();
         let mut at = url.to_owned();
         for _ in 0..MAX_REDIRECTS {
@@ -133,7 +138,7 @@ impl HttpTransport {
             status if status.is_success() => return Ok(response),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let reason = format!("the server returned {}", response.status());
-                self.0.bounds.fail(RemoteProblem::Auth { reason });
+                self.0.fetch_guard.fail(RemoteProblem::Auth { reason });
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
                     AuthenticationRequired { www_authenticate: Vec::new() },
@@ -174,7 +179,7 @@ fn redirect_target(from: &str, response: &Response, tail: &str) -> Result<String
 }
 
 /// Classifies an HTTP error. Only a rejected certificate reveals that the host speaks TLS.
-fn of_reqwest(error: &reqwest::Error, host: &str) -> RemoteProblem {
+fn classify_reqwest_error(error: &reqwest::Error, host: &str) -> RemoteProblem {
     if let Some(reason) = refused_certificate(error) {
         return RemoteProblem::Tls { reason: quote_remote_text(&reason) };
     }

@@ -25,7 +25,7 @@ pub(super) struct PushEnvironment {
 impl PushEnvironment {
     pub(super) fn prepare(
         options: &FetchOptions<'_>,
-        bounds: &Arc<FetchGuard>,
+        fetch_guard: &Arc<FetchGuard>,
     ) -> Result<PushEnvironment, RemoteProblem> {
         let url = options.url;
         let local = |error: std::io::Error| classify_io_error("preparing a push", &error);
@@ -49,9 +49,9 @@ impl PushEnvironment {
             settings.push(("http.extraHeader".to_owned(), header));
         }
         let login = match url.scheme() {
-            RemoteScheme::Ssh => Some(SshLogin::prepare(options, bounds)?),
+            RemoteScheme::Ssh => Some(SshLogin::prepare(options, fetch_guard)?),
             RemoteScheme::Https | RemoteScheme::Http => {
-                let pin = pinned(options)?;
+                let pin = curl_resolve_option(options)?;
                 settings.extend(pin.map(|pin| ("http.curloptResolve".to_owned(), Redacted::new(pin))));
                 None
             }
@@ -78,7 +78,7 @@ impl PushEnvironment {
 
 /// The curl option with the checked addresses, so that git does not resolve the name again: `host:port:address,…`. An
 /// IP address in the URL is checked and needs no such option.
-fn pinned(options: &FetchOptions<'_>) -> Result<Option<String>, RemoteProblem> {
+fn curl_resolve_option(options: &FetchOptions<'_>) -> Result<Option<String>, RemoteProblem> {
     let (host, port) = (options.url.host(), options.url.effective_port());
     let written = |address: SocketAddr| match address.ip() {
         IpAddr::V4(v4) => v4.to_string(),

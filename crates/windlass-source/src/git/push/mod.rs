@@ -20,7 +20,7 @@ use super::commit_id::CommitId;
 use super::error::{RemoteProblem, classify_io_error, quote_remote_text};
 use super::fetch_options::FetchOptions;
 use super::limits::{FetchGuard, run_with_watchdog};
-use super::mirror::{Mirror, PUSHED};
+use super::mirror::{Mirror, PUSHED_REFERENCES};
 use super::process::{GitProcess, ProcessOutcome, ProcessResult};
 use super::ssh::SshLogin;
 use crate::remote::{Branch, PathPrefix, RemoteUrl};
@@ -111,7 +111,7 @@ impl Mirror {
     /// from this mirror before.
     pub fn push_branch(&self, options: &FetchOptions<'_>, push: &Push<'_>) -> Result<CommitId, PushError> {
         let commit = self.write_commit(push)?;
-        let expected = self.pushed(push.branch);
+        let expected = self.last_pushed(push.branch);
         let mut sent = self.send(options, push.branch, &commit, expected.as_ref());
         if expected.is_some() && matches!(sent, Err(PushError::Taken { .. })) {
             // Our branch was merged and deleted in the meantime: there is nothing to overwrite.
@@ -161,7 +161,7 @@ impl Mirror {
     }
 
     /// The commit of a branch that was last pushed from this mirror.
-    fn pushed(&self, branch: &Branch) -> Option<CommitId> {
+    fn last_pushed(&self, branch: &Branch) -> Option<CommitId> {
         let repository = self.open().ok()?;
         let id = repository.find_reference(pushed_reference(branch).as_str()).ok()?.try_id()?.detach();
         Some(CommitId::of(&id))
@@ -183,12 +183,12 @@ impl Mirror {
         expected: Option<&CommitId>,
     ) -> Result<(), PushError> {
         let remote = options.url.to_string();
-        let bounds = FetchGuard::start(options.limits);
-        let ended = run_with_watchdog(&bounds, options.interrupt, || {
-            if let Some(problem) = bounds.stop_reason() {
+        let fetch_guard = FetchGuard::start(options.limits);
+        let ended = run_with_watchdog(&fetch_guard, options.interrupt, || {
+            if let Some(problem) = fetch_guard.stop_reason() {
                 return Err(problem);
             }
-            let room = PushEnvironment::prepare(options, &bounds)?;
+            let room = PushEnvironment::prepare(options, &fetch_guard)?;
             let mut command = room.command(self.directory());
             let expected = expected.map_or("", CommitId::as_str);
             let reference = branch.reference();
@@ -196,9 +196,9 @@ impl Mirror {
             // No `+` before the commit: it would override the lease.
             command.arg(format!("--force-with-lease={reference}:{expected}"));
             command.arg("--").arg(options.url.as_str()).arg(format!("{commit}:{reference}"));
-            let (printed, ended) = GitProcess::run(command, &bounds)
+            let (printed, ended) = GitProcess::run(command, &fetch_guard)
                 .map_err(|error| classify_io_error("starting the git program", &error))?;
-            if let Some(problem) = bounds.stop_reason() {
+            if let Some(problem) = fetch_guard.stop_reason() {
                 return Err(problem);
             }
             match ended.outcome {
@@ -223,9 +223,10 @@ impl Mirror {
             Some(reason) => {
                 PushError::Refused { branch: branch.clone(), remote, reason: hide_user(&reason, options.url) }
             }
-            None => {
-                PushError::Remote { remote, problem: explain(&ended, login.as_deref(), options.url, &bounds) }
-            }
+            None => PushError::Remote {
+                remote,
+                problem: explain(&ended, login.as_deref(), options.url, &fetch_guard),
+            },
         })
     }
 }
@@ -234,11 +235,11 @@ fn explain(
     ended: &ProcessResult,
     login: Option<&SshLogin>,
     url: &RemoteUrl,
-    bounds: &Arc<FetchGuard>,
+    fetch_guard: &Arc<FetchGuard>,
 ) -> RemoteProblem {
     match login {
-        Some(login) => login.explain(&ended.said, url, bounds),
-        None => classify_git_output(&ended.said, url),
+        Some(login) => login.explain(&ended.stderr, url, fetch_guard),
+        None => classify_git_output(&ended.stderr, url),
     }
 }
 
@@ -253,9 +254,9 @@ const CERTIFICATE_REFUSED: [&str; 4] = [
 /// Classifies an error of the git program over https. Its message contains the URL, whose words are chosen by whoever
 /// registers it: so only phrases with spaces are searched for, which no URL contains. All connection errors are
 /// reported alike.
-fn classify_git_output(said: &str, url: &RemoteUrl) -> RemoteProblem {
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    let reason = hide_user(&quote_remote_text(said), url);
+fn classify_git_output(stderr: &str, url: &RemoteUrl) -> RemoteProblem {
+    let says = |words: &[&str]| words.iter().any(|word| stderr.contains(word));
+    let reason = hide_user(&quote_remote_text(stderr), url);
     if says(&["Authentication failed", "could not read Username", "The requested URL returned error: 403"]) {
         RemoteProblem::Auth { reason }
     } else if says(&["Could not resolve host"]) {
@@ -277,7 +278,7 @@ fn hide_user(text: &str, url: &RemoteUrl) -> String {
 }
 
 fn pushed_reference(branch: &Branch) -> String {
-    format!("{PUSHED}{branch}")
+    format!("{PUSHED_REFERENCES}{branch}")
 }
 
 /// Removes `<`, `>` and line ends, which delimit the author line of a commit.

@@ -24,11 +24,12 @@ pub(super) fn verify(armour: &BStr, signed: &[u8], signers: &Signers) -> Result<
         return Err(invalid("it uses a weak hash"));
     }
     let made_at = signature.created().ok_or_else(|| invalid("it has no creation time"))?.as_secs();
-    if is_over(made_at, signature.signature_expiration_time().map(pgp::types::Duration::as_secs), made_at) {
+    if has_expired(made_at, signature.signature_expiration_time().map(pgp::types::Duration::as_secs), made_at)
+    {
         return Err(SignatureFlaw::Expired(issuer(signature)));
     }
     for key in &signers.openpgp {
-        if let Some(maker) = maker_of(signature, key) {
+        if let Some(maker) = signer_of(signature, key) {
             return check(signature, signed, key, maker, made_at);
         }
     }
@@ -41,14 +42,14 @@ enum SignerKey<'a> {
     Subkey(&'a SignedPublicSubKey),
 }
 
-fn maker_of<'a>(signature: &Signature, key: &'a SignedPublicKey) -> Option<SignerKey<'a>> {
-    if names(signature, &key.primary_key) {
+fn signer_of<'a>(signature: &Signature, key: &'a SignedPublicKey) -> Option<SignerKey<'a>> {
+    if names_key(signature, &key.primary_key) {
         return Some(SignerKey::Primary);
     }
-    key.public_subkeys.iter().find(|subkey| names(signature, &subkey.key)).map(SignerKey::Subkey)
+    key.public_subkeys.iter().find(|subkey| names_key(signature, &subkey.key)).map(SignerKey::Subkey)
 }
 
-fn names(signature: &Signature, key: &impl KeyDetails) -> bool {
+fn names_key(signature: &Signature, key: &impl KeyDetails) -> bool {
     let fingerprints = signature.issuer_fingerprint();
     if fingerprints.is_empty() {
         signature.issuer_key_id().contains(&&key.legacy_key_id())
@@ -67,8 +68,8 @@ fn check(
     let invalid = |reason: &str| SignatureFlaw::Invalid(reason.to_owned());
     let foreign = |_| invalid("it does not match the commit's content");
     let fingerprint = match &maker {
-        SignerKey::Primary => shown(&key.primary_key),
-        SignerKey::Subkey(subkey) => shown(&subkey.key),
+        SignerKey::Primary => fingerprint_text(&key.primary_key),
+        SignerKey::Subkey(subkey) => fingerprint_text(&subkey.key),
     };
     let (name, own) = self_signature(key).ok_or_else(|| invalid("the key has no valid self-signature"))?;
     if key
@@ -80,7 +81,7 @@ fn check(
         return Err(invalid("the key is revoked"));
     }
     let is_expired = |created: u32, binding: &Signature| {
-        is_over(created, binding.key_expiration_time().map(pgp::types::Duration::as_secs), made_at)
+        has_expired(created, binding.key_expiration_time().map(pgp::types::Duration::as_secs), made_at)
     };
     if is_expired(key.primary_key.created_at().as_secs(), own) {
         return Err(SignatureFlaw::Expired(fingerprint));
@@ -147,7 +148,7 @@ fn binding_of<'a>(
 }
 
 /// Whether a lifetime, counted from `created`, was over at `at`. Zero and `None` mean no expiry.
-fn is_over(created: u32, lives: Option<u32>, at: u32) -> bool {
+fn has_expired(created: u32, lives: Option<u32>, at: u32) -> bool {
     at < created || lives.is_some_and(|seconds| seconds != 0 && at >= created.saturating_add(seconds))
 }
 
@@ -162,7 +163,7 @@ fn is_strong(hash: HashAlgorithm) -> bool {
     )
 }
 
-fn shown(key: &impl KeyDetails) -> String {
+fn fingerprint_text(key: &impl KeyDetails) -> String {
     key.fingerprint().to_string().to_ascii_uppercase()
 }
 

@@ -111,8 +111,12 @@ fn apply_option(word: &str, signer: &mut SshSigner) -> Result<(), &'static str> 
     for option in split_at_commas(word) {
         let (name, value) = option.split_once('=').unwrap_or((&option, ""));
         match name.to_ascii_lowercase().as_str() {
-            "valid-after" => signer.valid_after = Some(moment(value).ok_or("valid-after is not a date")?),
-            "valid-before" => signer.valid_before = Some(moment(value).ok_or("valid-before is not a date")?),
+            "valid-after" => {
+                signer.valid_after = Some(parse_timestamp(value).ok_or("valid-after is not a date")?)
+            }
+            "valid-before" => {
+                signer.valid_before = Some(parse_timestamp(value).ok_or("valid-before is not a date")?)
+            }
             "namespaces" if !value.split(',').any(|namespace| namespace == "git") => {
                 return Err("the key may not sign for git: `namespaces` does not name it");
             }
@@ -131,7 +135,7 @@ fn apply_option(word: &str, signer: &mut SshSigner) -> Result<(), &'static str> 
 }
 
 /// `20261116`, `202611160930` or `20261116093015`, in UTC with or without `Z`.
-fn moment(text: &str) -> Option<Timestamp> {
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let digits = text.strip_suffix('Z').unwrap_or(text);
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
