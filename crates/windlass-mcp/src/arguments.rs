@@ -30,7 +30,8 @@ pub(crate) fn read<A: DeserializeOwned>(
             describe(missing, schema),
         ));
     }
-    let wrong = || given.iter().find(|(key, value)| !fits(value, key, schema)).map(|(key, _)| key.as_str());
+    let wrong =
+        || given.iter().find(|(key, value)| !matches_schema(value, key, schema)).map(|(key, _)| key.as_str());
     // The value is not repeated: it may be a secret in the wrong argument.
     A::deserialize(Value::Object(given.clone())).map_err(|_| match wrong() {
         Some(key) => {
@@ -41,7 +42,7 @@ pub(crate) fn read<A: DeserializeOwned>(
 }
 
 /// Whether a value has the type, and is one of the words, that the schema names. An optional argument may be null.
-fn fits(value: &Value, key: &str, schema: &Map<String, Value>) -> bool {
+fn matches_schema(value: &Value, key: &str, schema: &Map<String, Value>) -> bool {
     let Some(about) = schema.get("properties").and_then(|all| all.get(key)) else { return true };
     if let Some(words) = about.get("enum").and_then(Value::as_array) {
         return value.is_null() || words.contains(value);

@@ -24,19 +24,19 @@ pub struct ApiCallSpec {
     /// The code of an error that does not prevent the next call.
     pub tolerates: Option<&'static str>,
     /// Whether the call counts as a decision although its operation usually does not.
-    pub is_consent: bool,
+    pub is_decision_call: bool,
 }
 
 /// Performs API calls for a user.
 pub trait ApiCaller: Send + Sync + 'static {
     /// The user.
-    fn who(&self) -> impl Future<Output = Result<ToolCaller, CallError>> + Send;
+    fn identify(&self) -> impl Future<Output = Result<ToolCaller, CallError>> + Send;
 
     /// Performs a call. A response that is not JSON becomes a text.
     fn call(&self, call: &ApiCallSpec) -> impl Future<Output = Result<Value, CallError>> + Send;
 
     /// Records that a call was refused before it was made.
-    fn refused(&self, call: &ApiCallSpec, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
+    fn record_refusal(&self, call: &ApiCallSpec, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
 }
 
 impl ApiCallSpec {
@@ -48,7 +48,7 @@ impl ApiCallSpec {
             query: Vec::new(),
             body: None,
             tolerates: None,
-            is_consent: false,
+            is_decision_call: false,
         }
     }
 
@@ -73,7 +73,7 @@ impl ApiCallSpec {
 
     /// Marks the call as a decision.
     pub(crate) fn consent(mut self) -> ApiCallSpec {
-        self.is_consent = true;
+        self.is_decision_call = true;
         self
     }
 

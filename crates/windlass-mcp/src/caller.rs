@@ -26,24 +26,24 @@ pub enum CallerCredential {
 }
 
 /// Whether a user can ever use an operation through tools; other operations are not offered.
-pub(crate) fn is_ever_allowed(who: &ToolCaller, operation: Operation) -> bool {
+pub(crate) fn is_ever_allowed(caller: &ToolCaller, operation: Operation) -> bool {
     let is_permitted = match operation.endpoint().access {
         Access::Public | Access::SignedIn => true,
-        Access::Needs(permission) => who.permissions.contains(&permission),
+        Access::Needs(permission) => caller.permissions.contains(&permission),
         Access::Root | Access::Agent => false,
     };
-    is_permitted && check_tool_access(who, operation).is_ok()
+    is_permitted && check_tool_access(caller, operation).is_ok()
 }
 
 /// Refuses operations that REST allows and tools do not.
-pub fn check_tool_access(who: &ToolCaller, operation: Operation) -> Result<(), CallError> {
-    if is_decision(operation) { may_decide(who) } else { Ok(()) }
+pub fn check_tool_access(caller: &ToolCaller, operation: Operation) -> Result<(), CallError> {
+    if is_decision(operation) { may_decide(caller) } else { Ok(()) }
 }
 
 /// A decision needs a token with exactly that permission: a person who gives a program their session has not agreed
 /// that it may approve.
-pub(crate) fn may_decide(who: &ToolCaller) -> Result<(), CallError> {
-    if who.by == CallerCredential::Token {
+pub(crate) fn may_decide(caller: &ToolCaller) -> Result<(), CallError> {
+    if caller.by == CallerCredential::Token {
         return Ok(());
     }
     let approve = Permission::GitopsApprove;

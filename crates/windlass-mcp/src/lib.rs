@@ -11,10 +11,10 @@
 mod arguments;
 mod call;
 mod caller;
-mod perform;
 pub mod protocol;
 mod reference;
 mod refusal;
+mod run_tool;
 mod schema;
 mod summary;
 mod table;
@@ -23,8 +23,8 @@ mod tools;
 
 pub use call::{ApiCallSpec, ApiCaller};
 pub use caller::{CallerCredential, ToolCaller, check_tool_access};
-pub use perform::{ToolResult, run_tool};
 pub use reference::tools_page;
 pub use refusal::CallError;
+pub use run_tool::{ToolResult, run_tool};
 pub use table::{find, tools};
 pub use tool::{Effect, Tool};

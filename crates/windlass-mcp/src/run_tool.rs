@@ -21,8 +21,8 @@ pub struct ToolResult {
 }
 
 impl From<ToolReply> for ToolResult {
-    fn from(told: ToolReply) -> ToolResult {
-        ToolResult { text: told.text, value: told.value, is_error: false }
+    fn from(reply: ToolReply) -> ToolResult {
+        ToolResult { text: reply.text, value: reply.value, is_error: false }
     }
 }
 
@@ -46,22 +46,22 @@ pub async fn run_tool(
         let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
         return Err(format!("unknown tool `{name}`{help}"));
     };
-    let done = use_tool(caller, tool, given).await;
-    Ok(done.map_or_else(ToolResult::from, ToolResult::from))
+    let result = call_tool(caller, tool, given).await;
+    Ok(result.map_or_else(ToolResult::from, ToolResult::from))
 }
 
-async fn use_tool(
+async fn call_tool(
     caller: &impl ApiCaller,
     tool: &Tool,
     given: &Map<String, Value>,
 ) -> Result<ToolReply, CallError> {
-    let asked = tool.read(given)?;
+    let request = tool.read(given)?;
     let mut answer = Value::Null;
-    for call in asked.calls()? {
-        if (is_decision(call.operation) || call.is_consent)
-            && let Err(refusal) = may_decide(&caller.who().await?)
+    for call in request.calls()? {
+        if (is_decision(call.operation) || call.is_decision_call)
+            && let Err(refusal) = may_decide(&caller.identify().await?)
         {
-            caller.refused(&call, &refusal).await;
+            caller.record_refusal(&call, &refusal).await;
             return Err(refusal);
         }
         answer = match caller.call(&call).await {
@@ -70,11 +70,11 @@ async fn use_tool(
             Ok(answer) => answer,
         };
     }
-    Ok(asked.reply(answer))
+    Ok(request.reply(answer))
 }
 
 /// The tools that a user can ever use.
 pub(crate) async fn usable_tools(caller: &impl ApiCaller) -> Result<Vec<&'static Tool>, CallError> {
-    let who = caller.who().await?;
-    Ok(tools().iter().filter(|tool| is_ever_allowed(&who, tool.operation)).collect())
+    let caller = caller.identify().await?;
+    Ok(tools().iter().filter(|tool| is_ever_allowed(&caller, tool.operation)).collect())
 }

@@ -12,7 +12,7 @@ pub(crate) const SHOWN: usize = 50;
 const MAX_ITEM: usize = 20_000;
 
 /// These fields of an object, without those that are null.
-pub(crate) fn keep(value: &Value, keys: &[&str]) -> Map<String, Value> {
+pub(crate) fn select_fields(value: &Value, keys: &[&str]) -> Map<String, Value> {
     let kept = keys.iter().filter_map(|key| Some(((*key).to_owned(), value.get(key)?.clone())));
     kept.filter(|(_, value)| !value.is_null()).collect()
 }
@@ -131,7 +131,7 @@ mod tests {
         let large = "x".repeat(MAX_ITEM + 1);
         let whole = json!({"diff": {"nodes": {"add": names}}, "problems": names,
             "proposals": [{"payload": {"a": large}}, {"payload": {"a": 1}}]});
-        let fields = keep(&whole, &["diff", "problems", "proposals", "absent"]);
+        let fields = select_fields(&whole, &["diff", "problems", "proposals", "absent"]);
         let brief = SummaryBuilder::new(fields)
             .cut("problems", "fix these first")
             .cut_names("diff", "list them")

@@ -33,25 +33,25 @@ fn repository_rows() -> Vec<Tool> {
     vec![
         Tool::row::<forges::CreateInGitea>(
             "create_gitea_repository",
-            Effect::Adds,
+            Effect::Creates,
             Operation::GiteaRepositoryCreate,
             "Creates an empty repository in the Gitea that this server is configured with.",
         ),
         Tool::row::<repositories::Register>(
             "system_gitops_register_repository",
-            Effect::Begins,
+            Effect::Starts,
             Operation::RepositoryCreate,
             "Registers a git repository with a fleet.yaml and syncs it for the first time. It only proposes changes.",
         ),
         Tool::row::<repositories::List>(
             "system_gitops_list_repositories",
-            Effect::Looks,
+            Effect::Reads,
             Operation::RepositoryList,
             "The registered repositories, by name.",
         ),
         Tool::row::<repositories::Get>(
             "system_gitops_get_repository",
-            Effect::Looks,
+            Effect::Reads,
             Operation::RepositoryShow,
             "A repository: its configuration and the result of its last sync.",
         ),
@@ -63,25 +63,25 @@ fn repository_rows() -> Vec<Tool> {
         ),
         Tool::row::<runs::Sync>(
             "system_gitops_sync_repository",
-            Effect::Begins,
+            Effect::Starts,
             Operation::RepositorySync,
             "Syncs a repository now: fetches, compares and proposes. Applies nothing.",
         ),
         Tool::row::<runs::Get>(
             "system_gitops_get_sync_run",
-            Effect::Looks,
+            Effect::Reads,
             Operation::RunShow,
             "A sync run: its diff, its proposals, what was applied, problems in the files.",
         ),
         Tool::row::<runs::List>(
             "system_gitops_list_sync_runs",
-            Effect::Looks,
+            Effect::Reads,
             Operation::RunList,
             "Sync runs, newest first.",
         ),
         Tool::row::<drift::Report>(
             "system_gitops_get_drift_report",
-            Effect::Looks,
+            Effect::Reads,
             Operation::DriftReport,
             "Differences between git and the accepted state, and who caused them.",
         ),
@@ -92,13 +92,13 @@ fn proposal_rows() -> Vec<Tool> {
     vec![
         Tool::row::<proposals::List>(
             "system_gitops_list_proposals",
-            Effect::Looks,
+            Effect::Reads,
             Operation::ProposalList,
             "Proposals, newest first, without their payloads.",
         ),
         Tool::row::<proposals::Get>(
             "system_gitops_get_proposal",
-            Effect::Looks,
+            Effect::Reads,
             Operation::ProposalShow,
             "A proposal: its changes, the policy's requirements and its approvals.",
         ),
@@ -135,13 +135,13 @@ fn fleet_rows() -> Vec<Tool> {
     vec![
         Tool::row::<export::Export>(
             "system_export_fleet_yaml",
-            Effect::Looks,
+            Effect::Reads,
             Operation::Export,
             "The accepted state as fleet.yaml. Values that look like secrets are masked as (hidden).",
         ),
         Tool::row::<resources::CreateNode>(
             "system_create_node",
-            Effect::Adds,
+            Effect::Creates,
             Operation::Resource(Noun::Node, ResourceVerb::Create),
             "Creates a node directly instead of through git. The change passes the approval gate and may become a \
                 proposal; it is audited and is drift unless git declares the same. Takes the payload of a \
@@ -149,7 +149,7 @@ fn fleet_rows() -> Vec<Tool> {
         ),
         Tool::row::<resources::CreateTemplate>(
             "system_create_template",
-            Effect::Adds,
+            Effect::Creates,
             Operation::Resource(Noun::NodeTemplate, ResourceVerb::Create),
             "Creates a template directly instead of through git. The change passes the approval gate and may become \
                 a proposal; it is audited and is drift unless git declares the same. Takes the payload of a \
@@ -165,13 +165,13 @@ fn fleet_rows() -> Vec<Tool> {
         ),
         Tool::row::<credentials::List>(
             "list_vault_credentials",
-            Effect::Looks,
+            Effect::Reads,
             Operation::CredentialList,
             "The paths of credentials in Vault, for registering repositories. Never their values.",
         ),
         Tool::row::<events::List>(
             "system_list_fleet_events",
-            Effect::Looks,
+            Effect::Reads,
             Operation::EventList,
             "Events: syncs, proposals, drift, changes. Newest first.",
         ),

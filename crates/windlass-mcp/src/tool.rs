@@ -14,11 +14,11 @@ use crate::{arguments, schema};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It only reads.
-    Looks,
+    Reads,
     /// It starts something on every call, and contacts other systems.
-    Begins,
+    Starts,
     /// It creates something.
-    Adds,
+    Creates,
     /// It changes or deletes something that exists.
     Changes,
 }
@@ -27,9 +27,9 @@ impl Effect {
     /// The effect as one word.
     pub const fn word(self) -> &'static str {
         match self {
-            Effect::Looks => "looks",
-            Effect::Begins => "begins",
-            Effect::Adds => "adds",
+            Effect::Reads => "looks",
+            Effect::Starts => "begins",
+            Effect::Creates => "adds",
             Effect::Changes => "changes",
         }
     }

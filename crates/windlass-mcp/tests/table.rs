@@ -81,7 +81,7 @@ fn every_call_of_a_tool_needs_what_its_row_says() {
 fn what_only_looks_is_a_get_and_what_does_not_is_none() {
     for tool in tools() {
         let is_get = tool.operation.endpoint().method == Method::Get;
-        assert_eq!(tool.effect == Effect::Looks, is_get, "{}", tool.name);
+        assert_eq!(tool.effect == Effect::Reads, is_get, "{}", tool.name);
     }
 }
 

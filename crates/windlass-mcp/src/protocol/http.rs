@@ -33,6 +33,8 @@ where
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let caller = Arc::new(caller);
-    let desk = move || Ok(ToolServer { caller: Arc::clone(&caller) });
-    StreamableHttpService::new(desk, Arc::new(NeverSessionManager::default()), config).handle(request).await
+    let tool_server = move || Ok(ToolServer { caller: Arc::clone(&caller) });
+    StreamableHttpService::new(tool_server, Arc::new(NeverSessionManager::default()), config)
+        .handle(request)
+        .await
 }

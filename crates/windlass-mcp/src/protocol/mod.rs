@@ -18,7 +18,7 @@ pub use self::http::answer;
 pub use self::stdio::serve_stdio;
 
 use crate::call::ApiCaller;
-use crate::perform::{ToolResult, run_tool, usable_tools};
+use crate::run_tool::{ToolResult, run_tool, usable_tools};
 use crate::tool::{Effect, Tool};
 
 /// What a program that knows nothing of Windlass should know before it uses a tool.
@@ -72,9 +72,9 @@ fn to_call_result(outcome: ToolResult) -> CallToolResponse {
 
 fn to_tool_definition(tool: &Tool) -> rmcp::model::Tool {
     let hints = ToolAnnotations::new()
-        .read_only(tool.effect == Effect::Looks)
+        .read_only(tool.effect == Effect::Reads)
         .destructive(tool.effect == Effect::Changes)
-        .idempotent(tool.effect != Effect::Begins)
-        .open_world(tool.effect == Effect::Begins);
+        .idempotent(tool.effect != Effect::Starts)
+        .open_world(tool.effect == Effect::Starts);
     rmcp::model::Tool::new(tool.name, tool.about, tool.schema()).with_annotations(hints)
 }

@@ -34,7 +34,7 @@ impl ToolRequest for Report {
             _ if number("pending") > 0 => format!("no drift; {} pending", number("pending")),
             _ => "no drift".to_owned(),
         };
-        let mut brief = SummaryBuilder::new(summary::keep(&answer, FIELDS));
+        let mut brief = SummaryBuilder::new(summary::select_fields(&answer, FIELDS));
         for list in ["drifted", "pending", "accepted"] {
             brief = brief.bound(Some(list), &["fields"], REST).cut(list, REST);
         }

@@ -61,8 +61,9 @@ impl ToolRequest for List {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let value =
-            summary::page(&answer, "fleet_events", "fleet_events", |event| summary::keep(event, FIELDS));
+        let value = summary::page(&answer, "fleet_events", "fleet_events", |event| {
+            summary::select_fields(event, FIELDS)
+        });
         ToolReply { text: summary::count(&value, "fleet_events", "event", "events"), value }
     }
 }

@@ -10,7 +10,7 @@ use crate::refusal::CallError;
 use crate::tool::{ToolReply, ToolRequest};
 
 /// The most characters of a file in one reply; the cut is at a line end.
-const SHOWN: usize = 60_000;
+const MAX_PART_CHARS: usize = 60_000;
 
 const ROOT: &str = "fleet.yaml";
 
@@ -51,7 +51,7 @@ impl ToolRequest for Export {
         let wanted = self.file.as_deref().unwrap_or(ROOT);
         let (files, left_out) = files_of(answer);
         let text = files.get(wanted).and_then(Value::as_str);
-        let (shown, next) = part(text.unwrap_or_default(), self.offset.unwrap_or_default());
+        let (shown, next) = text_part(text.unwrap_or_default(), self.offset.unwrap_or_default());
         let names: Vec<&String> = files.keys().collect();
         let told = match (text, next) {
             (None, _) => format!("unknown file {wanted}: `files` lists the files"),
@@ -79,9 +79,9 @@ fn files_of(answer: Value) -> (Map<String, Value>, Value) {
 }
 
 /// Whole lines from an offset on, and the offset of the next part.
-fn part(text: &str, offset: usize) -> (String, Option<usize>) {
-    let rest: String = text.chars().skip(offset).take(SHOWN + 1).collect();
-    if rest.chars().count() <= SHOWN {
+fn text_part(text: &str, offset: usize) -> (String, Option<usize>) {
+    let rest: String = text.chars().skip(offset).take(MAX_PART_CHARS + 1).collect();
+    if rest.chars().count() <= MAX_PART_CHARS {
         return (rest, None);
     }
     let end = rest.rfind('\n').map_or(rest.len(), |end| end + 1);
@@ -99,8 +99,8 @@ mod tests {
         let whole: String = (0..9_000).map(|number| format!("- {{hostname: nöde-{number}}}\n")).collect();
         let (mut read, mut offset) = (String::new(), Some(0));
         while let Some(at) = offset {
-            let (shown, next) = part(&whole, at);
-            assert!(shown.ends_with('\n') && shown.chars().count() <= SHOWN + 1);
+            let (shown, next) = text_part(&whole, at);
+            assert!(shown.ends_with('\n') && shown.chars().count() <= MAX_PART_CHARS + 1);
             read.push_str(&shown);
             offset = next;
         }

@@ -12,7 +12,7 @@ use crate::summary::{self, SummaryBuilder, text};
 use crate::tool::{ToolReply, ToolRequest};
 
 /// The fields of a proposal in a list.
-const HEAD: &[&str] = &[
+const LIST_FIELDS: &[&str] = &[
     "id",
     "repository_name",
     "run_id",
@@ -32,7 +32,7 @@ const HEAD: &[&str] = &[
 ];
 
 /// The fields of a single proposal.
-const WHOLE: &[&str] = &[
+const SHOWN_FIELDS: &[&str] = &[
     "id",
     "repository_id",
     "repository_name",
@@ -71,7 +71,7 @@ const WHOLE: &[&str] = &[
 ];
 
 /// Approving an approved proposal again is not an error for a caller that wants it applied.
-const DECIDED_BEFORE: &str = "not-open";
+const NOT_OPEN_CODE: &str = "not-open";
 
 /// Arguments of the list.
 #[derive(Deserialize, JsonSchema)]
@@ -111,7 +111,9 @@ impl ToolRequest for List {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let value = summary::page(&answer, "proposals", "proposals", |found| summary::keep(found, HEAD));
+        let value = summary::page(&answer, "proposals", "proposals", |found| {
+            summary::select_fields(found, LIST_FIELDS)
+        });
         ToolReply { text: summary::count(&value, "proposals", "proposal", "proposals"), value }
     }
 }
@@ -129,7 +131,7 @@ impl ToolRequest for Get {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(&answer)
+        proposal_reply(&answer)
     }
 }
 
@@ -147,11 +149,11 @@ pub(crate) struct Approve {
 
 impl ToolRequest for Approve {
     fn calls(&self) -> Result<Vec<ApiCallSpec>, CallError> {
-        Ok(vec![approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?])
+        Ok(vec![approve_call(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?])
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(&answer)
+        proposal_reply(&answer)
     }
 }
 
@@ -174,7 +176,7 @@ impl ToolRequest for Reject {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(&answer)
+        proposal_reply(&answer)
     }
 }
 
@@ -208,24 +210,28 @@ impl ToolRequest for Apply {
                 }
             };
         }
-        let approve = approval(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?;
-        Ok(vec![ApiCallSpec { tolerates: Some(DECIDED_BEFORE), ..approve }, apply])
+        let approve = approve_call(&self.proposal_id, self.digest.as_ref(), self.reason.as_ref())?;
+        Ok(vec![ApiCallSpec { tolerates: Some(NOT_OPEN_CODE), ..approve }, apply])
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(&answer)
+        proposal_reply(&answer)
     }
 }
 
-fn approval(id: &str, digest: Option<&String>, reason: Option<&String>) -> Result<ApiCallSpec, CallError> {
+fn approve_call(
+    id: &str,
+    digest: Option<&String>,
+    reason: Option<&String>,
+) -> Result<ApiCallSpec, CallError> {
     let body = ApproveBody { digest: digest.cloned(), reason: reason.cloned() };
     Ok(ApiCallSpec::about(Operation::ProposalApprove, id)?.body(&body))
 }
 
-fn told(answer: &Value) -> ToolReply {
+fn proposal_reply(answer: &Value) -> ToolReply {
     let proposal = answer.get("proposal").unwrap_or(answer);
     let rest = "`windlass proposal show` and the web app show all";
-    let brief = SummaryBuilder::new(summary::keep(proposal, WHOLE))
+    let brief = SummaryBuilder::new(summary::select_fields(proposal, SHOWN_FIELDS))
         .bound(None, &["payload", "current", "desired", "edited_payload", "fields", "content"], rest)
         .build();
     let waits = proposal.get("blocked_by").and_then(Value::as_array).and_then(|reasons| reasons.first());

@@ -87,9 +87,9 @@ impl ToolRequest for Register {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let repository = under(&answer);
+        let repository = repository_of(&answer);
         let text = format!("registered {}: {}", text(repository, "name"), text(repository, "status"));
-        ToolReply { text, value: json!({ "repository": brief(repository) }) }
+        ToolReply { text, value: json!({ "repository": repository_fields(repository) }) }
     }
 }
 
@@ -106,9 +106,9 @@ impl ToolRequest for Get {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let repository = under(&answer);
+        let repository = repository_of(&answer);
         let text = format!("{}: {}", text(repository, "name"), text(repository, "status"));
-        ToolReply { text, value: json!({ "repository": brief(repository) }) }
+        ToolReply { text, value: json!({ "repository": repository_fields(repository) }) }
     }
 }
 
@@ -138,7 +138,7 @@ impl ToolRequest for List {
         let page: Vec<&Value> = rest.by_ref().take(self.limit.unwrap_or(summary::SHOWN)).collect();
         let last = page.last().map(|repository| text(repository, "name"));
         let next = rest.next().and(last);
-        let items: Vec<Map<String, Value>> = page.into_iter().map(brief).collect();
+        let items: Vec<Map<String, Value>> = page.into_iter().map(repository_fields).collect();
         let value = json!({ "repositories": items, "next_cursor": next });
         ToolReply { text: summary::count(&value, "repositories", "repository", "repositories"), value }
     }
@@ -165,10 +165,10 @@ impl ToolRequest for Unregister {
     }
 }
 
-fn under(answer: &Value) -> &Value {
+fn repository_of(answer: &Value) -> &Value {
     answer.get("gitops_repository").unwrap_or(answer)
 }
 
-fn brief(repository: &Value) -> Map<String, Value> {
-    summary::keep(repository, FIELDS)
+fn repository_fields(repository: &Value) -> Map<String, Value> {
+    summary::select_fields(repository, FIELDS)
 }

@@ -58,7 +58,7 @@ impl ToolRequest for CreateNode {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(Noun::Node, "made", &answer)
+        direct_change_reply(Noun::Node, "made", &answer)
     }
 }
 
@@ -87,7 +87,7 @@ impl ToolRequest for CreateTemplate {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(Noun::NodeTemplate, "made", &answer)
+        direct_change_reply(Noun::NodeTemplate, "made", &answer)
     }
 }
 
@@ -131,7 +131,7 @@ impl ToolRequest for UpdateInstance {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        told(Noun::Instance, "changed", &answer)
+        direct_change_reply(Noun::Instance, "changed", &answer)
     }
 }
 
@@ -158,10 +158,13 @@ fn fields_of(kind: Kind, names: &[(&str, &str)]) -> Schema {
     Schema::try_from(schema).unwrap_or_default()
 }
 
-fn told(noun: Noun, done: &str, answer: &Value) -> ToolReply {
+fn direct_change_reply(noun: Noun, done: &str, answer: &Value) -> ToolReply {
     if let Some(proposal) = answer.get("proposal") {
         let text = format!("{} (proposal {})", text(answer, "message"), text(proposal, "id"));
-        return ToolReply { text, value: json!({ "proposal": summary::keep(proposal, WAITING_FIELDS) }) };
+        return ToolReply {
+            text,
+            value: json!({ "proposal": summary::select_fields(proposal, WAITING_FIELDS) }),
+        };
     }
     let resource = answer.get(noun.singular()).unwrap_or(answer);
     let text = format!(
@@ -169,5 +172,5 @@ fn told(noun: Noun, done: &str, answer: &Value) -> ToolReply {
         text(resource, "kind"),
         text(resource, "name")
     );
-    ToolReply { text, value: json!({ noun.singular(): summary::keep(resource, FIELDS) }) }
+    ToolReply { text, value: json!({ noun.singular(): summary::select_fields(resource, FIELDS) }) }
 }

@@ -12,7 +12,7 @@ use crate::summary::{self, SummaryBuilder, text};
 use crate::tool::{ToolReply, ToolRequest};
 
 /// The fields of a run in a list.
-const HEAD: &[&str] = &[
+const LIST_FIELDS: &[&str] = &[
     "id",
     "repository_id",
     "repository_name",
@@ -30,7 +30,7 @@ const HEAD: &[&str] = &[
 ];
 
 /// The fields of a single run.
-const WHOLE: &[&str] = &[
+const SHOWN_FIELDS: &[&str] = &[
     "id",
     "repository_id",
     "repository_name",
@@ -87,9 +87,9 @@ impl ToolRequest for Sync {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let run = under(&answer);
+        let run = run_of(&answer);
         let text = format!("sync run {}: {}", text(run, "id"), text(run, "status"));
-        ToolReply { text, value: json!({ "sync_run": summary::keep(run, HEAD) }) }
+        ToolReply { text, value: json!({ "sync_run": summary::select_fields(run, LIST_FIELDS) }) }
     }
 }
 
@@ -140,8 +140,8 @@ impl ToolRequest for Get {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let run = under(&answer);
-        let mut fields = summary::keep(run, WHOLE);
+        let run = run_of(&answer);
+        let mut fields = summary::select_fields(run, SHOWN_FIELDS);
         for actions in ["applied_actions", "failed_actions", "skipped_actions"] {
             fields.entry(actions).or_insert_with(|| json!([]));
         }
@@ -156,11 +156,11 @@ impl ToolRequest for Get {
             .cut("sets", "the run's page in the web app shows all")
             .cut("problems", "fix these first; `windlass validate` reports all")
             .build();
-        ToolReply { text: in_words(run), value: Value::Object(value) }
+        ToolReply { text: run_sentence(run), value: Value::Object(value) }
     }
 }
 
-fn in_words(run: &Value) -> String {
+fn run_sentence(run: &Value) -> String {
     let count = run.get("diff_count").and_then(Value::as_u64).unwrap_or_default();
     let differs = if count == 1 { "1 difference".to_owned() } else { format!("{count} differences") };
     let reason = run.pointer("/error/message").and_then(Value::as_str);
@@ -191,12 +191,12 @@ impl ToolRequest for List {
     }
 
     fn reply(&self, answer: Value) -> ToolReply {
-        let head = |run: &Value| -> Map<String, Value> { summary::keep(run, HEAD) };
+        let head = |run: &Value| -> Map<String, Value> { summary::select_fields(run, LIST_FIELDS) };
         let value = summary::page(&answer, "sync_runs", "sync_runs", head);
         ToolReply { text: summary::count(&value, "sync_runs", "sync run", "sync runs"), value }
     }
 }
 
-fn under(answer: &Value) -> &Value {
+fn run_of(answer: &Value) -> &Value {
     answer.get("sync_run").unwrap_or(answer)
 }

@@ -64,7 +64,7 @@ impl RouterCaller {
 }
 
 impl ApiCaller for RouterCaller {
-    async fn who(&self) -> Result<ToolCaller, CallError> {
+    async fn identify(&self) -> Result<ToolCaller, CallError> {
         let by = match self.who.credential {
             Credential::Token { .. } => CallerCredential::Token,
             Credential::Session { .. } => CallerCredential::Session,
@@ -80,7 +80,7 @@ impl ApiCaller for RouterCaller {
         }
     }
 
-    async fn refused(&self, call: &ApiCallSpec, refusal: &ErrorBody) {
+    async fn record_refusal(&self, call: &ApiCallSpec, refusal: &ErrorBody) {
         let asked = AccessRequest {
             authorization: None,
             address: self.who.address.clone(),

@@ -76,7 +76,7 @@ impl HttpCaller {
 }
 
 impl ApiCaller for HttpCaller {
-    async fn who(&self) -> Result<ToolCaller, CallError> {
+    async fn identify(&self) -> Result<ToolCaller, CallError> {
         let me: Me = self.client.call(Operation::Me, &[]).send().await.map_err(|error| self.told(error))?;
         let by = if me.token_name.is_some() { CallerCredential::Token } else { CallerCredential::Session };
         Ok(ToolCaller { permissions: BTreeSet::from_iter(me.permissions), by })
@@ -87,5 +87,5 @@ impl ApiCaller for HttpCaller {
     }
 
     /// The server was asked nothing, so there is nothing for its record.
-    async fn refused(&self, _: &ApiCallSpec, _: &ErrorBody) {}
+    async fn record_refusal(&self, _: &ApiCallSpec, _: &ErrorBody) {}
 }
