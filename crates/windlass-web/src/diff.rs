@@ -104,7 +104,7 @@ impl SpecDiff {
             let after = (offset < come.1).then(|| come.0 + offset);
             let row = match (before, after) {
                 (Some(before), Some(after)) => {
-                    let (left, right) = marked(old[before], new[after]);
+                    let (left, right) = mark_difference(old[before], new[after]);
                     DiffRow::Changed(Some(line(before, left)), Some(line(after, right)))
                 }
                 (before, after) => DiffRow::Changed(
@@ -198,7 +198,7 @@ fn same(text: &str) -> LinePart {
 }
 
 /// Two lines with their differing parts marked: everything but the common beginning and end.
-fn marked(before: &str, after: &str) -> (Vec<LinePart>, Vec<LinePart>) {
+fn mark_difference(before: &str, after: &str) -> (Vec<LinePart>, Vec<LinePart>) {
     let head: usize =
         before.chars().zip(after.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
     let (left, right) = (&before[head..], &after[head..]);

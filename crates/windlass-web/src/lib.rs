@@ -31,7 +31,7 @@ pub mod frame;
 mod link;
 pub mod pages;
 mod sentence;
-mod shown;
+mod state_label;
 pub mod table;
 pub mod topology;
 mod words;

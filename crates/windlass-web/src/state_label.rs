@@ -14,7 +14,7 @@ use windlass_core::run::{Movement, RunStatus};
 use crate::sentence::title;
 
 /// Something that pages show as a state.
-pub(crate) trait Shown {
+pub(crate) trait StateLabel {
     /// The label.
     fn label(&self) -> String;
 
@@ -24,7 +24,7 @@ pub(crate) trait Shown {
     }
 }
 
-impl<T: Shown + ?Sized> Shown for &T {
+impl<T: StateLabel + ?Sized> StateLabel for &T {
     fn label(&self) -> String {
         (**self).label()
     }
@@ -35,7 +35,7 @@ impl<T: Shown + ?Sized> Shown for &T {
 }
 
 /// A word without a table, such as the outcome in an audit entry, is shown as it was written.
-impl Shown for str {
+impl StateLabel for str {
     fn label(&self) -> String {
         title(self)
     }
@@ -50,7 +50,7 @@ impl Shown for str {
     }
 }
 
-impl Shown for String {
+impl StateLabel for String {
     fn label(&self) -> String {
         self.as_str().label()
     }
@@ -60,7 +60,7 @@ impl Shown for String {
     }
 }
 
-impl Shown for Status {
+impl StateLabel for Status {
     fn label(&self) -> String {
         Status::label(*self).to_owned()
     }
@@ -76,7 +76,7 @@ impl Shown for Status {
     }
 }
 
-impl Shown for RunStatus {
+impl StateLabel for RunStatus {
     fn label(&self) -> String {
         RunStatus::label(*self).to_owned()
     }
@@ -91,7 +91,7 @@ impl Shown for RunStatus {
     }
 }
 
-impl Shown for RepositoryStatus {
+impl StateLabel for RepositoryStatus {
     fn label(&self) -> String {
         RepositoryStatus::label(*self).to_owned()
     }
@@ -106,7 +106,7 @@ impl Shown for RepositoryStatus {
     }
 }
 
-impl Shown for DeliveryState {
+impl StateLabel for DeliveryState {
     fn label(&self) -> String {
         DeliveryState::label(*self).to_owned()
     }
@@ -121,7 +121,7 @@ impl Shown for DeliveryState {
     }
 }
 
-impl Shown for ConsentState {
+impl StateLabel for ConsentState {
     fn label(&self) -> String {
         title(self.slug())
     }
@@ -135,7 +135,7 @@ impl Shown for ConsentState {
     }
 }
 
-impl Shown for event::Severity {
+impl StateLabel for event::Severity {
     fn label(&self) -> String {
         title(self.slug())
     }
@@ -149,31 +149,31 @@ impl Shown for event::Severity {
     }
 }
 
-impl Shown for code::ProblemSeverity {
+impl StateLabel for code::ProblemSeverity {
     fn label(&self) -> String {
         title(self.slug())
     }
 }
 
-impl Shown for ContributorRole {
+impl StateLabel for ContributorRole {
     fn label(&self) -> String {
         title(self.slug())
     }
 }
 
-impl Shown for Role {
+impl StateLabel for Role {
     fn label(&self) -> String {
         Role::label(*self).to_owned()
     }
 }
 
-impl Shown for Movement {
+impl StateLabel for Movement {
     fn label(&self) -> String {
         Movement::label(*self).to_owned()
     }
 }
 
-impl Shown for Action {
+impl StateLabel for Action {
     fn label(&self) -> String {
         title(self.word())
     }

@@ -6,7 +6,7 @@ use windlass_core::resource::Kind;
 use windlass_core::time::Timestamp;
 
 pub(crate) use crate::sentence::{sentence, title};
-use crate::shown::Shown;
+use crate::state_label::StateLabel;
 
 /// Longer values are cut in tables; the proposal's page shows them in full.
 const MAX_SHOWN: usize = 72;
@@ -166,7 +166,7 @@ pub(crate) fn other_reasons<'r>(reasons: &'r [String], first: &[String]) -> Vec<
 }
 
 /// The label of a state.
-pub(crate) fn state(shown: impl Shown) -> String {
+pub(crate) fn state(shown: impl StateLabel) -> String {
     shown.label()
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn kind(slug: &str) -> String {
 }
 
 /// The tone of a state.
-pub(crate) fn tone(shown: impl Shown) -> &'static str {
+pub(crate) fn tone(shown: impl StateLabel) -> &'static str {
     shown.tone()
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn blast_radius_of(
 }
 
 fn neighbour(key: &ResourceKey, standing: NeighbourState) -> Neighbour {
-    Neighbour { kind: key.kind.slug().to_owned(), name: key.name.clone(), standing }
+    Neighbour { kind: key.kind.slug().to_owned(), name: key.name.clone(), status: standing }
 }
 
 pub(super) fn open() -> ProposalFilter {

@@ -338,7 +338,7 @@ pub(super) async fn adopt(
         branch: branch.unwrap_or_else(|| suggested(&target)),
         kind: target.kind,
         name: target.name,
-        made,
+        outcome: made,
     };
     response::page(&visit, &page)
 }

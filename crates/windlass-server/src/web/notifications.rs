@@ -68,7 +68,7 @@ async fn load_providers(reading: &mut Reading, who: &Identity) -> Result<Vec<Pro
         let last = load_page(reading, who, &filter, &one).await?.notification_deliveries.pop();
         providers.push(ProviderRow {
             name: resource.key.name.clone(),
-            speaks: spec.provider_type.word().to_owned(),
+            provider_type: spec.provider_type.word().to_owned(),
             address: spec.address.as_ref().map(ToString::to_string).unwrap_or_default(),
             last,
         });

@@ -127,7 +127,7 @@ async fn finish(
 ) -> HandlerResult {
     match made.one_time_password {
         Some(password) => {
-            let once = OneTimeSecret { of: made.user.email, secret: Redacted::new(password) };
+            let once = OneTimeSecret { owner: made.user.email, secret: Redacted::new(password) };
             page(server, who, visit, &FormFields::default(), FormOutcome::Shown(once)).await
         }
         None => response::redirect_with_notice(server, visit, PAGE_URL, &Notice::new(Tone::Good, told)),
@@ -149,7 +149,14 @@ async fn page(
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, status_of);
     let (email, name) = (form.text("email").to_owned(), form.text("name").to_owned());
-    let page =
-        PeoplePage { frame, people, invitations, email, name, error: error.map(Refusal::into_body), once };
+    let page = PeoplePage {
+        frame,
+        people,
+        invitations,
+        email,
+        name,
+        error: error.map(Refusal::into_body),
+        one_time_secret: once,
+    };
     form_outcome::page(visit, status, &page)
 }

@@ -105,7 +105,8 @@ async fn page(
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let open = pending + approved;
-    let page = RepositoryPage { frame, repository, runs, previews, owned, open, pending, webhook, aside };
+    let page =
+        RepositoryPage { frame, repository, runs, previews, owned, open, pending, webhook, panel: aside };
     response::page(visit, &page)
 }
 

@@ -242,6 +242,6 @@ async fn again(
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let status = error.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
-    let page = RepositoryForm { frame, existing, filled, error: error.map(Refusal::into_body), test };
+    let page = RepositoryForm { frame, existing, fields: filled, error: error.map(Refusal::into_body), test };
     form_outcome::page(visit, status, &page)
 }

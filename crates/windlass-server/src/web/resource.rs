@@ -49,7 +49,7 @@ pub(super) async fn show(
         frame,
         resource: info,
         declared,
-        reach,
+        blast_radius: reach,
         drift,
         proposals: open,
         audit: entries.into_iter().map(audit::info).collect(),

@@ -59,7 +59,7 @@ pub(super) async fn make(
     match made {
         // The secret is shown by the very answer that made it and kept nowhere.
         Ok(made) => {
-            let once = OneTimeSecret { of: made.token.name, secret: Redacted::new(made.secret) };
+            let once = OneTimeSecret { owner: made.token.name, secret: Redacted::new(made.secret) };
             page(&server, &who, &visit, TokenFormFields::default(), FormOutcome::Shown(once)).await
         }
         Err(error) => page(&server, &who, &visit, filled, FormOutcome::Error(error)).await,
@@ -108,6 +108,6 @@ async fn page(
     let status = error.as_ref().map_or(StatusCode::OK, status_of);
     let TokenFormFields { name, days, ticked } = filled;
     let error = error.map(Refusal::into_body);
-    let page = TokensPage { frame, tokens, name, days, ticked, error, once };
+    let page = TokensPage { frame, tokens, name, days, checked: ticked, error, one_time_secret: once };
     form_outcome::page(visit, status, &page)
 }

@@ -126,7 +126,7 @@ fn network_of(
         description,
         routing_mode: routing_mode.to_owned(),
         cidr: allocation.network(&key.name).map(|cidr| cidr.to_string()),
-        standing: standings.of(key),
+        status: standings.of(key),
     }
 }
 
@@ -211,7 +211,7 @@ async fn load_virtual_ips(
             address: allocation.virtual_ip(&key.name).map(|address| address.to_string()).or(declared),
             holder: spec.primary_holder.as_str().to_owned(),
             failover: spec.failover_holders.iter().map(|host| host.as_str().to_owned()).collect(),
-            standing: members.standings.of(key),
+            status: members.standings.of(key),
         })
     });
     Ok(each.collect())
@@ -236,7 +236,7 @@ async fn load_peers(
             address: allocation.peer(&key.name).map(|address| address.to_string()),
             region: regions.get(&host).cloned(),
             role: if spec.publicly_reachable { Role::Hub } else { Role::Spoke },
-            standing: members.standings.of(key),
+            status: members.standings.of(key),
             endpoint: spec.endpoint.as_ref().map(ToString::to_string),
             subnets: spec.lan_subnets.iter().map(ToString::to_string).collect(),
             held: held.remove(host.as_str()).unwrap_or_default(),
@@ -267,7 +267,7 @@ fn held_by(virtual_ips: &[VirtualIp]) -> BTreeMap<&str, Vec<HeldVirtualIp>> {
         let turns =
             ip.failover.iter().enumerate().map(|(index, host)| (host, HolderRank::Failover(index + 1)));
         for (host, turn) in std::iter::once((&ip.holder, HolderRank::Primary)).chain(turns) {
-            let here = HeldVirtualIp { name: ip.name.clone(), turn, standing: ip.standing.clone() };
+            let here = HeldVirtualIp { name: ip.name.clone(), rank: turn, status: ip.status.clone() };
             held.entry(host.as_str()).or_default().push(here);
         }
     }

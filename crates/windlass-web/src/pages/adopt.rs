@@ -32,7 +32,7 @@ pub struct AdoptPage {
     /// The branch to push to: suggested, or the one that was tried.
     pub branch: String,
     /// The result.
-    pub made: AdoptOutcome,
+    pub outcome: AdoptOutcome,
 }
 
 /// The tone of a patch line.
@@ -60,7 +60,7 @@ impl AdoptPage {
     }
 
     /// Whether values in the patch are masked.
-    pub(crate) fn hides_something(&self, patch: &str) -> bool {
+    pub(crate) fn has_masked_values(&self, patch: &str) -> bool {
         patch.contains("***")
     }
 }

@@ -41,7 +41,7 @@ pub struct ProposalSearch {
 }
 
 impl ProposalSearch {
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         [&self.q, &self.kind, &self.change, &self.repository, &self.run].iter().any(|word| !word.is_empty())
     }
 }
@@ -165,7 +165,7 @@ impl RunGroup {
         (whole.count > 1).then_some(whole)
     }
 
-    pub(crate) fn tally(&self, change: &Action) -> usize {
+    pub(crate) fn count_of(&self, change: &Action) -> usize {
         let is_so = |item: &&ProposalRow| item.proposal.change == *change;
         self.same.iter().flat_map(|same| &same.proposals).filter(is_so).count()
     }
@@ -193,7 +193,7 @@ impl IdenticalChanges {
 
 impl IdenticalChanges {
     /// The changes that any of them depends on, and how many more there are than are shown.
-    pub(crate) fn comes_after(&self) -> (Vec<&(String, Option<String>)>, usize) {
+    pub(crate) fn dependencies(&self) -> (Vec<&(String, Option<String>)>, usize) {
         let mut after: Vec<&(String, Option<String>)> = Vec::new();
         for first in self.proposals.iter().flat_map(|item| &item.after) {
             if !after.contains(&first) {
@@ -206,7 +206,7 @@ impl IdenticalChanges {
     }
 
     /// Everything else that blocks any of them.
-    pub(crate) fn waits(&self) -> Vec<&String> {
+    pub(crate) fn other_blockers(&self) -> Vec<&String> {
         let mut waits: Vec<&String> = Vec::new();
         for item in &self.proposals {
             let reasons = words::other_reasons(&item.proposal.blocked_by, &item.proposal.waits_for);
@@ -220,7 +220,7 @@ impl IdenticalChanges {
 
 impl ProposalRow {
     /// The value of the checkbox: the proposal and the digest of the reviewed content.
-    pub(crate) fn pick(&self) -> String {
+    pub(crate) fn selection_value(&self) -> String {
         format!("{}:{}", self.proposal.id, self.proposal.digest)
     }
 
@@ -228,12 +228,12 @@ impl ProposalRow {
         self.proposal.status == Status::PendingApproval
     }
 
-    pub(crate) fn told(&self) -> Vec<FieldSummary> {
-        told(&self.proposal).into_iter().take(FIELDS_IN_ROW).collect()
+    pub(crate) fn field_summaries(&self) -> Vec<FieldSummary> {
+        all_field_summaries(&self.proposal).into_iter().take(FIELDS_IN_ROW).collect()
     }
 
-    pub(crate) fn untold(&self) -> usize {
-        told(&self.proposal).len().saturating_sub(FIELDS_IN_ROW)
+    pub(crate) fn hidden_field_count(&self) -> usize {
+        all_field_summaries(&self.proposal).len().saturating_sub(FIELDS_IN_ROW)
     }
 
     /// The state of the approvals, in a few words.
@@ -259,7 +259,7 @@ impl ProposalRow {
     }
 }
 
-fn told(proposal: &ProposalInfo) -> Vec<FieldSummary> {
+fn all_field_summaries(proposal: &ProposalInfo) -> Vec<FieldSummary> {
     if proposal.change == Action::Update {
         let field = |field: &windlass_api::types::FieldChange| FieldSummary {
             path: field.path.clone(),
@@ -322,11 +322,11 @@ mod tests {
         let names: Vec<Vec<String>> =
             groups.iter().map(|group| group.same.iter().map(IdenticalChanges::names).collect()).collect();
         assert_eq!(names, [vec!["a, c", "b"], vec!["d"]]);
-        let (after, more) = groups[0].same[0].comes_after();
+        let (after, more) = groups[0].same[0].dependencies();
         let after: Vec<(&str, Option<&str>)> =
             after.into_iter().map(|(word, id)| (word.as_str(), id.as_deref())).collect();
         assert_eq!((after, more), (vec![("node b", Some("id-b")), ("node elsewhere", None)], 0));
-        assert_eq!(groups[0].same[1].waits(), ["a window"], "what comes first is not told twice");
-        assert_eq!((groups[0].tally(&Action::Create), groups[0].tally(&Action::Destroy)), (3, 0));
+        assert_eq!(groups[0].same[1].other_blockers(), ["a window"], "what comes first is not told twice");
+        assert_eq!((groups[0].count_of(&Action::Create), groups[0].count_of(&Action::Destroy)), (3, 0));
     }
 }

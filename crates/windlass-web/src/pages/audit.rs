@@ -22,9 +22,9 @@ pub struct AuditPage {
 
 impl AuditPage {
     /// The actor, and the proposal whose approval they acted on.
-    fn who<'e>(&self, entry: &'e AuditInfo) -> (&'e str, Option<&'e str>) {
+    fn actor<'e>(&self, entry: &'e AuditInfo) -> (&'e str, Option<&'e str>) {
         let told = entry.actor.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (proposal "));
-        told.map_or((entry.actor.as_str(), None), |(who, proposal)| (who, Some(proposal)))
+        told.map_or((entry.actor.as_str(), None), |(actor, proposal)| (actor, Some(proposal)))
     }
 
     /// The name of a target: ids are shortened, names are not.

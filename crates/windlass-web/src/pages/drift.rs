@@ -125,7 +125,7 @@ impl DriftPage {
     }
 
     /// The difference in words.
-    pub(crate) fn told(&self, difference: &DriftCard) -> &'static str {
+    pub(crate) fn difference_text(&self, difference: &DriftCard) -> &'static str {
         match (self.sort, difference.item.change) {
             (DriftTab::Pending, Action::Create) => "in git, not applied yet",
             (DriftTab::Pending, Action::Destroy) => "removed from git, not applied yet",
@@ -148,7 +148,7 @@ impl DriftPage {
         self.targets.is_empty() && self.differences.is_empty()
     }
 
-    pub(crate) fn agrees(&self) -> bool {
+    pub(crate) fn has_no_differences(&self) -> bool {
         self.counts.iter().all(|count| *count == 0)
     }
 
@@ -165,7 +165,7 @@ impl DriftPage {
     }
 
     /// Why some buttons are disabled.
-    pub(crate) fn reasons(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn disabled_reasons(&self) -> Vec<(&'static str, String)> {
         let each =
             [("Revert", self.may_revert()), ("Adopt", self.may_adopt()), ("Accept", self.may_accept())];
         each.into_iter().filter_map(|(what, may)| Some((what, may.reason()?.to_owned()))).collect()

@@ -24,7 +24,7 @@ pub struct EventSearch {
 }
 
 impl EventSearch {
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         [&self.q, &self.kind, &self.severity, &self.repository, &self.resource, &self.run]
             .iter()
             .any(|word| !word.is_empty())

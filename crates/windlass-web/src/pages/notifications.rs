@@ -16,7 +16,7 @@ pub struct ProviderRow {
     /// Its name.
     pub name: String,
     /// Its type.
-    pub speaks: String,
+    pub provider_type: String,
     /// Its address, if that is not secret.
     pub address: String,
     /// The last delivery.

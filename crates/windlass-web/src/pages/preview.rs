@@ -67,7 +67,10 @@ impl PreviewPage {
     pub(crate) fn groups(&self, plan: &ParsedPlan) -> (Vec<ChangeGroup>, usize) {
         let groups = plan.groups();
         let left: usize = groups.iter().skip(GROUPS_SHOWN).map(|group| group.steps.len()).sum();
-        (groups.iter().take(GROUPS_SHOWN).map(|group| shown(group, plan)).collect(), left + plan.omitted)
+        (
+            groups.iter().take(GROUPS_SHOWN).map(|group| change_group(group, plan)).collect(),
+            left + plan.omitted,
+        )
     }
 
     /// The number of problems that are not shown.
@@ -80,7 +83,7 @@ impl PreviewPage {
     }
 }
 
-fn shown(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
+fn change_group(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
     let (_, first) = group.steps[0];
     let payload = first.payload();
     let foreseen = first.forecast();

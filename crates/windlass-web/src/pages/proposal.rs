@@ -38,7 +38,7 @@ pub struct Neighbour {
     /// Its name.
     pub name: String,
     /// Whether it exists.
-    pub standing: NeighbourState,
+    pub status: NeighbourState,
 }
 
 /// Whether a neighbour exists.
@@ -76,7 +76,7 @@ pub struct ProposalPage {
     /// The run that opened it, if it still exists.
     pub run: Option<RunInfo>,
     /// The affected resources.
-    pub reach: BlastRadius,
+    pub blast_radius: BlastRadius,
     /// The layout of the diff.
     pub view: DiffLayout,
     /// The diff of the spec.
@@ -96,13 +96,13 @@ impl ProposalPage {
         frame: Frame,
         proposal: ProposalInfo,
         run: Option<RunInfo>,
-        reach: BlastRadius,
+        blast_radius: BlastRadius,
         view: DiffLayout,
     ) -> ProposalPage {
         let comparison = SpecDiff::of(proposal.current.as_ref(), proposal.desired.as_ref());
         let known: Vec<_> = proposal.content.iter().filter_map(ContentDifference::to_core).collect();
         let content = content::rows(&known);
-        ProposalPage { frame, proposal, run, reach, view, comparison, content }
+        ProposalPage { frame, proposal, run, blast_radius, view, comparison, content }
     }
 
     fn closed(&self) -> Option<String> {

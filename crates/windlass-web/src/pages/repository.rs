@@ -35,7 +35,7 @@ pub struct RepositoryPage {
     /// Its webhook.
     pub webhook: WebhookInfo,
     /// A panel that is shown only in the response to an action.
-    pub aside: OneTimePanel,
+    pub panel: OneTimePanel,
 }
 
 /// A panel that is shown only in the response to an action.
@@ -81,7 +81,7 @@ impl RepositoryPage {
     }
 
     /// What the last run would have destroyed, if the mass-destroy guard stopped it.
-    pub(crate) fn stopped(&self) -> Option<&str> {
+    pub(crate) fn stopped_message(&self) -> Option<&str> {
         let error = self.last()?.error.as_ref()?;
         (error.code == MASS_DESTROY).then_some(error.message.as_str())
     }

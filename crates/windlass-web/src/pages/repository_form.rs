@@ -100,7 +100,7 @@ pub struct RepositoryForm {
     /// The repository to change; `None` to register one.
     pub existing: Option<RepositoryInfo>,
     /// The values of the form.
-    pub filled: RepositoryFormFields,
+    pub fields: RepositoryFormFields,
     /// Why the server rejected it.
     pub error: Option<ErrorBody>,
     /// The result of a connection test, if one was requested.
@@ -128,12 +128,12 @@ const FORGES: [(&str, &str); 4] =
     [("none", "Nothing"), ("github", "GitHub"), ("gitea", "Gitea or Forgejo"), ("gitlab", "GitLab")];
 
 impl RepositoryForm {
-    pub(crate) fn shape(&self) -> &'static str {
-        url_scheme(&self.filled.repo_url)
+    pub(crate) fn url_scheme(&self) -> &'static str {
+        url_scheme(&self.fields.repo_url)
     }
 
     /// The error of one field, with its help.
-    pub(crate) fn wrong(&self, field: &str) -> Option<(String, &str)> {
+    pub(crate) fn field_error(&self, field: &str) -> Option<(String, &str)> {
         let error = self.error.as_ref()?;
         let rest = error.message.strip_prefix(field)?;
         let message = rest.strip_prefix(": ").map_or_else(|| error.message.clone(), str::to_owned);
@@ -141,28 +141,29 @@ impl RepositoryForm {
     }
 
     /// The error, if it belongs to no single field.
-    pub(crate) fn wrong_at_large(&self) -> Option<&ErrorBody> {
-        self.error.as_ref().filter(|_| FIELDS.iter().all(|field| self.wrong(field).is_none()))
+    pub(crate) fn general_error(&self) -> Option<&ErrorBody> {
+        self.error.as_ref().filter(|_| FIELDS.iter().all(|field| self.field_error(field).is_none()))
     }
 
     /// Whether the advanced section is open.
-    pub(crate) fn is_advanced(&self) -> bool {
-        let filled = &self.filled;
-        self.wrong("ca_pem").is_some()
-            || self.wrong("allowed_signers").is_some()
-            || !filled.ca_pem.is_empty()
-            || !filled.allowed_signers.is_empty()
+    pub(crate) fn is_advanced_open(&self) -> bool {
+        let fields = &self.fields;
+        self.field_error("ca_pem").is_some()
+            || self.field_error("allowed_signers").is_some()
+            || !fields.ca_pem.is_empty()
+            || !fields.allowed_signers.is_empty()
             || self.existing.as_ref().is_some_and(|it| it.has_ca || it.requires_signature)
     }
 
     /// Whether the forge section is open.
-    pub(crate) fn is_told(&self) -> bool {
-        let is_wrong = FIELDS.iter().any(|field| field.starts_with("forge.") && self.wrong(field).is_some());
-        is_wrong || !matches!(self.filled.forge.kind.as_str(), "" | "none")
+    pub(crate) fn is_forge_open(&self) -> bool {
+        let has_error =
+            FIELDS.iter().any(|field| field.starts_with("forge.") && self.field_error(field).is_some());
+        has_error || !matches!(self.fields.forge.kind.as_str(), "" | "none")
     }
 
     pub(crate) fn forges(&self) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
-        let chosen = self.filled.forge.kind.clone();
+        let chosen = self.fields.forge.kind.clone();
         FORGES.into_iter().map(move |(kind, name)| (kind, name, kind == chosen))
     }
 

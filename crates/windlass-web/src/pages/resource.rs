@@ -31,7 +31,7 @@ pub struct ResourcePage {
     /// Where git declares it.
     pub declared: Option<DeclaredAt>,
     /// The resources it refers to and those that refer to it.
-    pub reach: BlastRadius,
+    pub blast_radius: BlastRadius,
     /// Its difference from git.
     pub drift: Option<DriftItem>,
     /// Open proposals about it.

@@ -49,7 +49,7 @@ pub struct ResourcesPage {
 }
 
 /// The fields that describe a resource of a kind best.
-fn telling(kind: &str) -> &'static [&'static str] {
+fn summary_fields(kind: &str) -> &'static [&'static str] {
     let Some(kind) = Kind::from_word(kind) else { return &[] };
     match kind {
         Kind::Template => &["node_platform", "extends", "modules"],
@@ -71,7 +71,7 @@ fn telling(kind: &str) -> &'static [&'static str] {
 impl ResourceRow {
     /// A short description: field and value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
-        telling(&self.resource.kind)
+        summary_fields(&self.resource.kind)
             .iter()
             .filter_map(|field| Some((*field, self.resource.spec.get(field)?)))
             // A field that is false is the usual case and not shown.
@@ -88,16 +88,19 @@ impl ResourcesPage {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 
-    pub(crate) fn found(&self) -> usize {
+    pub(crate) fn matching_count(&self) -> usize {
         match self.kind {
             None => self.total(),
-            Some(kind) => {
-                self.counts.iter().filter(|(found, _)| *found == kind).map(|(_, count)| count).sum()
-            }
+            Some(kind) => self
+                .counts
+                .iter()
+                .filter(|(matching_count, _)| *matching_count == kind)
+                .map(|(_, count)| count)
+                .sum(),
         }
     }
 
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         self.search != ResourceSearch::default()
     }
 
@@ -124,7 +127,7 @@ impl ResourcesPage {
         link::resources(self.kind)
     }
 
-    pub(crate) fn is_of(&self, kind: &Kind) -> bool {
+    pub(crate) fn is_current_kind(&self, kind: &Kind) -> bool {
         self.kind == Some(*kind)
     }
 }

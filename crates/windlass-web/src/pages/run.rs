@@ -24,7 +24,7 @@ const NAMES_SHOWN: usize = 40;
 const SKIPPED_SHOWN: usize = 100;
 
 /// The most blockers shown; the rest is counted.
-const WAITS_SHOWN: usize = 8;
+const BLOCKERS_SHOWN: usize = 8;
 
 /// The most groups of identical changes shown; the rest is counted.
 const GROUPS_SHOWN: usize = 20;
@@ -146,7 +146,7 @@ impl RunPage {
     }
 
     /// The differences that were left after applying; `None` before.
-    pub(crate) fn left_after(&self) -> Option<Vec<KindDiff>> {
+    pub(crate) fn remaining_differences(&self) -> Option<Vec<KindDiff>> {
         self.run.drift_after_apply.as_ref().map(by_kind)
     }
 
@@ -180,7 +180,7 @@ impl RunPage {
     }
 
     /// The tabs: all, and those that are not empty.
-    pub(crate) fn choices(&self) -> Vec<TabLink> {
+    pub(crate) fn tabs(&self) -> Vec<TabLink> {
         let choice = |show: ProposalTab| TabLink {
             slug: show.slug(),
             name: show.name(),
@@ -204,7 +204,7 @@ impl RunPage {
     }
 
     /// Whether there are details about a proposal besides its status.
-    pub(crate) fn has_why(&self, proposal: &RunProposal, action: &Option<&ActionInfo>) -> bool {
+    pub(crate) fn has_details(&self, proposal: &RunProposal, action: &Option<&ActionInfo>) -> bool {
         match action {
             Some(action) => action.reason.is_some(),
             None => !proposal.blocked_by.is_empty(),
@@ -218,10 +218,10 @@ impl RunPage {
     }
 
     /// What blocks the run, and how many more blockers there are.
-    pub(crate) fn waits(&self) -> (&[String], usize) {
-        let waits = &self.run.waiting_for;
-        let shown = waits.len().min(WAITS_SHOWN);
-        (&waits[..shown], waits.len() - shown)
+    pub(crate) fn blockers(&self) -> (&[String], usize) {
+        let blockers = &self.run.waiting_for;
+        let shown = blockers.len().min(BLOCKERS_SHOWN);
+        (&blockers[..shown], blockers.len() - shown)
     }
 
     /// Whether the mass-destroy guard stopped it.
@@ -240,7 +240,7 @@ impl RunPage {
     }
 
     /// Whether something in its plan can still be approved.
-    pub(crate) fn is_undecided(&self) -> bool {
+    pub(crate) fn has_undecided(&self) -> bool {
         self.pending() > 0 || self.run.remaining > 0
     }
 

@@ -15,7 +15,7 @@ use crate::words;
 #[derive(Clone, Debug)]
 pub struct OneTimeSecret {
     /// The person or token it belongs to.
-    pub of: String,
+    pub owner: String,
     /// The secret.
     pub secret: Redacted<String>,
 }
@@ -49,7 +49,7 @@ pub struct PeoplePage {
     /// Why the server rejected a request.
     pub error: Option<ErrorBody>,
     /// A new one-time password.
-    pub once: Option<OneTimeSecret>,
+    pub one_time_secret: Option<OneTimeSecret>,
 }
 
 /// The invitations that the user has received.
@@ -75,11 +75,11 @@ pub struct TokensPage {
     /// The days in the form.
     pub days: String,
     /// The permissions that are checked in the form.
-    pub ticked: Vec<Permission>,
+    pub checked: Vec<Permission>,
     /// Why the server rejected a request.
     pub error: Option<ErrorBody>,
     /// The secret of a new token.
-    pub once: Option<OneTimeSecret>,
+    pub one_time_secret: Option<OneTimeSecret>,
 }
 
 /// The approval policy.
@@ -173,7 +173,7 @@ impl TokensPage {
         let has = |permission: &Permission| self.frame.me.permissions.contains(permission);
         Permission::ALL
             .iter()
-            .map(|it| (it.slug(), meaning(*it), self.ticked.contains(it) && has(it), has(it)))
+            .map(|it| (it.slug(), meaning(*it), self.checked.contains(it) && has(it), has(it)))
             .collect()
     }
 

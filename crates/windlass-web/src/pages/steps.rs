@@ -55,8 +55,8 @@ pub(crate) struct DecisionCounts {
 
 /// The steps of a run.
 pub(crate) fn steps(run: &RunInfo, decided: &DecisionCounts) -> Vec<RunStep> {
-    let mut steps = reading(run);
-    steps.extend(settling(run, decided));
+    let mut steps = steps_until_comparison(run);
+    steps.extend(steps_after_comparison(run, decided));
     steps
 }
 
@@ -66,7 +66,7 @@ fn step(what: &'static str, state: StepState, at: Option<&String>, note: &str) -
 }
 
 /// The steps up to the comparison.
-fn reading(run: &RunInfo) -> Vec<RunStep> {
+fn steps_until_comparison(run: &RunInfo) -> Vec<RunStep> {
     use StepState::{Done, Failed, Now, Pending};
     let has_commit = run.commit_sha.is_some();
     let (queued, fetched, compared) = match (run.stage, run.error.is_some()) {
@@ -90,7 +90,7 @@ fn reading(run: &RunInfo) -> Vec<RunStep> {
 }
 
 /// The steps after the comparison.
-fn settling(run: &RunInfo, decided: &DecisionCounts) -> [RunStep; 2] {
+fn steps_after_comparison(run: &RunInfo, decided: &DecisionCounts) -> [RunStep; 2] {
     use StepState::{Done, Failed, NotNeeded, Now, Pending};
     let has_compared = run.stage == Stage::Finished && run.error.is_none();
     let (approved, note) = match (has_compared, decided.pending) {

@@ -23,7 +23,7 @@ pub struct VirtualIp {
     /// The failover holders, in order.
     pub failover: Vec<String>,
     /// Its state compared with git.
-    pub standing: TopologyStatus,
+    pub status: TopologyStatus,
 }
 
 /// The facts about the network itself.
@@ -38,7 +38,7 @@ pub struct NetworkFacts {
     /// Its address range.
     pub cidr: Option<String>,
     /// Its state compared with git.
-    pub standing: TopologyStatus,
+    pub status: TopologyStatus,
 }
 
 /// The page.
@@ -77,7 +77,7 @@ impl TopologyPage {
         &self.peers[..self.peers.len().min(MAX_ROWS)]
     }
 
-    pub(crate) fn beyond(&self) -> usize {
+    pub(crate) fn hidden_peer_count(&self) -> usize {
         self.peers.len().saturating_sub(MAX_ROWS)
     }
 
@@ -90,8 +90,8 @@ impl TopologyPage {
         link::resource("network", &self.network.name)
     }
 
-    pub(crate) fn member_url(&self, kind: &str, name: &str, standing: &TopologyStatus) -> String {
-        match standing {
+    pub(crate) fn member_url(&self, kind: &str, name: &str, status: &TopologyStatus) -> String {
+        match status {
             TopologyStatus::Proposed { change, proposal_id } if change == "create" => {
                 format!("/app/proposals/{}", link::encoded(proposal_id))
             }
@@ -104,7 +104,7 @@ impl TopologyPage {
     }
 
     pub(crate) fn line_tone(&self, line: &TunnelLine) -> &'static str {
-        line.peer.map_or("many", |index| self.peers[index].standing.slug())
+        line.peer.map_or("many", |index| self.peers[index].status.slug())
     }
 
     /// The thickness of a line: one step for each power of ten.
@@ -112,12 +112,12 @@ impl TopologyPage {
         line.tunnels.max(1).ilog10().min(3)
     }
 
-    pub(crate) fn tally(&self, slug: &str) -> usize {
-        self.peers.iter().filter(|peer| peer.standing.slug() == slug).count()
+    pub(crate) fn count_with_status(&self, slug: &str) -> usize {
+        self.peers.iter().filter(|peer| peer.status.slug() == slug).count()
     }
 
     /// The diagram in words, for screen readers.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn diagram_text(&self) -> String {
         let hubs = self.hubs();
         format!(
             "{} and {}, each peer with a tunnel to every hub; {}. {} in sync, {} proposed, {} drifted. \
@@ -125,21 +125,21 @@ impl TopologyPage {
             words::count(hubs, "hub"),
             words::count(self.peers.len() - hubs, "peer"),
             words::count(self.virtual_ips.len(), "virtual IP"),
-            self.tally("in-sync"),
-            self.tally("proposed"),
-            self.tally("drifted"),
+            self.count_with_status("in-sync"),
+            self.count_with_status("proposed"),
+            self.count_with_status("drifted"),
         )
     }
 }
 
 impl Peer {
     /// The tooltip.
-    pub(crate) fn tip(&self) -> String {
+    pub(crate) fn tooltip(&self) -> String {
         let mut parts = vec![self.host.clone()];
         parts.extend(self.address.clone());
         parts.extend(self.region.clone());
         parts.push(self.role_word().to_owned());
-        parts.push(self.standing.words());
+        parts.push(self.status.text());
         parts.join(" · ")
     }
 
@@ -153,7 +153,7 @@ impl Peer {
 }
 
 impl TopologyStatus {
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             TopologyStatus::InSync => "in sync".to_owned(),
             TopologyStatus::Drifted => "drifted".to_owned(),
@@ -172,13 +172,13 @@ impl TopologyStatus {
 
 impl HeldVirtualIp {
     pub(crate) fn is_primary(&self) -> bool {
-        self.turn == HolderRank::Primary
+        self.rank == HolderRank::Primary
     }
 
-    pub(crate) fn tip(&self) -> String {
-        match self.turn {
+    pub(crate) fn tooltip(&self) -> String {
+        match self.rank {
             HolderRank::Primary => format!("virtual IP {}, held here", self.name),
-            HolderRank::Failover(turn) => format!("virtual IP {}, failover {turn}", self.name),
+            HolderRank::Failover(rank) => format!("virtual IP {}, failover {rank}", self.name),
         }
     }
 }

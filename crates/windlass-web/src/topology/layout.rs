@@ -107,8 +107,8 @@ fn single(peers: &[Peer], index: usize, radius: i32) -> LayoutItem {
 
 fn group(peers: &[Peer], name: String, mut members: Vec<usize>) -> LayoutItem {
     // Peers that need attention come first, so that they always have a dot.
-    members.sort_by(|a, b| (&peers[*a].standing, *a).cmp(&(&peers[*b].standing, *b)));
-    let count = |slug: &str| members.iter().filter(|index| peers[**index].standing.slug() == slug).count();
+    members.sort_by(|a, b| (&peers[*a].status, *a).cmp(&(&peers[*b].status, *b)));
+    let count = |slug: &str| members.iter().filter(|index| peers[**index].status.slug() == slug).count();
     let held: usize = members.iter().map(|index| peers[*index].held.len()).sum();
     let noun = if members.len() == 1 { "peer" } else { "peers" };
     let mut words = vec![LabelText::Name(name), LabelText::Detail(format!("{} {noun}", members.len()))];
@@ -265,7 +265,7 @@ fn finish(peers: &[Peer], middle: &[PlacedItem<'_>], around: &[PlacedItem<'_>]) 
     drawing.width = bounds.right - bounds.left + 2 * MARGIN;
     drawing.height = bounds.bottom - bounds.top + 2 * MARGIN;
     // Peers that need attention are drawn last, on top of the others.
-    drawing.dots.sort_by(|a, b| peers[b.peer].standing.cmp(&peers[a.peer].standing));
+    drawing.dots.sort_by(|a, b| peers[b.peer].status.cmp(&peers[a.peer].status));
     drawing
 }
 
@@ -332,16 +332,16 @@ impl Drawing {
         let members = &placed.item.peers;
         self.rings.push(Ring { x: placed.x, y: placed.y, radius: placed.item.radius });
         self.uncounted += members.len().saturating_sub(MAX_DOTS);
-        let (mut ring, mut turn) = (0_i32, 0_i32);
+        let (mut ring, mut rank) = (0_i32, 0_i32);
         for peer in members.iter().take(MAX_DOTS) {
-            let angle = f64::from(turn) / f64::from((6 * ring).max(1)) * std::f64::consts::TAU;
+            let angle = f64::from(rank) / f64::from((6 * ring).max(1)) * std::f64::consts::TAU;
             let radius = f64::from(ring * STEP);
             #[allow(clippy::cast_possible_truncation, reason = "a picture is a few thousand pixels wide")]
             let (dx, dy) = ((radius * angle.sin()).round() as i32, (-radius * angle.cos()).round() as i32);
             self.dots.push(Dot { peer: *peer, x: placed.x + dx, y: placed.y + dy, radius: SMALL });
-            turn += 1;
-            if turn >= 6 * ring {
-                (ring, turn) = (ring + 1, 0);
+            rank += 1;
+            if rank >= 6 * ring {
+                (ring, rank) = (ring + 1, 0);
             }
         }
     }

@@ -60,9 +60,9 @@ pub struct HeldVirtualIp {
     /// The virtual IP's name inside its network.
     pub name: String,
     /// The rank of this peer.
-    pub turn: HolderRank,
+    pub rank: HolderRank,
     /// Its state compared with git.
-    pub standing: TopologyStatus,
+    pub status: TopologyStatus,
 }
 
 /// A peer of a network.
@@ -77,7 +77,7 @@ pub struct Peer {
     /// Its role.
     pub role: Role,
     /// Its state compared with git.
-    pub standing: TopologyStatus,
+    pub status: TopologyStatus,
     /// The endpoint at which others reach it.
     pub endpoint: Option<String>,
     /// The subnets behind it.

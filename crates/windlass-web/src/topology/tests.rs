@@ -5,17 +5,17 @@ use proptest::prelude::*;
 use super::*;
 
 fn peer(index: usize, role: Role, region: &str, held: usize) -> Peer {
-    let badge = |turn| HeldVirtualIp {
-        name: format!("address-{turn}"),
-        turn: HolderRank::Failover(turn),
-        standing: TopologyStatus::InSync,
+    let badge = |rank| HeldVirtualIp {
+        name: format!("address-{rank}"),
+        rank: HolderRank::Failover(rank),
+        status: TopologyStatus::InSync,
     };
     Peer {
         host: format!("edge-{region}-{index:04}"),
         address: Some(format!("fd12:3456:789a:{index:x}::{index:x}")),
         region: (!region.is_empty()).then(|| region.to_owned()),
         role,
-        standing: if index % 7 == 3 { TopologyStatus::Drifted } else { TopologyStatus::InSync },
+        status: if index % 7 == 3 { TopologyStatus::Drifted } else { TopologyStatus::InSync },
         endpoint: None,
         subnets: Vec::new(),
         held: (0..held).map(badge).collect(),
@@ -105,9 +105,9 @@ fn hubs_are_in_the_middle_and_every_other_peer_has_a_tunnel_to_each() {
 fn what_needs_a_look_is_never_only_counted() {
     let mut peers = network(1, 600, 1);
     for peer in &mut peers {
-        peer.standing = TopologyStatus::InSync;
+        peer.status = TopologyStatus::InSync;
     }
-    peers[600].standing = TopologyStatus::Drifted;
+    peers[600].status = TopologyStatus::Drifted;
     let drawing = draw(&peers);
     assert!(drawing.uncounted > 0 && drawing.dots.iter().any(|dot| dot.peer == 600));
     let told = |label: &Label| {

@@ -97,7 +97,7 @@ fn resource_page(t: &str, kind: &str, reach: BlastRadius) -> ResourcePage {
         frame: frame(t),
         resource: resource(t, kind),
         declared: Some(DeclaredAt { file: text(t), line: Some((3, text(t))) }),
-        reach,
+        blast_radius: reach,
         drift: Some(drift_item(t, Action::Update, Some(acceptance(t)))),
         proposals: vec![proposal(t, Action::Update, Status::PendingApproval)],
         audit: vec![entry("proposal.apply", changed), entry(t, json!({t: t}))],
@@ -154,7 +154,7 @@ fn adopt(t: &str, made: AdoptOutcome) -> AdoptPage {
         kind: text(t),
         name: text(t),
         branch: text(t),
-        made,
+        outcome: made,
     }
 }
 
@@ -165,12 +165,12 @@ fn topology(t: &str, count: usize) -> TopologyPage {
         address: some(t),
         region: some(t),
         role: if index == 0 { Role::Hub } else { Role::Spoke },
-        standing: [TopologyStatus::InSync, TopologyStatus::Drifted, proposed()][index % 3].clone(),
+        status: [TopologyStatus::InSync, TopologyStatus::Drifted, proposed()][index % 3].clone(),
         endpoint: some(t),
         subnets: vec![text(t)],
         held: vec![
-            HeldVirtualIp { name: text(t), turn: HolderRank::Primary, standing: proposed() },
-            HeldVirtualIp { name: text(t), turn: HolderRank::Failover(1), standing: TopologyStatus::InSync },
+            HeldVirtualIp { name: text(t), rank: HolderRank::Primary, status: proposed() },
+            HeldVirtualIp { name: text(t), rank: HolderRank::Failover(1), status: TopologyStatus::InSync },
         ],
     };
     let network = NetworkFacts {
@@ -178,14 +178,14 @@ fn topology(t: &str, count: usize) -> TopologyPage {
         description: text(t),
         routing_mode: text(t),
         cidr: some(t),
-        standing: if count > 5 { TopologyStatus::InSync } else { proposed() },
+        status: if count > 5 { TopologyStatus::InSync } else { proposed() },
     };
     let ip = VirtualIp {
         name: text(t),
         address: some(t),
         holder: text(t),
         failover: vec![text(t)],
-        standing: TopologyStatus::Drifted,
+        status: TopologyStatus::Drifted,
     };
     TopologyPage::new(frame(t), network, (0..count).map(peer).collect(), vec![ip])
 }

@@ -342,7 +342,7 @@ fn approvals(t: &str) -> ApprovalsPage {
 }
 
 fn reach(t: &str) -> BlastRadius {
-    let neighbour = |standing| Neighbour { kind: text(t), name: text(t), standing };
+    let neighbour = |status| Neighbour { kind: text(t), name: text(t), status };
     let standings = [
         NeighbourState::Accepted,
         NeighbourState::BuiltIn,
@@ -351,7 +351,7 @@ fn reach(t: &str) -> BlastRadius {
     ];
     BlastRadius {
         refers_to: standings.map(neighbour).to_vec(),
-        referred_by: vec![Neighbour { kind: text(t), name: text(t), standing: NeighbourState::Accepted }],
+        referred_by: vec![Neighbour { kind: text(t), name: text(t), status: NeighbourState::Accepted }],
         is_cut: true,
     }
 }

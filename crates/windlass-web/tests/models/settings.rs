@@ -67,7 +67,7 @@ fn filled(t: &str) -> RepositoryFormFields {
 }
 
 fn once(t: &str) -> Option<OneTimeSecret> {
-    Some(OneTimeSecret { of: text(t), secret: Redacted::new(text(t)) })
+    Some(OneTimeSecret { owner: text(t), secret: Redacted::new(text(t)) })
 }
 
 fn people(t: &str) -> PeoplePage {
@@ -97,7 +97,7 @@ fn people(t: &str) -> PeoplePage {
         email: text(t),
         name: text(t),
         error: Some(error(t)),
-        once: once(t),
+        one_time_secret: once(t),
     }
 }
 
@@ -131,9 +131,9 @@ fn tokens(t: &str) -> TokensPage {
         tokens: vec![token.clone(), TokenInfo { revoked_at: some(t), ..token }],
         name: text(t),
         days: text(t),
-        ticked: vec![Permission::GitopsRead],
+        checked: vec![Permission::GitopsRead],
         error: Some(error(t)),
-        once: once(t),
+        one_time_secret: once(t),
     }
 }
 
@@ -160,7 +160,7 @@ fn notifications(t: &str) -> NotificationsPage {
         created_at: text(t),
         finished_at: some(t),
     };
-    let provider = |last| ProviderRow { name: text(t), speaks: text(t), address: text(t), last };
+    let provider = |last| ProviderRow { name: text(t), provider_type: text(t), address: text(t), last };
     let mut frame = frame(t);
     frame.me.permissions = Vec::new();
     NotificationsPage {
@@ -186,12 +186,12 @@ pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
         open: 2,
         pending: 1,
         webhook: webhook(t),
-        aside,
+        panel: aside,
     };
     let form = |existing| RepositoryForm {
         frame: frame(t),
         existing,
-        filled: filled(t),
+        fields: filled(t),
         error: Some(error(t)),
         test: Some(test(t)),
     };
