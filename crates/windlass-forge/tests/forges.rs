@@ -9,7 +9,7 @@ use windlass_core::id::RepositoryId;
 use windlass_core::redacted::Redacted;
 use windlass_forge::api::{
     ApiAddress, CommentChange, CommitStatus, Forge, ForgeError, ForgeKind, NewRepository, PlainHttp, Project,
-    PullRequestComment, RepositoryAccess, Retryability, StatusState, Visibility, marked, marker,
+    PullRequestComment, RepositoryAccess, Retryability, StatusState, Visibility, comment_text, marker,
 };
 use windlass_outbound::AddressGuard;
 use windlass_testkit::servers::{FakeForge, ForgeFlavour, TlsFront};
@@ -79,13 +79,13 @@ async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses(
         let pretend = FakeForge::start(flavour);
         let (forge, marker) = (forge(&pretend), marker(&RepositoryId::new("repository-1")));
         // Other users write markers too, and there is more than one page.
-        pretend.write_comment(7, 66, &marked(&marker, "planted"));
+        pretend.write_comment(7, 66, &comment_text(&marker, "planted"));
         for number in 0..120 {
             pretend.write_comment(7, 66, &format!("comment {number}"));
         }
-        pretend.write_comment(8, FakeForge::USER_ID, &marked(&marker, "of another pull request"));
+        pretend.write_comment(8, FakeForge::USER_ID, &comment_text(&marker, "of another pull request"));
         let put = async |text: &str| {
-            let text = marked(&marker, text);
+            let text = comment_text(&marker, text);
             forge
                 .put_comment(&project(), PullRequestComment { number: 7, marker: &marker, text: &text })
                 .await
@@ -94,14 +94,14 @@ async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses(
         assert_eq!(put("plan one").await, CommentChange::Written);
         assert_eq!(put("plan one").await, CommentChange::Unchanged);
         assert_eq!(put("plan two").await, CommentChange::Changed);
-        let comments = pretend.comments();
-        assert_eq!(comments.len(), 123, "{flavour:?}");
-        let ours = comments.last().unwrap();
+        let comments_path = pretend.comments();
+        assert_eq!(comments_path.len(), 123, "{flavour:?}");
+        let ours = comments_path.last().unwrap();
         assert_eq!(
             (ours.author, ours.body.as_str()),
             (FakeForge::USER_ID, "<!-- windlass:repository-1 -->\nplan two")
         );
-        assert!(comments[0].body.ends_with("planted"));
+        assert!(comments_path[0].body.ends_with("planted"));
         pretend.remove_comments();
         assert_eq!(put("plan three").await, CommentChange::Written, "someone removed it");
     }
@@ -201,7 +201,7 @@ async fn a_test_tells_whose_token_it_is_and_what_it_may() {
         let forge = forge(&pretend);
         let reach = forge.test(&project()).await.unwrap();
         assert_eq!((reach.login.as_str(), reach.access), (FakeForge::LOGIN, RepositoryAccess::Write));
-        pretend.let_only_read();
+        pretend.revoke_write_permission();
         assert_eq!(forge.test(&project()).await.unwrap().access, RepositoryAccess::Read);
         let absent = forge.test(&Project::parse("acme/absent").unwrap()).await.unwrap_err();
         assert_eq!(absent.code(), "forge-missing");

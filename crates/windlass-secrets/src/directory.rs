@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_core::redacted::Redacted;
 
+use crate::credential_fields::{ACCOUNT, CredentialFields};
 use crate::error::SecretError;
-use crate::kept::{ACCOUNT, CredentialFields};
 
 /// Larger than any key.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -30,7 +30,7 @@ impl CredentialDirectory {
 
     /// The fields of the credential at a path, for an account.
     pub fn read(&self, account: &str, path: &str) -> Result<CredentialFields, SecretError> {
-        let root = self.root_of(account).filter(|_| path.split('/').all(is_part));
+        let root = self.root_of(account).filter(|_| path.split('/').all(is_path_component));
         let root = root.ok_or_else(|| SecretError::BadPath { path: path.to_owned() })?;
         let at = root.join(path);
         let unreadable = |error: std::io::Error| SecretError::Unreadable {
@@ -63,12 +63,13 @@ impl CredentialDirectory {
         let Some(root) = self.root.to_str().filter(|root| root.contains(ACCOUNT)) else {
             return Some(self.root.clone());
         };
-        (is_part(account) && !account.contains('/')).then(|| PathBuf::from(root.replace(ACCOUNT, account)))
+        (is_path_component(account) && !account.contains('/'))
+            .then(|| PathBuf::from(root.replace(ACCOUNT, account)))
     }
 }
 
 /// Whether a text is a safe path component: it names something directly below its parent.
-fn is_part(part: &str) -> bool {
+fn is_path_component(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0'])
 }
 

@@ -3,15 +3,15 @@
 //! A repository names its credential by a path. Reading it returns the [`CredentialFields`] or a precise error. There
 //! is no fallback: if a credential cannot be read, Windlass never tries an anonymous request instead.
 
+mod credential_fields;
 mod directory;
 mod error;
-mod kept;
 mod vault;
 mod vault_error;
 
+pub use credential_fields::{ACCOUNT, CredentialFields};
 pub use directory::CredentialDirectory;
 pub use error::SecretError;
-pub use kept::{ACCOUNT, CredentialFields};
 pub use vault::{CredentialListing, Vault, VaultLogin, VaultSettings};
 pub use vault_error::{SettingsError, VaultError};
 
@@ -65,7 +65,7 @@ impl CredentialStore {
     pub fn last_problem(&self) -> Option<SecretError> {
         match self {
             CredentialStore::Nowhere | CredentialStore::Directory(_) => None,
-            CredentialStore::Vault(vault) => vault.trouble().map(SecretError::Vault),
+            CredentialStore::Vault(vault) => vault.last_error().map(SecretError::Vault),
         }
     }
 }

@@ -70,7 +70,7 @@ pub enum VaultError {
     TokenRefused,
     /// The token expires and cannot be renewed.
     #[error("this server's Vault token expires in {seconds} s and cannot be renewed")]
-    TokenEnds {
+    TokenExpires {
         /// Its remaining lifetime.
         seconds: u64,
     },
@@ -118,13 +118,13 @@ pub enum VaultError {
     },
     /// The secret is not a map of texts.
     #[error("the credential {path} in Vault is not a map of text values")]
-    Shape {
+    NotTextMap {
         /// The path.
         path: String,
     },
     /// The path is outside of the configured prefix.
     #[error("the credential {path} is outside {prefix}, this server's --vault-prefix")]
-    Outside {
+    OutsidePrefix {
         /// The path.
         path: String,
         /// The configured prefix.
@@ -141,7 +141,7 @@ pub enum VaultError {
     },
     /// Vault answered with an unexpected status.
     #[error("Vault returned status {status} for {path}")]
-    Answer {
+    UnexpectedStatus {
         /// The HTTP status.
         status: u16,
         /// The path that was requested.
@@ -163,7 +163,7 @@ impl VaultError {
             VaultError::LoginFile { .. } => "vault-login-file",
             VaultError::LoginRefused { .. } => "vault-login",
             VaultError::TokenRefused => "vault-token",
-            VaultError::TokenEnds { .. } => "vault-token-ends",
+            VaultError::TokenExpires { .. } => "vault-token-ends",
             VaultError::Denied { .. } => "vault-denied",
             VaultError::NoMount { .. } => "vault-mount-missing",
             VaultError::Namespace { .. } => "vault-namespace",
@@ -171,16 +171,16 @@ impl VaultError {
             VaultError::NotKv { .. } => "vault-not-kv",
             VaultError::Missing { .. } => "credential-missing",
             VaultError::Deleted { .. } => "vault-version-deleted",
-            VaultError::Shape { .. } => "credential-shape",
-            VaultError::Outside { .. } => "credential-path",
+            VaultError::NotTextMap { .. } => "credential-shape",
+            VaultError::OutsidePrefix { .. } => "credential-path",
             VaultError::NoPrefix => "vault-prefix-missing",
             VaultError::TooLarge { .. } => "vault-too-large",
-            VaultError::Answer { .. } => "vault-answer",
+            VaultError::UnexpectedStatus { .. } => "vault-answer",
         }
     }
 
     /// Whether the error affects every credential and not only one.
-    pub(crate) fn is_general(&self) -> bool {
+    pub(crate) fn affects_every_credential(&self) -> bool {
         match self {
             VaultError::Unreachable { .. }
             | VaultError::Tls { .. }
@@ -192,7 +192,7 @@ impl VaultError {
             | VaultError::LoginFile { .. }
             | VaultError::LoginRefused { .. }
             | VaultError::TokenRefused
-            | VaultError::TokenEnds { .. }
+            | VaultError::TokenExpires { .. }
             | VaultError::Namespace { .. } => true,
             VaultError::Denied { .. }
             | VaultError::NoMount { .. }
@@ -200,11 +200,11 @@ impl VaultError {
             | VaultError::NotKv { .. }
             | VaultError::Missing { .. }
             | VaultError::Deleted { .. }
-            | VaultError::Shape { .. }
-            | VaultError::Outside { .. }
+            | VaultError::NotTextMap { .. }
+            | VaultError::OutsidePrefix { .. }
             | VaultError::NoPrefix
             | VaultError::TooLarge { .. }
-            | VaultError::Answer { .. } => false,
+            | VaultError::UnexpectedStatus { .. } => false,
         }
     }
 
@@ -240,11 +240,13 @@ impl VaultError {
             VaultError::NotKv { .. } => "store credentials in a KV version 2 secrets engine",
             VaultError::Missing { .. } => "create it, or fix the repository's vault_credential_path",
             VaultError::Deleted { .. } => "restore it with `vault kv undelete`, or store a new version",
-            VaultError::Shape { .. } => "store username and password, token, or ssh_key there, each as text",
-            VaultError::Outside { .. } => "store it under --vault-prefix, or fix the path",
+            VaultError::NotTextMap { .. } => {
+                "store username and password, token, or ssh_key there, each as text"
+            }
+            VaultError::OutsidePrefix { .. } => "store it under --vault-prefix, or fix the path",
             VaultError::NoPrefix => "start the server with --vault-prefix",
             VaultError::TooLarge { .. } => "store one credential per path",
-            VaultError::Answer { .. } => "see Vault's log, and check that --vault-addr is a Vault",
+            VaultError::UnexpectedStatus { .. } => "see Vault's log, and check that --vault-addr is a Vault",
         }
     }
 }

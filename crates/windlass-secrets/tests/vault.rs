@@ -19,7 +19,7 @@ const PATH: &str = "secret/data/git/fleet";
 fn server() -> Option<VaultServer> {
     let server = VaultServer::start()?;
     server.put("git/fleet", &json!({"username": "ada", "password": PASSWORD}));
-    server.let_read("reader", "git");
+    server.create_read_policy("reader", "git");
     Some(server)
 }
 
@@ -61,7 +61,7 @@ async fn a_credential_is_read_however_its_path_is_written_and_rotation_counts_at
     }
     server.put("git/fleet", &json!({"username": "ada", "password": "rotated\n"}));
     assert_eq!(read(&vault, PATH).await.unwrap()["password"].expose(), "rotated");
-    assert_eq!(vault.trouble(), None);
+    assert_eq!(vault.last_error(), None);
 }
 
 #[tokio::test]
@@ -69,9 +69,9 @@ async fn what_is_not_there_has_its_own_reason() {
     let Some(server) = server() else { return };
     let vault = vault(&server);
     server.put("git/deleted", &json!({"password": PASSWORD}));
-    server.ask("DELETE", "secret/data/git/deleted", &Value::Null);
+    server.request_as_root("DELETE", "secret/data/git/deleted", &Value::Null);
     server.put("git/destroyed", &json!({"password": PASSWORD}));
-    server.ask("PUT", "secret/destroy/git/destroyed", &json!({"versions": [1]}));
+    server.request_as_root("PUT", "secret/destroy/git/destroyed", &json!({"versions": [1]}));
     server.put("git/shape", &json!({"password": {"nested": PASSWORD}}));
     server.put("other/fleet", &json!({"password": PASSWORD}));
     for (path, expected) in [
@@ -87,16 +87,16 @@ async fn what_is_not_there_has_its_own_reason() {
     ] {
         assert_eq!(code(&vault, path).await, expected, "{path}");
     }
-    assert_eq!(vault.trouble(), None, "Vault itself is well");
+    assert_eq!(vault.last_error(), None, "Vault itself is well");
 }
 
 #[tokio::test]
 async fn other_secrets_engines_are_told_apart() {
     let Some(server) = server() else { return };
-    server.ask("POST", "sys/mounts/old", &json!({"type": "kv", "options": {"version": "1"}}));
-    server.ask("POST", "old/fleet", &json!({"password": PASSWORD}));
-    server.ask("POST", "sys/mounts/keys", &json!({"type": "transit"}));
-    server.ask("POST", "sys/mounts/team/kv", &json!({"type": "kv", "options": {"version": "2"}}));
+    server.request_as_root("POST", "sys/mounts/old", &json!({"type": "kv", "options": {"version": "1"}}));
+    server.request_as_root("POST", "old/fleet", &json!({"password": PASSWORD}));
+    server.request_as_root("POST", "sys/mounts/keys", &json!({"type": "transit"}));
+    server.request_as_root("POST", "sys/mounts/team/kv", &json!({"type": "kv", "options": {"version": "2"}}));
     let vault = Vault::new(with_token(&server, server.root())).unwrap();
     assert_eq!(code(&vault, "old/fleet").await, "vault-kv-v1");
     assert_eq!(code(&vault, "old/data/fleet").await, "vault-kv-v1");
@@ -114,7 +114,7 @@ async fn a_token_that_is_wrong_or_revoked_is_told_apart_from_one_that_may_not() 
     read(&vault, PATH).await.unwrap();
     server.revoke(&token);
     assert_eq!(code(&vault, PATH).await, "vault-token");
-    assert_eq!(vault.trouble().unwrap().code(), "vault-token");
+    assert_eq!(vault.last_error().unwrap().code(), "vault-token");
     assert_eq!(vault.keep_alive().await.unwrap_err().code(), "vault-token");
 }
 
@@ -130,7 +130,7 @@ async fn a_token_file_is_read_anew_and_must_be_private() {
     assert_eq!(code(&vault, PATH).await, "vault-token");
     write(directory.path(), "token", &server.token("reader"));
     read(&vault, PATH).await.unwrap();
-    assert_eq!(vault.trouble(), None);
+    assert_eq!(vault.last_error(), None);
     write(directory.path(), "token", "planted two words");
     assert_eq!(code(&vault, PATH).await, "vault-login-file");
     write(directory.path(), "token", "");
@@ -147,12 +147,12 @@ async fn a_token_is_renewed_before_it_runs_out() {
     let vault = vault(&server);
     vault.keep_alive().await.unwrap();
     let token = server.tokens().remove(0);
-    server.shorten(&token["accessor"], "10m");
+    server.set_token_ttl(&token["accessor"], "10m");
     vault.keep_alive().await.unwrap();
     assert!(server.tokens()[0]["ttl"].as_u64().unwrap() > 50 * 60, "it lives an hour again");
 
     let body = json!({"policies": ["root"], "renewable": false, "ttl": "1h"});
-    let made = server.ask("POST", "auth/token/create", &body);
+    let made = server.request_as_root("POST", "auth/token/create", &body);
     let fixed = made["auth"]["client_token"].as_str().unwrap();
     Vault::new(with_token(&server, fixed)).unwrap().keep_alive().await.unwrap();
     Vault::new(with_token(&server, server.root())).unwrap().keep_alive().await.unwrap();
@@ -172,13 +172,13 @@ async fn an_app_role_logs_in_once_renews_and_logs_in_again_when_its_token_is_gon
     let tokens = server.tokens();
     assert_eq!(tokens.len(), 1, "one login for all");
     let accessor = &tokens[0]["accessor"];
-    server.shorten(accessor, "10m");
+    server.set_token_ttl(accessor, "10m");
     vault.keep_alive().await.unwrap();
     let renewed = server.tokens();
     assert_eq!(&renewed[0]["accessor"], accessor, "the same token");
     assert!(renewed[0]["ttl"].as_u64().unwrap() > 50 * 60, "it lives an hour again");
 
-    server.ask("POST", "auth/token/revoke-accessor", &json!({"accessor": accessor}));
+    server.request_as_root("POST", "auth/token/revoke-accessor", &json!({"accessor": accessor}));
     read(&vault, PATH).await.unwrap();
     let again = server.tokens();
     assert_eq!(again.len(), 1);
@@ -186,15 +186,19 @@ async fn an_app_role_logs_in_once_renews_and_logs_in_again_when_its_token_is_gon
     assert_eq!(code(&vault, "secret/data/other/x").await, "vault-denied");
     assert_eq!(server.tokens().len(), 1, "a refusal of something else is no reason to log in");
 
-    server.ask("POST", "auth/token/revoke-accessor", &json!({"accessor": again[0]["accessor"]}));
+    server.request_as_root("POST", "auth/token/revoke-accessor", &json!({"accessor": again[0]["accessor"]}));
     vault.keep_alive().await.unwrap();
     assert_eq!(server.tokens().len(), 1, "logged in before someone needs it");
 
     write(directory.path(), "secret-id", "planted-wrong-secret-id");
     read(&vault, PATH).await.unwrap();
-    server.ask("POST", "auth/token/revoke-accessor", &json!({"accessor": server.tokens()[0]["accessor"]}));
+    server.request_as_root(
+        "POST",
+        "auth/token/revoke-accessor",
+        &json!({"accessor": server.tokens()[0]["accessor"]}),
+    );
     assert_eq!(code(&vault, PATH).await, "vault-login");
-    assert_eq!(vault.trouble().unwrap().code(), "vault-login");
+    assert_eq!(vault.last_error().unwrap().code(), "vault-login");
 }
 
 #[tokio::test]
@@ -202,29 +206,33 @@ async fn what_cannot_be_renewed_is_replaced_in_time_or_told_of() {
     let Some(server) = server() else { return };
     let rules = "path \"secret/data/git/*\" { capabilities = [\"read\"] }\n\
                  path \"auth/token/lookup-self\" { capabilities = [\"read\"] }";
-    server.ask("PUT", "sys/policies/acl/poor", &json!({"policy": rules}));
+    server.request_as_root("PUT", "sys/policies/acl/poor", &json!({"policy": rules}));
     let body = json!({"policies": ["poor"], "ttl": "1h", "no_default_policy": true});
-    let made = server.ask("POST", "auth/token/create", &body);
+    let made = server.request_as_root("POST", "auth/token/create", &body);
     let vault = Vault::new(with_token(&server, made["auth"]["client_token"].as_str().unwrap())).unwrap();
     vault.keep_alive().await.unwrap();
-    server.shorten(&made["auth"]["accessor"], "10m");
+    server.set_token_ttl(&made["auth"]["accessor"], "10m");
     assert_eq!(vault.keep_alive().await.unwrap_err().code(), "vault-token-ends");
-    assert_eq!(vault.trouble().unwrap().code(), "vault-token-ends");
+    assert_eq!(vault.last_error().unwrap().code(), "vault-token-ends");
     read(&vault, PATH).await.unwrap();
-    server.ask("POST", "auth/token/revoke-accessor", &json!({"accessor": made["auth"]["accessor"]}));
+    server.request_as_root(
+        "POST",
+        "auth/token/revoke-accessor",
+        &json!({"accessor": made["auth"]["accessor"]}),
+    );
 
     let (role_id, secret_id) = server.app_role("poor", "poor");
-    server.ask("POST", "auth/approle/role/poor", &json!({"token_no_default_policy": true}));
+    server.request_as_root("POST", "auth/approle/role/poor", &json!({"token_no_default_policy": true}));
     let directory = tempfile::tempdir().unwrap();
     let secret_id_file = write(directory.path(), "secret-id", &secret_id);
     let login = VaultLogin::AppRole { mount: "approle".to_owned(), role_id, secret_id_file };
     let vault = Vault::new(VaultSettings::new(server.url(), login)).unwrap();
     vault.keep_alive().await.unwrap();
     let first = server.tokens().remove(0);
-    server.shorten(&first["accessor"], "10m");
+    server.set_token_ttl(&first["accessor"], "10m");
     vault.keep_alive().await.unwrap();
     assert_eq!(server.tokens().len(), 2, "logged in again while the first still lives");
-    server.ask("POST", "auth/token/revoke-accessor", &json!({"accessor": first["accessor"]}));
+    server.request_as_root("POST", "auth/token/revoke-accessor", &json!({"accessor": first["accessor"]}));
     read(&vault, PATH).await.unwrap();
     assert_eq!(server.tokens().len(), 1, "it is the second that is used");
 }
@@ -246,13 +254,13 @@ async fn a_vault_that_is_not_set_up_sealed_or_gone_says_so_and_comes_back() {
     assert_eq!(read(&vault, PATH).await.unwrap()["password"].expose(), PASSWORD);
     server.stop();
     assert_eq!(code(&vault, PATH).await, "vault-unreachable");
-    assert_eq!(vault.trouble().unwrap().code(), "vault-unreachable");
+    assert_eq!(vault.last_error().unwrap().code(), "vault-unreachable");
 }
 
 #[tokio::test]
 async fn a_namespace_is_worked_in_or_refused() {
     let Some(server) = server() else { return };
-    server.ask("POST", "sys/namespaces/team", &json!({}));
+    server.request_as_root("POST", "sys/namespaces/team", &json!({}));
     let mut settings = with_token(&server, server.root());
     settings.namespace = Some("nowhere".to_owned());
     let vault = Vault::new(settings.clone()).unwrap();
@@ -260,8 +268,16 @@ async fn a_namespace_is_worked_in_or_refused() {
     settings.namespace = Some("team/".to_owned());
     let vault = Vault::new(settings).unwrap();
     assert_eq!(code(&vault, PATH).await, "vault-denied", "the namespace has no such mount");
-    server.ask("POST", "team/sys/mounts/secret", &json!({"type": "kv", "options": {"version": "2"}}));
-    server.ask("POST", "team/secret/data/git/fleet", &json!({"data": {"password": "of the team"}}));
+    server.request_as_root(
+        "POST",
+        "team/sys/mounts/secret",
+        &json!({"type": "kv", "options": {"version": "2"}}),
+    );
+    server.request_as_root(
+        "POST",
+        "team/secret/data/git/fleet",
+        &json!({"data": {"password": "of the team"}}),
+    );
     assert_eq!(read(&vault, PATH).await.unwrap()["password"].expose(), "of the team");
 }
 
@@ -291,7 +307,7 @@ async fn one_who_never_answers_is_not_waited_for() {
 
 /// A fake Vault that answers every request alike, and its health endpoint with 429 and a state: responses that a real
 /// Vault cannot be made to give.
-async fn pretend(answer: String, health: &'static str) -> String {
+async fn start_fake_vault(answer: String, health: &'static str) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -327,7 +343,7 @@ async fn odd_answers_have_their_own_reasons_and_no_redirect_is_followed() {
         ("200 OK|planted".to_owned(), well, "vault-answer"),
         (large, well, "vault-too-large"),
     ] {
-        let address = pretend(answer, health).await;
+        let address = start_fake_vault(answer, health).await;
         let settings = VaultSettings::new(address, VaultLogin::Token(Redacted::new("planted".to_owned())));
         assert_eq!(code(&Vault::new(settings).unwrap(), PATH).await, expected);
     }

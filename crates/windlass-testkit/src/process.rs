@@ -12,13 +12,13 @@ use nix::unistd::Pid;
 /// Whether a program has exited, for any number of waiters. The program is not reaped: until its owner does that, its
 /// process id is not reused, so that a signal cannot reach another process.
 #[derive(Clone, Debug)]
-pub struct End(Arc<(Mutex<bool>, Condvar)>);
+pub struct ProcessExit(Arc<(Mutex<bool>, Condvar)>);
 
-impl End {
+impl ProcessExit {
     /// Starts to watch a program.
-    pub fn of(child: &Child) -> End {
+    pub fn watch(child: &Child) -> ProcessExit {
         let number = i32::try_from(child.id()).expect("the system counts processes in 32 bits");
-        let end = End(Arc::default());
+        let end = ProcessExit(Arc::default());
         let seen = end.clone();
         thread::spawn(move || {
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
@@ -31,7 +31,7 @@ impl End {
     }
 
     /// Waits for the exit, at most this long. Returns whether the program has exited.
-    pub fn comes_within(&self, patience: Duration) -> bool {
+    pub fn wait_at_most(&self, patience: Duration) -> bool {
         let (has_ended, tell) = &*self.0;
         let held = has_ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = tell.wait_timeout_while(held, patience, |has_ended| !*has_ended);
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn the_end_is_seen_by_everyone_and_the_program_is_left_to_be_waited_for() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let end = End::of(&child);
-        assert!(!end.comes_within(Duration::ZERO), "it waits for its input");
+        let end = ProcessExit::watch(&child);
+        assert!(!end.wait_at_most(Duration::ZERO), "it waits for its input");
         drop(child.stdin.take());
         for _ in 0..2 {
-            assert!(end.comes_within(Duration::from_secs(60)));
+            assert!(end.wait_at_most(Duration::from_secs(60)));
         }
         assert!(child.wait().unwrap().success());
     }

@@ -19,7 +19,7 @@ fn session(must_change_password: bool) -> Value {
 fn login(server: &Canned, more: &[&str], input: &str) -> std::process::Output {
     let arguments =
         [&["login", &server.url, "--email", "ann@example.org", "--password-stdin"], more].concat();
-    with_input(server.stranger(&arguments), input)
+    with_input(server.command_without_token(&arguments), input)
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn signing_in_keeps_the_token_for_its_owner_alone_and_tells_what_one_may_do() {
         assert_eq!(mode(server.credentials().parent().unwrap()), 0o700);
     }
 
-    let output = server.stranger(&["whoami"]).output().unwrap();
+    let output = server.command_without_token(&["whoami"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let asked = server.request("GET", "/api/v1/auth/me");
     assert_eq!(asked.headers["authorization"], format!("Bearer {TOKEN}"));
 
-    let output = server.stranger(&["logout"]).output().unwrap();
+    let output = server.command_without_token(&["logout"]).output().unwrap();
     assert!(stdout(&output).contains("signed out"), "{}", stderr(&output));
     assert!(!fs::read_to_string(server.credentials()).unwrap().contains(TOKEN));
 }
@@ -107,11 +107,11 @@ fn a_wrong_password_is_told_and_nothing_is_kept() {
 #[test]
 fn whoever_is_not_signed_in_is_told_how() {
     let server = Canned::start(|_| refusal(401, "unauthorized", "the session has ended"));
-    let output = server.stranger(&["status"]).output().unwrap();
+    let output = server.command_without_token(&["status"]).output().unwrap();
     assert_eq!(output.status.code(), Some(69));
     assert!(stderr(&output).contains("windlass login URL"), "{}", stderr(&output));
 
-    let output = server.stranger(&["status", "--server", &server.url]).output().unwrap();
+    let output = server.command_without_token(&["status", "--server", &server.url]).output().unwrap();
     assert_eq!(output.status.code(), Some(69));
     assert!(stderr(&output).contains(&format!("windlass login {}", server.url)));
     assert!(server.requests().is_empty());
@@ -170,11 +170,11 @@ fn the_account_that_is_meant_must_be_the_one_that_is_asked() {
 fn options_before_the_command_count_and_are_refused_where_no_server_is_asked() {
     let server = Canned::with(&[("GET", "/api/v1/auth/me", me(false))]);
     let output = server
-        .stranger(&["--server", &server.url, "--token", TOKEN, "-o", "json", "whoami"])
+        .command_without_token(&["--server", &server.url, "--token", TOKEN, "-o", "json", "whoami"])
         .output()
         .unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), me(false), "{}", stderr(&output));
-    let output = server.stranger(&["-o", "json", "schema"]).output().unwrap();
+    let output = server.command_without_token(&["-o", "json", "schema"]).output().unwrap();
     assert_eq!(output.status.code(), Some(64));
 }
 
@@ -183,7 +183,7 @@ fn a_credentials_file_that_is_broken_is_told_without_its_content() {
     let server = Canned::with(&[]);
     fs::create_dir_all(server.credentials().parent().unwrap()).unwrap();
     fs::write(server.credentials(), format!("{{\"current\": {TOKEN}")).unwrap();
-    let output = server.stranger(&["status"]).output().unwrap();
+    let output = server.command_without_token(&["status"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("is not a valid credentials file"));
     assert!(!stderr(&output).contains(TOKEN));
@@ -199,7 +199,7 @@ fn a_private_authority_is_trusted_once_it_is_given_and_remembered_with_the_sign_
     let (url, ca_file) = (front.url(), front.ca_file());
     let login = |more: &[&str]| {
         let arguments = [&["login", &url, "--email", "ann@example.org", "--password-stdin"], more].concat();
-        with_input(server.stranger(&arguments), "correct horse\n")
+        with_input(server.command_without_token(&arguments), "correct horse\n")
     };
     let output = login(&[]);
     assert_eq!(output.status.code(), Some(69));
@@ -209,13 +209,13 @@ fn a_private_authority_is_trusted_once_it_is_given_and_remembered_with_the_sign_
 
     let output = login(&["--ca-file", ca_file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = server.stranger(&["whoami"]).output().unwrap();
+    let output = server.command_without_token(&["whoami"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 
     // Scripts do not start a sign-in.
     fs::remove_file(server.credentials()).unwrap();
     let script = |arguments: &[&str]| {
-        let mut command = server.stranger(arguments);
+        let mut command = server.command_without_token(arguments);
         command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", TOKEN);
         command
     };
@@ -228,7 +228,7 @@ fn a_private_authority_is_trusted_once_it_is_given_and_remembered_with_the_sign_
 fn a_ca_file_that_is_none_is_told() {
     let server = Canned::with(&[]);
     let missing = server
-        .stranger(&["status"])
+        .command_without_token(&["status"])
         .env("WINDLASS_SERVER", &server.url)
         .env("WINDLASS_CA_FILE", "no.pem")
         .output();

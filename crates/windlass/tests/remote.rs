@@ -303,7 +303,7 @@ fn hostile_text_of_a_server_never_reaches_the_terminal() {
 }
 
 /// A proposal with this text in every free field.
-fn telling(text: &str) -> Value {
+fn proposal_with_text(text: &str) -> Value {
     let mut told = proposal("aaaa", "pending_approval");
     for field in ["name", "explanation", "author", "repository_name"] {
         told[field] = text.into();
@@ -317,7 +317,7 @@ fn a_server_that_sends_the_token_back_cannot_make_us_print_it() {
         Canned::start(move |_| match status {
             200 => json_answer(
                 200,
-                json!({"proposals": [telling(TOKEN)],
+                json!({"proposals": [proposal_with_text(TOKEN)],
                                            "meta": {"next_cursor": null, "limit": 50}}),
             ),
             _ => refusal(status, TOKEN, &format!("your token is {TOKEN}")),

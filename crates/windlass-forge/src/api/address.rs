@@ -70,7 +70,7 @@ pub struct ApiAddress {
 #[derive(Clone, Copy, Debug)]
 pub struct HostRule<'r> {
     /// The location of the repository; `None` if it is on no host.
-    pub place: Option<&'r RepositoryLocation>,
+    pub repository: Option<&'r RepositoryLocation>,
     /// `host` or `host:port` of APIs that the operator named.
     pub allowed: &'r [String],
 }
@@ -91,31 +91,31 @@ impl ApiAddress {
             _ => return Err(AddressError::Malformed),
         }
         if url.path() == "/" {
-            let path = usual_path(kind, url.host_str().unwrap_or_default());
+            let path = default_path(kind, url.host_str().unwrap_or_default());
             url.set_path(path);
         }
         Ok(ApiAddress { kind, url })
     }
 
     /// The default API address of the forge that hosts a repository.
-    pub fn usual(
+    pub fn default_for(
         kind: ForgeKind,
-        place: &RepositoryLocation,
+        repository: &RepositoryLocation,
         plain: PlainHttp,
     ) -> Result<ApiAddress, AddressError> {
-        if (kind, place.host.as_str()) == (ForgeKind::GitHub, "github.com") {
+        if (kind, repository.host.as_str()) == (ForgeKind::GitHub, "github.com") {
             return ApiAddress::read("https://api.github.com", kind, PlainHttp::Refused);
         }
-        let port = place.web_port.map(|port| format!(":{port}")).unwrap_or_default();
-        ApiAddress::read(&format!("{}://{}{port}", place.web_scheme, place.host), kind, plain)
+        let port = repository.web_port.map(|port| format!(":{port}")).unwrap_or_default();
+        ApiAddress::read(&format!("{}://{}{port}", repository.web_scheme, repository.host), kind, plain)
     }
 
     /// Fails unless a token may be sent to this address.
     pub fn check(&self, rule: HostRule<'_>) -> Result<(), AddressError> {
         let host = self.url.host_str().unwrap_or_default();
-        let is_own = rule.place.is_some_and(|place| {
-            let is_github = (place.host.as_str(), host) == ("github.com", "api.github.com");
-            is_github || (place.host == host && self.has_port(place.web_port))
+        let is_own = rule.repository.is_some_and(|repository| {
+            let is_github = (repository.host.as_str(), host) == ("github.com", "api.github.com");
+            is_github || (repository.host == host && self.has_port(repository.web_port))
         });
         let is_named = rule.allowed.iter().any(|named| self.is_at(named));
         match is_own || is_named {
@@ -136,11 +136,11 @@ impl ApiAddress {
 
     /// Whether the connection is confidential: it is encrypted, or stays on this machine.
     pub fn is_confidential(&self) -> bool {
-        self.url.scheme() == "https" || self.is_here()
+        self.url.scheme() == "https" || self.is_on_this_machine()
     }
 
     /// Whether it is on this machine.
-    pub(super) fn is_here(&self) -> bool {
+    pub(super) fn is_on_this_machine(&self) -> bool {
         match self.url.host() {
             Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
             Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
@@ -171,7 +171,7 @@ impl ApiAddress {
 }
 
 /// The path of the API if the forge is at the root of a host.
-fn usual_path(kind: ForgeKind, host: &str) -> &'static str {
+fn default_path(kind: ForgeKind, host: &str) -> &'static str {
     match kind {
         // GitHub, and the instances it hosts for companies, have a separate host for the API.
         ForgeKind::GitHub if host.starts_with("api.") => "/",
@@ -195,12 +195,12 @@ impl fmt::Debug for ApiAddress {
 
 #[cfg(test)]
 mod tests {
-    use super::super::place_of;
+    use super::super::repository_location;
     use super::*;
 
     fn default_for(url: &str, kind: ForgeKind) -> String {
-        let place = place_of(url).expect("a place");
-        ApiAddress::usual(kind, &place, PlainHttp::Refused).expect("an address").to_string()
+        let repository = repository_location(url).expect("a place");
+        ApiAddress::default_for(kind, &repository, PlainHttp::Refused).expect("an address").to_string()
     }
 
     #[test]
@@ -235,11 +235,11 @@ mod tests {
 
     #[test]
     fn a_token_is_sent_to_the_repositorys_host_or_where_the_operator_says_and_nowhere_else() {
-        let place = place_of("https://git.example.com:8443/acme/fleet").expect("a place");
+        let repository = repository_location("https://git.example.com:8443/acme/fleet").expect("a place");
         let allowed = ["api.example.com".to_owned(), "127.0.0.1:3000".to_owned(), "bad host".to_owned()];
-        let may = |text: &str, place: Option<&RepositoryLocation>| {
+        let may = |text: &str, repository: Option<&RepositoryLocation>| {
             let address = ApiAddress::read(text, ForgeKind::Gitea, PlainHttp::Allowed).expect("an address");
-            address.check(HostRule { place, allowed: &allowed }).is_ok()
+            address.check(HostRule { repository, allowed: &allowed }).is_ok()
         };
         for (text, expected) in [
             ("https://git.example.com", true),
@@ -253,10 +253,10 @@ mod tests {
             ("http://127.0.0.1:3001", false),
             ("https://api.github.com", false),
         ] {
-            assert_eq!(may(text, Some(&place)), expected, "{text}");
+            assert_eq!(may(text, Some(&repository)), expected, "{text}");
         }
         assert!(!may("https://git.example.com", None), "a repository on no host allows none");
-        let github = place_of("git@github.com:acme/fleet").expect("a place");
+        let github = repository_location("git@github.com:acme/fleet").expect("a place");
         assert!(may("https://api.github.com", Some(&github)));
     }
 }

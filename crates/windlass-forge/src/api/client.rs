@@ -23,10 +23,10 @@ use super::{ApiAddress, ForgeKind};
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// A forge that takes longer to accept a connection counts as unreachable.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// If a forge takes longer to answer, the caller retries later.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Enough for a repository that was renamed or moved.
 const MAX_REDIRECTS: usize = 3;
@@ -35,7 +35,7 @@ const MAX_REDIRECTS: usize = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// How much of a forge's error message is repeated.
-const MAX_SAID: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// An HTTP client for one forge.
 #[derive(Debug)]
@@ -63,23 +63,23 @@ impl ForgeClient {
         guard: &AddressGuard,
     ) -> Result<ForgeClient, ForgeError> {
         let options = HttpOptions {
-            connect_timeout: CONNECT_WITHIN,
-            timeout: Some(PATIENCE),
+            connect_timeout: CONNECT_TIMEOUT,
+            timeout: Some(REQUEST_TIMEOUT),
             trust: extra_ca_pem.map_or(TlsTrust::System, TlsTrust::SystemAnd),
-            proxies: if address.is_here() { Proxies::Never } else { Proxies::Environment },
+            proxies: if address.is_on_this_machine() { Proxies::Never } else { Proxies::Environment },
             port: address.url().port_or_known_default(),
         };
         let unusable = |error: HttpClientError| ForgeError::Client { reason: error.to_string() };
         let http = Http::new(guard, options).map_err(unusable)?;
         let (base, kind) = (address.url().clone(), address.kind());
-        let wire = ForgeClient { http, base, kind, address: address.host(), token };
-        wire.authorization()?;
-        Ok(wire)
+        let client = ForgeClient { http, base, kind, address: address.host(), token };
+        client.authorization()?;
+        Ok(client)
     }
 
     /// Sends a request and returns a success; any other status becomes an error.
     pub(super) async fn send(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
-        let answer = self.ask(request).await?;
+        let answer = self.send_any_status(request).await?;
         match answer.status {
             200..=299 => Ok(answer),
             _ => Err(self.response_error(&answer, request)),
@@ -87,7 +87,7 @@ impl ForgeClient {
     }
 
     /// Sends a request and returns the response, whatever its status.
-    pub(super) async fn ask(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
+    pub(super) async fn send_any_status(&self, request: &Request) -> Result<ForgeResponse, ForgeError> {
         let mut url = self.url(request);
         for _ in 0..=MAX_REDIRECTS {
             let answer = self.exchange(request, url.clone()).await?;
@@ -156,10 +156,10 @@ impl ForgeClient {
         if let Some(body) = &request.body {
             sent = sent.json(body);
         }
-        let mut response = sent.send().await.map_err(|error| self.unreached(&error))?;
+        let mut response = sent.send().await.map_err(|error| self.connection_error(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreached(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.connection_error(&error))? {
             if bytes.len() + chunk.len() > MAX_BYTES {
                 return Err(ForgeError::TooLarge { address: self.address.clone() });
             }
@@ -171,7 +171,7 @@ impl ForgeClient {
 
     /// The error for a request that got no response. The reason goes only to the server's log: otherwise whoever may
     /// name a forge could scan the server's network for open ports.
-    fn unreached(&self, error: &reqwest::Error) -> ForgeError {
+    fn connection_error(&self, error: &reqwest::Error) -> ForgeError {
         if let Some(refusal) = refusal_of(error) {
             return ForgeError::AddressRefused(refusal);
         }
@@ -204,7 +204,7 @@ impl ForgeClient {
     }
 
     /// The error for a response that lacks an expected field.
-    pub(super) fn not_understood(&self) -> ForgeError {
+    pub(super) fn unexpected_response(&self) -> ForgeError {
         ForgeError::NotUnderstood { address: self.address.clone() }
     }
 
@@ -241,6 +241,7 @@ fn cut(text: &str) -> String {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    let clean: String = text.chars().map(|c| if is_odd(c) { ' ' } else { c }).take(MAX_SAID).collect();
+    let clean: String =
+        text.chars().map(|c| if is_odd(c) { ' ' } else { c }).take(MAX_QUOTED_CHARS).collect();
     clean.trim().to_owned()
 }

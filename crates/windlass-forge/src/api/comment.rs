@@ -10,7 +10,7 @@ use super::request::{Request, RequestMethod, below, whoami};
 use super::{Forge, ForgeKind, Project};
 
 /// Comments per page.
-const PAGE: usize = 50;
+const COMMENTS_PER_PAGE: usize = 50;
 
 /// How many pages are searched: our comment is written early in the conversation.
 const MAX_PAGES: usize = 40;
@@ -24,7 +24,7 @@ pub fn marker(repository_id: &RepositoryId) -> String {
 }
 
 /// The text of a comment: the marker and the markdown, cut to the limit of forges.
-pub fn marked(marker: &str, markdown: &str) -> String {
+pub fn comment_text(marker: &str, markdown: &str) -> String {
     if markdown.chars().count() <= MAX_CHARS {
         return format!("{marker}\n{markdown}");
     }
@@ -59,24 +59,24 @@ pub enum CommentChange {
 }
 
 /// The API path of a pull request's comments.
-fn comments(kind: ForgeKind, number: &str) -> [&str; 3] {
+fn comments_path(kind: ForgeKind, number: &str) -> [&str; 3] {
     match kind {
         ForgeKind::GitHub | ForgeKind::Gitea => ["issues", number, "comments"],
         ForgeKind::GitLab => ["merge_requests", number, "notes"],
     }
 }
 
-fn doing(kind: ForgeKind, project: &Project, number: u64) -> String {
+fn operation_text(kind: ForgeKind, project: &Project, number: u64) -> String {
     format!("comment on {} {number} of {project}", kind.request_word())
 }
 
-fn list(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request {
+fn list_request(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request {
     let (whole, number_text) = (project.to_string(), number.to_string());
-    let path = below(kind, project, &whole, &comments(kind, &number_text));
-    let mut request = Request::get(&path, doing(kind, project, number));
+    let path = below(kind, project, &whole, &comments_path(kind, &number_text));
+    let mut request = Request::get(&path, operation_text(kind, project, number));
     // Gitea returns all comments at once.
     if kind != ForgeKind::Gitea {
-        request.query.extend([("per_page", PAGE.to_string()), ("page", page.to_string())]);
+        request.query.extend([("per_page", COMMENTS_PER_PAGE.to_string()), ("page", page.to_string())]);
     }
     if kind == ForgeKind::GitLab {
         request.query.extend([("sort", "asc".to_owned()), ("order_by", "created_at".to_owned())]);
@@ -84,21 +84,22 @@ fn list(kind: ForgeKind, project: &Project, number: u64, page: usize) -> Request
     request
 }
 
-fn write(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>) -> Request {
+fn create_request(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>) -> Request {
     let (whole, number) = (project.to_string(), comment.number.to_string());
-    let path = below(kind, project, &whole, &comments(kind, &number));
-    Request::new(RequestMethod::Post, &path, doing(kind, project, comment.number))
+    let path = below(kind, project, &whole, &comments_path(kind, &number));
+    Request::new(RequestMethod::Post, &path, operation_text(kind, project, comment.number))
         .body(json!({"body": comment.text}))
 }
 
-fn change(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>, id: &str) -> Request {
+fn update_request(kind: ForgeKind, project: &Project, comment: PullRequestComment<'_>, id: &str) -> Request {
     let (whole, number) = (project.to_string(), comment.number.to_string());
     let (method, rest) = match kind {
         ForgeKind::GitHub | ForgeKind::Gitea => (RequestMethod::Patch, vec!["issues", "comments", id]),
         ForgeKind::GitLab => (RequestMethod::Put, vec!["merge_requests", &number, "notes", id]),
     };
     let path = below(kind, project, &whole, &rest);
-    Request::new(method, &path, doing(kind, project, comment.number)).body(json!({"body": comment.text}))
+    Request::new(method, &path, operation_text(kind, project, comment.number))
+        .body(json!({"body": comment.text}))
 }
 
 /// The id of a comment's author.
@@ -126,20 +127,21 @@ impl Forge {
         project: &Project,
         comment: PullRequestComment<'_>,
     ) -> Result<CommentChange, ForgeError> {
-        let me = self.wire.send(&whoami()).await?;
-        let me = me.body.get("id").and_then(Value::as_i64).ok_or_else(|| self.wire.not_understood())?;
+        let me = self.client.send(&whoami()).await?;
+        let me =
+            me.body.get("id").and_then(Value::as_i64).ok_or_else(|| self.client.unexpected_response())?;
         if let Some((id, text)) = self.find_comment(project, comment, me).await? {
-            if same_text(&text, comment.text) {
+            if is_same_text(&text, comment.text) {
                 return Ok(CommentChange::Unchanged);
             }
-            match self.wire.send(&change(self.kind, project, comment, &id)).await {
+            match self.client.send(&update_request(self.kind, project, comment, &id)).await {
                 Ok(_) => return Ok(CommentChange::Changed),
                 // Someone deleted the comment in the meantime.
                 Err(ForgeError::Missing { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.wire.send(&write(self.kind, project, comment)).await?;
+        self.client.send(&create_request(self.kind, project, comment)).await?;
         Ok(CommentChange::Written)
     }
 
@@ -150,12 +152,12 @@ impl Forge {
         me: i64,
     ) -> Result<Option<(String, String)>, ForgeError> {
         for page in 1..=MAX_PAGES {
-            let answer = self.wire.send(&list(self.kind, project, comment.number, page)).await?;
-            let found = answer.body.as_array().ok_or_else(|| self.wire.not_understood())?;
+            let answer = self.client.send(&list_request(self.kind, project, comment.number, page)).await?;
+            let found = answer.body.as_array().ok_or_else(|| self.client.unexpected_response())?;
             if let Some(ours) = find_own_comment(self.kind, found, me, comment.marker) {
                 return Ok(Some(ours));
             }
-            if self.kind == ForgeKind::Gitea || found.len() < PAGE {
+            if self.kind == ForgeKind::Gitea || found.len() < COMMENTS_PER_PAGE {
                 break;
             }
         }
@@ -164,7 +166,7 @@ impl Forge {
 }
 
 /// Whether two texts are equal except for line ends, which forges change.
-fn same_text(one: &str, other: &str) -> bool {
+fn is_same_text(one: &str, other: &str) -> bool {
     let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
     lines(one) == lines(other)
 }
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_forge_has_its_comments_elsewhere() {
-        let told = |request: Request| format!("{:?} {}", request.method, request.path.join("/"));
+        let request_line = |request: Request| format!("{:?} {}", request.method, request.path.join("/"));
         for (kind, listed, changed) in [
             (
                 ForgeKind::GitHub,
@@ -203,13 +205,16 @@ mod tests {
                 "Put projects/acme/fleet/merge_requests/7/notes/9",
             ),
         ] {
-            assert_eq!(told(list(kind, &project(), 7, 1)), format!("Get {listed}"));
-            assert_eq!(told(write(kind, &project(), comment())), format!("Post {listed}"));
-            assert_eq!(told(change(kind, &project(), comment(), "9")), changed);
-            assert_eq!(write(kind, &project(), comment()).body, Some(json!({"body": comment().text})));
+            assert_eq!(request_line(list_request(kind, &project(), 7, 1)), format!("Get {listed}"));
+            assert_eq!(request_line(create_request(kind, &project(), comment())), format!("Post {listed}"));
+            assert_eq!(request_line(update_request(kind, &project(), comment(), "9")), changed);
+            assert_eq!(
+                create_request(kind, &project(), comment()).body,
+                Some(json!({"body": comment().text}))
+            );
         }
-        assert_eq!(list(ForgeKind::Gitea, &project(), 7, 1).query, []);
-        assert_eq!(list(ForgeKind::GitHub, &project(), 7, 3).query[1], ("page", "3".to_owned()));
+        assert_eq!(list_request(ForgeKind::Gitea, &project(), 7, 1).query, []);
+        assert_eq!(list_request(ForgeKind::GitHub, &project(), 7, 3).query[1], ("page", "3".to_owned()));
     }
 
     #[test]
@@ -233,13 +238,13 @@ mod tests {
     #[test]
     fn a_comment_that_is_too_long_ends_at_a_line_and_says_so() {
         let long = format!("```text\n{}", "ü line of a plan\n".repeat(10_000));
-        let text = marked(MARKER, &long);
+        let text = comment_text(MARKER, &long);
         assert!(text.starts_with(MARKER) && text.chars().count() < 65_000);
         assert!(
             text.ends_with("a plan\n```\n\n*Truncated: the rest does not fit in a comment.*"),
             "{}",
             &text[text.len() - 99..]
         );
-        assert_eq!(marked(MARKER, "short"), format!("{MARKER}\nshort"));
+        assert_eq!(comment_text(MARKER, "short"), format!("{MARKER}\nshort"));
     }
 }

@@ -30,7 +30,7 @@ pub struct Project {
 }
 
 /// Finds host, owner and name in an `https`, `http`, `ssh` or `user@host:path` address.
-pub fn place_of(repo_url: &str) -> Option<RepositoryLocation> {
+pub fn repository_location(repo_url: &str) -> Option<RepositoryLocation> {
     let (host, web_scheme, web_port, path) = match repo_url.split_once("://") {
         Some((scheme, rest)) => {
             let (authority, path) = rest.split_once('/')?;
@@ -83,12 +83,12 @@ impl Project {
 
     /// The project at a location. On forges whose owners have one part, further parts before it are the path where the
     /// forge is installed: `https://example.com/gitea/acme/fleet`.
-    pub fn at(kind: ForgeKind, place: &RepositoryLocation) -> Project {
+    pub fn at(kind: ForgeKind, repository: &RepositoryLocation) -> Project {
         let owner = match kind {
-            ForgeKind::GitLab => place.owner.as_str(),
-            ForgeKind::GitHub | ForgeKind::Gitea => place.owner.rsplit('/').next().unwrap_or_default(),
+            ForgeKind::GitLab => repository.owner.as_str(),
+            ForgeKind::GitHub | ForgeKind::Gitea => repository.owner.rsplit('/').next().unwrap_or_default(),
         };
-        Project { owner: owner.to_owned(), name: place.name.clone() }
+        Project { owner: owner.to_owned(), name: repository.name.clone() }
     }
 
     /// The owner.
@@ -130,13 +130,13 @@ mod tests {
             ("https://[2001:db8::1]:3000/a/b", "[2001:db8::1]", Some(3000), "a", "b"),
             ("git@[2001:db8::1]:a/b.git", "[2001:db8::1]", None, "a", "b"),
         ] {
-            let place = place_of(url).expect(url);
+            let repository = repository_location(url).expect(url);
             assert_eq!(
-                (place.host.as_str(), place.web_port, place.web_scheme),
+                (repository.host.as_str(), repository.web_port, repository.web_scheme),
                 (host, port, "https"),
                 "{url}"
             );
-            assert_eq!((place.owner.as_str(), place.name.as_str()), (owner, name), "{url}");
+            assert_eq!((repository.owner.as_str(), repository.name.as_str()), (owner, name), "{url}");
         }
     }
 
@@ -154,14 +154,14 @@ mod tests {
             "nonsense",
             "",
         ] {
-            assert_eq!(place_of(url), None, "{url}");
+            assert_eq!(repository_location(url), None, "{url}");
         }
     }
 
     #[test]
     fn only_gitlab_has_groups_in_groups() {
-        let place = place_of("https://example.com/gitea/acme/fleet.git").expect("a place");
-        assert_eq!(Project::at(ForgeKind::Gitea, &place).to_string(), "acme/fleet");
-        assert_eq!(Project::at(ForgeKind::GitLab, &place).to_string(), "gitea/acme/fleet");
+        let repository = repository_location("https://example.com/gitea/acme/fleet.git").expect("a place");
+        assert_eq!(Project::at(ForgeKind::Gitea, &repository).to_string(), "acme/fleet");
+        assert_eq!(Project::at(ForgeKind::GitLab, &repository).to_string(), "gitea/acme/fleet");
     }
 }

@@ -1,37 +1,37 @@
 //! The API of forges: repositories, commit statuses, comments on pull requests.
 //!
-//! Pure functions build the requests, one file per operation. `wire` sends them; it is the only module that uses the
+//! Pure functions build the requests, one file per operation. `client` sends them; it is the only module that uses the
 //! network and that has the token. This module does not decide what to report, retries nothing and keeps no state.
 
 mod address;
+mod client;
 mod comment;
 mod error;
 mod location;
 mod repository;
 mod request;
 mod status;
-mod test;
-mod wire;
+mod token_access;
 
 pub use windlass_core::forge::ForgeKind;
 use windlass_core::redacted::Redacted;
 use windlass_outbound::AddressGuard;
 
 pub use address::{AddressError, ApiAddress, HostRule, PlainHttp};
-pub use comment::{CommentChange, PullRequestComment, marked, marker};
+pub use comment::{CommentChange, PullRequestComment, comment_text, marker};
 pub use error::{ForgeError, Retryability};
-pub use location::{Project, RepositoryLocation, place_of};
+pub use location::{Project, RepositoryLocation, repository_location};
 pub use repository::{CreatedRepository, NewRepository, Visibility};
 pub use status::{CommitStatus, MAX_DESCRIPTION, StatusState};
-pub use test::{RepositoryAccess, TokenAccess};
+pub use token_access::{RepositoryAccess, TokenAccess};
 
-use self::wire::ForgeClient;
+use self::client::ForgeClient;
 
 /// A client of one forge, with its token.
 #[derive(Debug)]
 pub struct Forge {
     kind: ForgeKind,
-    wire: ForgeClient,
+    client: ForgeClient,
 }
 
 impl Forge {
@@ -43,7 +43,7 @@ impl Forge {
         extra_ca_pem: Option<&str>,
         guard: &AddressGuard,
     ) -> Result<Forge, ForgeError> {
-        Ok(Forge { kind: address.kind(), wire: ForgeClient::new(address, token, extra_ca_pem, guard)? })
+        Ok(Forge { kind: address.kind(), client: ForgeClient::new(address, token, extra_ca_pem, guard)? })
     }
 
     /// The kind of forge.

@@ -49,24 +49,24 @@ enum RepositoryOwner {
     SomeoneElse,
 }
 
-fn doing(new: &NewRepository) -> String {
+fn operation_text(new: &NewRepository) -> String {
     format!("create the repository {}", new.project)
 }
 
-fn create(new: &NewRepository, owner: RepositoryOwner) -> Request {
+fn create_request(new: &NewRepository, owner: RepositoryOwner) -> Request {
     let name = new.project.owner();
     let path = match owner {
         RepositoryOwner::Myself => vec!["user", "repos"],
         RepositoryOwner::Organisation => vec!["orgs", name, "repos"],
         RepositoryOwner::SomeoneElse => vec!["admin", "users", name, "repos"],
     };
-    Request::new(RequestMethod::Post, &path, doing(new)).body(json!({
+    Request::new(RequestMethod::Post, &path, operation_text(new)).body(json!({
         "name": new.project.name(), "private": new.visibility == Visibility::Private,
         "default_branch": "main", "auto_init": false,
     }))
 }
 
-fn read_made(body: &Value) -> Option<CreatedRepository> {
+fn read_created(body: &Value) -> Option<CreatedRepository> {
     let text = |key: &str| body.get(key)?.as_str().map(str::to_owned);
     let private = body.get("private")?.as_bool()?;
     Some(CreatedRepository {
@@ -83,21 +83,22 @@ impl Forge {
     /// Creates an empty repository: for the token's user, for an organisation, or, with an administrator's token, for
     /// another user.
     pub async fn create_repository(&self, new: &NewRepository) -> Result<CreatedRepository, ForgeError> {
-        let owner = self.owner_of(new).await?;
-        let answer = self.wire.send(&create(new, owner)).await?;
-        read_made(&answer.body).ok_or_else(|| self.wire.not_understood())
+        let owner = self.find_owner(new).await?;
+        let answer = self.client.send(&create_request(new, owner)).await?;
+        read_created(&answer.body).ok_or_else(|| self.client.unexpected_response())
     }
 
-    async fn owner_of(&self, new: &NewRepository) -> Result<RepositoryOwner, ForgeError> {
+    async fn find_owner(&self, new: &NewRepository) -> Result<RepositoryOwner, ForgeError> {
         let owner = new.project.owner();
-        let me = self.wire.send(&whoami()).await?.body;
-        let login = me.get("login").and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
+        let me = self.client.send(&whoami()).await?.body;
+        let login =
+            me.get("login").and_then(Value::as_str).ok_or_else(|| self.client.unexpected_response())?;
         if login.eq_ignore_ascii_case(owner) {
             return Ok(RepositoryOwner::Myself);
         }
         let request = Request::get(&["orgs", owner], format!("find the organisation {owner}"));
         let is_admin = me.get("is_admin").and_then(Value::as_bool) == Some(true);
-        match (self.wire.send(&request).await, is_admin) {
+        match (self.client.send(&request).await, is_admin) {
             (Ok(_), _) => Ok(RepositoryOwner::Organisation),
             (Err(ForgeError::Missing { .. }), true) => Ok(RepositoryOwner::SomeoneElse),
             (Err(ForgeError::Missing { .. }), false) => Err(ForgeError::NoOwner { owner: owner.to_owned() }),
@@ -119,7 +120,7 @@ mod tests {
             (RepositoryOwner::Organisation, "orgs/acme/repos"),
             (RepositoryOwner::SomeoneElse, "admin/users/acme/repos"),
         ] {
-            let request = create(&new, owner);
+            let request = create_request(&new, owner);
             assert_eq!((request.method, request.path.join("/")), (RequestMethod::Post, path.to_owned()));
             let body = request.body.expect("a body");
             assert_eq!((&body["name"], &body["private"]), (&json!("fleet-config"), &json!(true)));

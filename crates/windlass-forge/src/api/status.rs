@@ -3,16 +3,16 @@
 use serde_json::json;
 pub use windlass_core::forge::StatusState;
 
+use super::client::ForgeResponse;
 use super::error::ForgeError;
 use super::request::{Request, RequestMethod, below};
-use super::wire::ForgeResponse;
 use super::{Forge, ForgeKind, Project};
 
 /// GitHub's limit; the other forges allow more.
 pub const MAX_DESCRIPTION: usize = 140;
 
 /// The forge's word for a state.
-const fn spelled(state: StatusState, kind: ForgeKind) -> &'static str {
+const fn state_word(state: StatusState, kind: ForgeKind) -> &'static str {
     match (state, kind) {
         (StatusState::Failure, ForgeKind::GitLab) => "failed",
         _ => state.slug(),
@@ -41,7 +41,7 @@ fn set_status(kind: ForgeKind, project: &Project, commit: &str, status: &CommitS
         ForgeKind::GitLab => "name",
     };
     let mut body = json!({
-        "state": spelled(status.state, kind), context_key: status.context, "description": described,
+        "state": state_word(status.state, kind), context_key: status.context, "description": described,
     });
     if let Some(url) = &status.target_url {
         body["target_url"] = json!(url);
@@ -50,7 +50,7 @@ fn set_status(kind: ForgeKind, project: &Project, commit: &str, status: &CommitS
 }
 
 /// GitLab rejects a change from pending to pending. The status it shows is then right, except for the description.
-fn is_there_already(kind: ForgeKind, answer: &ForgeResponse) -> bool {
+fn is_already_pending(kind: ForgeKind, answer: &ForgeResponse) -> bool {
     let said = answer.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();
     kind == ForgeKind::GitLab && answer.status == 400 && said.starts_with("Cannot transition status")
 }
@@ -64,11 +64,11 @@ impl Forge {
         status: &CommitStatus,
     ) -> Result<(), ForgeError> {
         let request = set_status(self.kind, project, commit, status);
-        let answer = self.wire.ask(&request).await?;
+        let answer = self.client.send_any_status(&request).await?;
         match answer.status {
             200..=299 => Ok(()),
-            _ if is_there_already(self.kind, &answer) => Ok(()),
-            _ => Err(self.wire.response_error(&answer, &request)),
+            _ if is_already_pending(self.kind, &answer) => Ok(()),
+            _ => Err(self.client.response_error(&answer, &request)),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Forge {
 mod tests {
     use super::*;
 
-    fn made(kind: ForgeKind, project: &str) -> Request {
+    fn status_request(kind: ForgeKind, project: &str) -> Request {
         let status = CommitStatus {
             state: StatusState::Failure,
             context: "windlass/fleet".to_owned(),
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn each_forge_is_asked_in_its_own_words() {
         for kind in [ForgeKind::GitHub, ForgeKind::Gitea] {
-            let request = made(kind, "acme/fleet");
+            let request = status_request(kind, "acme/fleet");
             assert_eq!(
                 (request.method, request.path.join(" ")),
                 (RequestMethod::Post, "repos acme fleet statuses c0ffee".to_owned())
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(body["target_url"], "https://windlass.example.com/app/runs/1");
             assert_eq!(body["description"], "ü".repeat(MAX_DESCRIPTION));
         }
-        let request = made(ForgeKind::GitLab, "group/sub/fleet");
+        let request = status_request(ForgeKind::GitLab, "group/sub/fleet");
         assert_eq!(request.path, ["projects", "group/sub/fleet", "statuses", "c0ffee"]);
         let body = request.body.expect("a body");
         assert_eq!(

@@ -7,7 +7,7 @@ use super::request::{Request, below, whoami};
 use super::{Forge, ForgeKind, Project};
 
 /// GitLab's access level Developer, which may set commit statuses.
-const DEVELOPER: i64 = 30;
+const GITLAB_DEVELOPER: i64 = 30;
 
 /// The user of a token, and their access.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ fn access(kind: ForgeKind, repository: &Value) -> RepositoryAccess {
         }
         ForgeKind::GitLab => ["project_access", "group_access"].iter().any(|through| {
             let level = permissions.and_then(|all| all.get(through)?.get("access_level")?.as_i64());
-            level.is_some_and(|level| level >= DEVELOPER)
+            level.is_some_and(|level| level >= GITLAB_DEVELOPER)
         }),
     };
     if may_write { RepositoryAccess::Write } else { RepositoryAccess::Read }
@@ -44,12 +44,12 @@ fn access(kind: ForgeKind, repository: &Value) -> RepositoryAccess {
 impl Forge {
     /// Finds out whom the token belongs to and what it may do with a project.
     pub async fn test(&self, project: &Project) -> Result<TokenAccess, ForgeError> {
-        let me = self.wire.send(&whoami()).await?.body;
+        let me = self.client.send(&whoami()).await?.body;
         let key = if self.kind == ForgeKind::GitLab { "username" } else { "login" };
-        let login = me.get(key).and_then(Value::as_str).ok_or_else(|| self.wire.not_understood())?;
+        let login = me.get(key).and_then(Value::as_str).ok_or_else(|| self.client.unexpected_response())?;
         let whole = project.to_string();
         let path = below(self.kind, project, &whole, &[]);
-        let found = self.wire.send(&Request::get(&path, format!("read {whole}"))).await?;
+        let found = self.client.send(&Request::get(&path, format!("read {whole}"))).await?;
         Ok(TokenAccess { login: login.chars().take(100).collect(), access: access(self.kind, &found.body) })
     }
 }

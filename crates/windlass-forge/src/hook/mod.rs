@@ -14,7 +14,7 @@ pub use content::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction}
 pub use pusher::Pusher;
 pub use secret::WebhookSecret;
 pub use sender::WebhookSender;
-pub use verify::{SignatureRefusal, UnverifiedDelivery, VerifiedDelivery, WINDOW, verify};
+pub use verify::{SIGNATURE_TIME_TOLERANCE, SignatureRefusal, UnverifiedDelivery, VerifiedDelivery, verify};
 
 #[cfg(test)]
 mod fixtures;

@@ -35,7 +35,7 @@ pub(super) fn read(sender: WebhookSender, body: &[u8]) -> Option<Pusher> {
         ),
         WebhookSender::Generic => (&["/pusher"], vec![&body["after"]]),
     };
-    let texts = people.iter().filter_map(|path| body.pointer(path)?.as_str()).map(plain);
+    let texts = people.iter().filter_map(|path| body.pointer(path)?.as_str()).map(sanitized_person);
     let person = texts.into_iter().find(|person| !person.is_empty())?;
     let mut heads: Vec<String> = heads.into_iter().filter_map(commit).take(MAX_HEADS).collect();
     heads.dedup();
@@ -52,7 +52,7 @@ fn bitbucket_heads(body: &Value) -> Vec<&Value> {
         .collect()
 }
 
-fn plain(text: &str) -> String {
+fn sanitized_person(text: &str) -> String {
     text.trim().chars().filter(|c| !c.is_control()).take(MAX_PERSON_CHARS).collect()
 }
 

@@ -5,7 +5,7 @@ pub use windlass_core::forge::WebhookSender;
 /// The sender of a request with these headers. Gitea and Forgejo also send GitHub's headers, and GitHub sends a header
 /// of Bitbucket, so the order matters.
 pub(super) fn sender_of<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<WebhookSender> {
-    const MARKS: [(WebhookSender, &[&str]); 5] = [
+    const SENDER_HEADERS: [(WebhookSender, &[&str]); 5] = [
         (WebhookSender::Generic, &["x-windlass-signature"]),
         (
             WebhookSender::Gitea,
@@ -16,7 +16,7 @@ pub(super) fn sender_of<'h>(header: impl Fn(&str) -> Option<&'h str>) -> Option<
         (WebhookSender::Bitbucket, &["x-event-key", "x-hub-signature"]),
     ];
     let is_marked = |names: &[&str]| names.iter().any(|name| header(name).is_some());
-    MARKS.iter().find(|(_, names)| is_marked(names)).map(|(sender, _)| *sender)
+    SENDER_HEADERS.iter().find(|(_, names)| is_marked(names)).map(|(sender, _)| *sender)
 }
 
 /// The headers that name the event.

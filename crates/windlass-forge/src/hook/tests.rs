@@ -28,12 +28,12 @@ type Headers = BTreeMap<&'static str, String>;
 
 /// A request that a test can change before it is verified.
 #[derive(Clone)]
-struct Sent {
+struct TestDelivery {
     headers: Headers,
     body: Vec<u8>,
 }
 
-impl Sent {
+impl TestDelivery {
     fn verify_at(
         &self,
         secret: &WebhookSecret,
@@ -53,15 +53,16 @@ fn mac(key: &[u8], message: &[u8]) -> Vec<u8> {
 }
 
 /// The methods of signing: one for each sender, and two for GitLab.
-const WAYS: [&str; 6] = ["github", "gitea", "forgejo", "gitlab token", "gitlab signed", "bitbucket"];
+const SIGNING_METHODS: [&str; 6] =
+    ["github", "gitea", "forgejo", "gitlab token", "gitlab signed", "bitbucket"];
 
-/// A body signed in one of [`WAYS`], or in the generic one.
-fn signed(way: &str, event: &str, body: &[u8]) -> Sent {
+/// A body signed in one of [`SIGNING_METHODS`], or in the generic one.
+fn signed(method: &str, event: &str, body: &[u8]) -> TestDelivery {
     let text = secret().text().expose().clone();
     let tag = hex(&mac(text.as_bytes(), body));
     let time = NOW.to_string();
     let event = event.to_owned();
-    let headers: Headers = match way {
+    let headers: Headers = match method {
         "github" => [("x-github-event", event), ("x-hub-signature-256", format!("sha256={tag}"))].into(),
         "gitea" => [
             ("x-gitea-event", event.clone()),
@@ -90,10 +91,10 @@ fn signed(way: &str, event: &str, body: &[u8]) -> Sent {
             [("x-windlass-signature", format!("t={time},v1={tag}"))].into()
         }
     };
-    Sent { headers, body: body.to_vec() }
+    TestDelivery { headers, body: body.to_vec() }
 }
 
-fn way_of(sender: WebhookSender) -> &'static str {
+fn method_of(sender: WebhookSender) -> &'static str {
     match sender {
         WebhookSender::GitHub => "github",
         WebhookSender::Gitea => "gitea",
@@ -103,16 +104,16 @@ fn way_of(sender: WebhookSender) -> &'static str {
     }
 }
 
-fn meaning_of(fixture: &Fixture) -> DeliveryContent {
-    let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
-    sent.verify().expect("rightly signed").meaning()
+fn content_of(fixture: &Fixture) -> DeliveryContent {
+    let sent = signed(method_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
+    sent.verify().expect("rightly signed").content()
 }
 
 #[test]
 fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
-    for way in WAYS.into_iter().chain(["generic"]) {
-        let sent = signed(way, "push", b"{}");
-        assert!(sent.verify().is_ok(), "{way}");
+    for method in SIGNING_METHODS.into_iter().chain(["generic"]) {
+        let sent = signed(method, "push", b"{}");
+        assert!(sent.verify().is_ok(), "{method}");
         let other = WebhookSecret::derive(
             b"a server's key",
             &RepositoryId::new("019a8b2e-0000-7000-8000-000000000001"),
@@ -121,7 +122,7 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
         assert_eq!(
             sent.verify_at(&other, NOW).err(),
             Some(SignatureRefusal::Wrong),
-            "{way}: another generation"
+            "{method}: another generation"
         );
         let other = WebhookSecret::derive(
             b"a server's key",
@@ -131,17 +132,17 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
         assert_eq!(
             sent.verify_at(&other, NOW).err(),
             Some(SignatureRefusal::Wrong),
-            "{way}: another repository"
+            "{method}: another repository"
         );
         // The plain token does not cover the body; every other method does.
-        let changed = Sent { body: b"{} ".to_vec(), ..sent.clone() };
-        assert_eq!(changed.verify().is_ok(), way == "gitlab token", "{way}: another body");
+        let changed = TestDelivery { body: b"{} ".to_vec(), ..sent.clone() };
+        assert_eq!(changed.verify().is_ok(), method == "gitlab token", "{method}: another body");
         for name in sent.headers.keys() {
             let mut without = sent.clone();
             without.headers.remove(name);
             let is_event = name.ends_with("event") || name.ends_with("key");
-            let has_twin = way == "gitea";
-            assert!(without.verify().is_err() || is_event || has_twin, "{way} without {name}");
+            let has_twin = method == "gitea";
+            assert!(without.verify().is_err() || is_event || has_twin, "{method} without {name}");
         }
         for broken in ["", "sha256=", "v1,", "t=1,v1=00", "%", "\u{7f}", &"0".repeat(64), &"ü".repeat(32)] {
             let mut wrong = sent.clone();
@@ -150,10 +151,10 @@ fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
                     broken.clone_into(value);
                 }
             }
-            assert!(matches!(wrong.verify(), Err(SignatureRefusal::Wrong)), "{way}: {broken}");
+            assert!(matches!(wrong.verify(), Err(SignatureRefusal::Wrong)), "{method}: {broken}");
         }
     }
-    let nobody = Sent { headers: Headers::new(), body: b"{}".to_vec() };
+    let nobody = TestDelivery { headers: Headers::new(), body: b"{}".to_vec() };
     assert_eq!(nobody.verify().err(), Some(SignatureRefusal::Unknown));
 }
 
@@ -168,10 +169,10 @@ fn a_signature_that_is_wrong_is_not_rescued_by_a_token_that_is_right() {
 
 #[test]
 fn what_has_a_time_is_believed_for_five_minutes_and_not_before_its_time() {
-    for way in ["generic", "gitlab signed"] {
-        let sent = signed(way, "Push Hook", b"{}");
+    for method in ["generic", "gitlab signed"] {
+        let sent = signed(method, "Push Hook", b"{}");
         for (seconds, is_timely) in [(0, true), (299, true), (-299, true), (302, false), (-302, false)] {
-            assert_eq!(sent.verify_at(&secret(), NOW + seconds).is_ok(), is_timely, "{way}: {seconds}");
+            assert_eq!(sent.verify_at(&secret(), NOW + seconds).is_ok(), is_timely, "{method}: {seconds}");
         }
         assert_eq!(sent.verify_at(&secret(), 0).err(), Some(SignatureRefusal::OutsideTimeWindow));
         assert_eq!(
@@ -187,7 +188,7 @@ fn a_delivery_is_the_same_whatever_unsigned_header_was_changed() {
     let mut again = first.clone();
     again.headers.insert("x-github-delivery", "made up".to_owned());
     let as_gitea = signed("gitea", "push", b"{}");
-    let identity = |sent: &Sent| sent.verify().expect("rightly signed").identity;
+    let identity = |sent: &TestDelivery| sent.verify().expect("rightly signed").identity;
     assert_eq!(identity(&first), identity(&again));
     assert_eq!(identity(&first), identity(&as_gitea), "nor as whose it is sent");
     assert_ne!(identity(&first), identity(&signed("github", "push", b"{ }")));
@@ -197,7 +198,7 @@ fn a_delivery_is_the_same_whatever_unsigned_header_was_changed() {
 fn a_push_names_its_branch_whoever_sends_it() {
     for fixture in pushes() {
         let expected = DeliveryContent::Push { branches: vec!["main".to_owned()] };
-        assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
+        assert_eq!(content_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
     }
 }
 
@@ -226,7 +227,7 @@ fn only_what_is_told_to_come_from_the_repository_itself_is_no_fork() {
     for (sender, body, origin) in cases {
         let event = if sender == WebhookSender::GitLab { "Merge Request Hook" } else { "pull_request" };
         let fixture = Fixture { sender, event, body };
-        let DeliveryContent::PullRequest(request) = meaning_of(&fixture) else { panic!("{}", fixture.body) };
+        let DeliveryContent::PullRequest(request) = content_of(&fixture) else { panic!("{}", fixture.body) };
         assert_eq!(request.origin, origin, "{sender:?} {}", fixture.body);
     }
 }
@@ -234,7 +235,7 @@ fn only_what_is_told_to_come_from_the_repository_itself_is_no_fork() {
 #[test]
 fn who_pushed_is_told_with_the_commit_whoever_sends_it() {
     for fixture in pushes() {
-        let sent = signed(way_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
+        let sent = signed(method_of(fixture.sender), fixture.event, fixture.body.to_string().as_bytes());
         let pusher = sent.verify().expect("rightly signed").pusher();
         // Bitbucket Cloud sends no e-mail addresses.
         let person = if fixture.event == "repo:push" { "ana" } else { "ana@example.com" };
@@ -263,13 +264,13 @@ fn a_pull_request_is_the_same_whoever_sends_it() {
             base_branch: "main".to_owned(),
             origin: CommitOrigin::Fork,
         });
-        assert_eq!(meaning_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
+        assert_eq!(content_of(&fixture), expected, "{:?} {}", fixture.sender, fixture.event);
     }
 }
 
 #[test]
 fn what_is_of_no_use_is_told_from_what_cannot_be_read() {
-    let read = |sender, event, body: Value| meaning_of(&Fixture { sender, event, body });
+    let read = |sender, event, body: Value| content_of(&Fixture { sender, event, body });
     assert_eq!(read(WebhookSender::GitHub, "ping", json!({"zen": "x"})), DeliveryContent::Ping);
     assert_eq!(
         read(WebhookSender::Bitbucket, "diagnostics:ping", json!({"test": true})),
@@ -291,7 +292,7 @@ fn what_is_of_no_use_is_told_from_what_cannot_be_read() {
     assert_eq!(read(WebhookSender::Generic, "", tag), DeliveryContent::Push { branches: Vec::new() });
     assert_eq!(read(WebhookSender::Generic, "", json!({"by": "cron"})), DeliveryContent::UnspecifiedChange);
     assert_eq!(
-        signed("generic", "", b" \n").verify().expect("signed").meaning(),
+        signed("generic", "", b" \n").verify().expect("signed").content(),
         DeliveryContent::UnspecifiedChange
     );
     for body in [
@@ -318,19 +319,19 @@ fn bodies_made_to_hurt_are_only_unreadable() {
         "{\"number\":1e999,\"action\":\"opened\",\"pull_request\":{}}".to_owned(),
     ];
     for body in deep.iter().chain(&odd) {
-        for (way, event) in [
+        for (method, event) in [
             ("github", "push"),
             ("github", "pull_request"),
             ("gitlab token", "Push Hook"),
             ("bitbucket", "repo:push"),
         ] {
-            let sent = signed(way, event, body.as_bytes());
+            let sent = signed(method, event, body.as_bytes());
             let _ = sent.verify().expect("rightly signed").pusher();
-            let meaning = sent.verify().expect("rightly signed").meaning();
+            let content = sent.verify().expect("rightly signed").content();
             assert_eq!(
-                meaning,
+                content,
                 DeliveryContent::Unreadable,
-                "{way} {event}: {}",
+                "{method} {event}: {}",
                 &body[..20.min(body.len())]
             );
         }
@@ -346,7 +347,7 @@ fn a_secret_is_what_it_was_and_cannot_be_printed() {
 }
 
 /// JSON that is similar to what forges send.
-fn nearly() -> impl Strategy<Value = Value> {
+fn almost_valid_body() -> impl Strategy<Value = Value> {
     let word = prop_oneof![
         Just("refs/heads/main".to_owned()),
         Just(NEW.to_owned()),
@@ -420,18 +421,18 @@ const EVENTS: [&str; 12] = [
 proptest! {
     #[test]
     fn no_body_makes_reading_panic(body in prop::collection::vec(any::<u8>(), 0..200), event in 0..EVENTS.len()) {
-        for way in WAYS.into_iter().chain(["generic"]) {
-            let sent = signed(way, EVENTS[event], &body);
-            let _ = sent.verify().expect("rightly signed").meaning();
+        for method in SIGNING_METHODS.into_iter().chain(["generic"]) {
+            let sent = signed(method, EVENTS[event], &body);
+            let _ = sent.verify().expect("rightly signed").content();
         }
     }
 
     #[test]
-    fn no_body_that_is_nearly_one_makes_reading_panic(body in nearly(), event in 0..EVENTS.len()) {
-        for way in WAYS.into_iter().chain(["generic"]) {
-            let sent = signed(way, EVENTS[event], body.to_string().as_bytes());
-            let meaning = sent.verify().expect("rightly signed").meaning();
-            if let DeliveryContent::Push { branches } = meaning {
+    fn no_body_that_is_nearly_one_makes_reading_panic(body in almost_valid_body(), event in 0..EVENTS.len()) {
+        for method in SIGNING_METHODS.into_iter().chain(["generic"]) {
+            let sent = signed(method, EVENTS[event], body.to_string().as_bytes());
+            let content = sent.verify().expect("rightly signed").content();
+            if let DeliveryContent::Push { branches } = content {
                 prop_assert!(branches.iter().all(|branch| !branch.is_empty() && !branch.contains(char::is_control)));
             }
         }
@@ -445,7 +446,7 @@ proptest! {
             "webhook-timestamp", "webhook-signature", "x-windlass-signature", "x-event-key"];
         for leave_out in 0..names.len() {
             let headers = names.iter().zip(&values).skip(leave_out).map(|(name, value)| (*name, value.clone())).collect();
-            let sent = Sent { headers, body: body.clone() };
+            let sent = TestDelivery { headers, body: body.clone() };
             prop_assert!(sent.verify().is_err());
         }
     }

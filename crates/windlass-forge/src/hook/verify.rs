@@ -16,10 +16,10 @@ use super::sender::{WebhookSender, event_headers, sender_of};
 
 /// How far a signed timestamp may differ from our clock: a tolerance for clock differences that limits how long a
 /// recorded request can be replayed.
-pub const WINDOW: Duration = Duration::from_secs(5 * 60);
+pub const SIGNATURE_TIME_TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 /// Longer than any event name of a forge; people see the name.
-const LONGEST_EVENT: usize = 64;
+const MAX_EVENT_CHARS: usize = 64;
 
 /// A request whose signature was not checked yet.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ pub struct VerifiedDelivery<'b> {
 
 impl VerifiedDelivery<'_> {
     /// The content of the delivery.
-    pub fn meaning(&self) -> DeliveryContent {
+    pub fn content(&self) -> DeliveryContent {
         read(self.sender, &self.event, self.body)
     }
 
@@ -74,66 +74,68 @@ pub enum SignatureRefusal {
 
 /// Verifies the signature of a request in constant time.
 pub fn verify<'b>(
-    incoming: UnverifiedDelivery<'_, 'b>,
+    delivery: UnverifiedDelivery<'_, 'b>,
     secret: &WebhookSecret,
     now: Timestamp,
 ) -> Result<VerifiedDelivery<'b>, SignatureRefusal> {
-    let sender = sender_of(incoming.header).ok_or(SignatureRefusal::Unknown)?;
-    let header = |names: &[&str]| names.iter().find_map(|name| (incoming.header)(name));
+    let sender = sender_of(delivery.header).ok_or(SignatureRefusal::Unknown)?;
+    let header = |names: &[&str]| names.iter().find_map(|name| (delivery.header)(name));
     let identity = match sender {
-        WebhookSender::GitHub => by_body(incoming, header(&["x-hub-signature-256"]), secret)?,
+        WebhookSender::GitHub => verify_body_hmac(delivery, header(&["x-hub-signature-256"]), secret)?,
         WebhookSender::Gitea => {
-            by_body(incoming, header(&["x-forgejo-signature", "x-gitea-signature"]), secret)?
+            verify_body_hmac(delivery, header(&["x-forgejo-signature", "x-gitea-signature"]), secret)?
         }
-        WebhookSender::Bitbucket => by_body(incoming, header(&["x-hub-signature"]), secret)?,
+        WebhookSender::Bitbucket => verify_body_hmac(delivery, header(&["x-hub-signature"]), secret)?,
         WebhookSender::GitLab => match header(&["webhook-signature"]) {
             // If there is a signature, only the signature counts: a valid token beside a wrong signature does not help.
-            Some(signature) => by_standard(incoming, signature, secret, now)?,
-            None => by_token(incoming, secret)?,
+            Some(signature) => verify_standard_webhook(delivery, signature, secret, now)?,
+            None => verify_plain_token(delivery, secret)?,
         },
-        WebhookSender::Generic => by_time_and_body(incoming, header(&["x-windlass-signature"]), secret, now)?,
+        WebhookSender::Generic => {
+            verify_timestamped_hmac(delivery, header(&["x-windlass-signature"]), secret, now)?
+        }
     };
     let event = header(event_headers(sender)).unwrap_or_default();
-    let event = event.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LONGEST_EVENT).collect();
-    Ok(VerifiedDelivery { sender, event, identity, body: incoming.body })
+    let event = event.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(MAX_EVENT_CHARS).collect();
+    Ok(VerifiedDelivery { sender, event, identity, body: delivery.body })
 }
 
 /// `sha256=<hex>` or `<hex>`: the HMAC of the body.
-fn by_body(
-    incoming: UnverifiedDelivery<'_, '_>,
+fn verify_body_hmac(
+    delivery: UnverifiedDelivery<'_, '_>,
     signature: Option<&str>,
     secret: &WebhookSecret,
 ) -> Result<Digest, SignatureRefusal> {
     let signature = signature.ok_or(SignatureRefusal::Unsigned)?.trim();
     let tag = unhex(signature.strip_prefix("sha256=").unwrap_or(signature)).ok_or(SignatureRefusal::Wrong)?;
-    hmac::verify(&secret.text_key(), incoming.body, &tag).map_err(|_| SignatureRefusal::Wrong)?;
-    Ok(Digest::of(incoming.body))
+    hmac::verify(&secret.text_key(), delivery.body, &tag).map_err(|_| SignatureRefusal::Wrong)?;
+    Ok(Digest::of(delivery.body))
 }
 
 /// GitLab's older method: the header is the secret itself. Whoever has seen it can send any body, so the delivery id in
 /// the header is used as it is.
-fn by_token(
-    incoming: UnverifiedDelivery<'_, '_>,
+fn verify_plain_token(
+    delivery: UnverifiedDelivery<'_, '_>,
     secret: &WebhookSecret,
 ) -> Result<Digest, SignatureRefusal> {
-    let token = (incoming.header)("x-gitlab-token").ok_or(SignatureRefusal::Unsigned)?;
+    let token = (delivery.header)("x-gitlab-token").ok_or(SignatureRefusal::Unsigned)?;
     if !bool::from(token.as_bytes().ct_eq(secret.text().expose().as_bytes())) {
         return Err(SignatureRefusal::Wrong);
     }
-    let name = ["idempotency-key", "x-gitlab-event-uuid"].iter().find_map(|name| (incoming.header)(name));
-    Ok(Digest::of_parts([name.unwrap_or_default().as_bytes(), incoming.body]))
+    let name = ["idempotency-key", "x-gitlab-event-uuid"].iter().find_map(|name| (delivery.header)(name));
+    Ok(Digest::of_parts([name.unwrap_or_default().as_bytes(), delivery.body]))
 }
 
 /// GitLab's signing token, as in Standard Webhooks: `webhook-signature: v1,<base64> …` over id, time and body.
-fn by_standard(
-    incoming: UnverifiedDelivery<'_, '_>,
+fn verify_standard_webhook(
+    delivery: UnverifiedDelivery<'_, '_>,
     signatures: &str,
     secret: &WebhookSecret,
     now: Timestamp,
 ) -> Result<Digest, SignatureRefusal> {
-    let header = |name: &str| (incoming.header)(name).ok_or(SignatureRefusal::Unsigned);
+    let header = |name: &str| (delivery.header)(name).ok_or(SignatureRefusal::Unsigned);
     let (id, time) = (header("webhook-id")?, header("webhook-timestamp")?);
-    let message = [id.as_bytes(), b".", time.as_bytes(), b".", incoming.body].concat();
+    let message = [id.as_bytes(), b".", time.as_bytes(), b".", delivery.body].concat();
     let key = secret.raw_key();
     let is_ours = |signature: &str| {
         let tag = signature.strip_prefix("v1,").and_then(|text| STANDARD.decode(text).ok());
@@ -147,8 +149,8 @@ fn by_standard(
 }
 
 /// Windlass's own format: `t=<unix seconds>,v1=<hex>` over time and body.
-fn by_time_and_body(
-    incoming: UnverifiedDelivery<'_, '_>,
+fn verify_timestamped_hmac(
+    delivery: UnverifiedDelivery<'_, '_>,
     signature: Option<&str>,
     secret: &WebhookSecret,
     now: Timestamp,
@@ -159,7 +161,7 @@ fn by_time_and_body(
     let (Some(time), Some(tag)) = (field("t"), field("v1").and_then(unhex)) else {
         return Err(SignatureRefusal::Wrong);
     };
-    let message = [time.as_bytes(), b".", incoming.body].concat();
+    let message = [time.as_bytes(), b".", delivery.body].concat();
     hmac::verify(&secret.text_key(), &message, &tag).map_err(|_| SignatureRefusal::Wrong)?;
     check_time(time, now)?;
     Ok(Digest::of(&message))
@@ -169,5 +171,5 @@ fn check_time(seconds: &str, now: Timestamp) -> Result<(), SignatureRefusal> {
     let seconds: i64 = seconds.parse().map_err(|_| SignatureRefusal::OutsideTimeWindow)?;
     let signed = Timestamp::from_millis(seconds.saturating_mul(1000));
     let distance = signed.elapsed_since(now).max(now.elapsed_since(signed));
-    if distance > WINDOW { Err(SignatureRefusal::OutsideTimeWindow) } else { Ok(()) }
+    if distance > SIGNATURE_TIME_TOLERANCE { Err(SignatureRefusal::OutsideTimeWindow) } else { Ok(()) }
 }

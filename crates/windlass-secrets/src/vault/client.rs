@@ -21,7 +21,7 @@ use crate::vault_error::{SettingsError, VaultError};
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// If Vault takes longer to accept a connection, it counts as unreachable.
-const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An HTTP client for one Vault server.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl VaultResponse {
     }
 
     /// Whether one of the error messages contains this text.
-    pub(super) fn says(&self, words: &str) -> bool {
+    pub(super) fn has_error_text(&self, words: &str) -> bool {
         let json = self.json();
         let errors = json.as_ref().and_then(|json| json.get("errors")).and_then(Value::as_array);
         errors.is_some_and(|errors| errors.iter().filter_map(Value::as_str).any(|said| said.contains(words)))
@@ -63,7 +63,7 @@ impl VaultClient {
             return Err(SettingsError::Namespace);
         }
         let options = HttpOptions {
-            connect_timeout: CONNECT_WITHIN,
+            connect_timeout: CONNECT_TIMEOUT,
             timeout: Some(settings.timeout),
             trust: settings.ca_pem.as_deref().map_or(TlsTrust::System, TlsTrust::Only),
             proxies: if way == VaultLocation::ThisMachine { Proxies::Never } else { Proxies::Environment },
@@ -145,13 +145,13 @@ impl VaultClient {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder, path: &str) -> Result<VaultResponse, VaultError> {
-        let mut response = request.send().await.map_err(|error| self.unreached(&error))?;
+        let mut response = request.send().await.map_err(|error| self.connection_error(&error))?;
         let status = response.status().as_u16();
         // Allocated at its full size at once: growing would leave copies of secrets in memory.
         let length =
             response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(8 * 1024);
         let mut body = Zeroizing::new(Vec::with_capacity(length.min(MAX_BYTES)));
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreached(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.connection_error(&error))? {
             if body.len() + chunk.len() > MAX_BYTES {
                 return Err(VaultError::TooLarge { path: path.to_owned() });
             }
@@ -161,7 +161,7 @@ impl VaultClient {
     }
 
     /// The error for a request that got no response.
-    fn unreached(&self, error: &reqwest::Error) -> VaultError {
+    fn connection_error(&self, error: &reqwest::Error) -> VaultError {
         let address = self.address();
         let mut cause: &dyn std::error::Error = error;
         let mut said = String::new();
@@ -185,13 +185,13 @@ impl VaultClient {
         let path = path.to_owned();
         match answer.status {
             301..=308 | 429 | 472 | 473 | 500..=599 => self.health_error(answer.status, path).await,
-            _ if answer.says("namespace") => VaultError::Namespace {
+            _ if answer.has_error_text("namespace") => VaultError::Namespace {
                 namespace: self.namespace.clone().unwrap_or_else(|| "root".to_owned()),
             },
             401 | 403 => VaultError::Denied { path },
-            404 if answer.says("no handler for route") => VaultError::NoMount { path },
+            404 if answer.has_error_text("no handler for route") => VaultError::NoMount { path },
             404 => VaultError::Missing { path },
-            status => VaultError::Answer { status, path },
+            status => VaultError::UnexpectedStatus { status, path },
         }
     }
 
@@ -212,7 +212,7 @@ impl VaultClient {
             (_, Some(true), ..) => VaultError::Sealed { address },
             (.., Some(true), _) => VaultError::Standby { address },
             (.., 429) => VaultError::Busy { address },
-            _ => VaultError::Answer { status, path },
+            _ => VaultError::UnexpectedStatus { status, path },
         }
     }
 }

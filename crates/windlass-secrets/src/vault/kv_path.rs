@@ -2,7 +2,7 @@
 
 use windlass_core::redacted::Redacted;
 
-use super::wire::VaultClient;
+use super::client::VaultClient;
 use crate::error::SecretError;
 use crate::vault_error::VaultError;
 
@@ -56,18 +56,18 @@ pub(super) struct KvPath {
 impl KvPath {
     /// Finds the secrets engine of a path. Vault answers every token that has any access below the mount.
     pub(super) async fn find(
-        wire: &VaultClient,
+        client: &VaultClient,
         token: &Redacted<String>,
         path: &VaultPath,
     ) -> Result<KvPath, VaultError> {
         let asked = format!("sys/internal/ui/mounts/{}", path.as_str());
-        let answer = wire.get(&asked, &[], token).await?;
+        let answer = client.get(&asked, &[], token).await?;
         let mount = match answer.status {
-            200 => answer.json().ok_or(VaultError::Answer { status: 200, path: asked })?,
-            404 if !answer.says("namespace") => {
+            200 => answer.json().ok_or(VaultError::UnexpectedStatus { status: 200, path: asked })?,
+            404 if !answer.has_error_text("namespace") => {
                 return Err(VaultError::NoMount { path: path.as_str().to_owned() });
             }
-            _ => return Err(wire.response_error(&answer, path.as_str()).await),
+            _ => return Err(client.response_error(&answer, path.as_str()).await),
         };
         let text = |pointer: &str| mount.pointer(pointer).and_then(serde_json::Value::as_str);
         let name = text("/data/path").unwrap_or_default().trim_end_matches('/').to_owned();
@@ -91,15 +91,15 @@ impl KvPath {
 
     /// The API path of the secret; messages show the same path.
     pub(super) fn data(&self) -> String {
-        self.inside("data")
+        self.api_path("data")
     }
 
     /// The API path of the secret's metadata.
     pub(super) fn metadata(&self) -> String {
-        self.inside("metadata")
+        self.api_path("metadata")
     }
 
-    fn inside(&self, part: &str) -> String {
+    fn api_path(&self, part: &str) -> String {
         match self.rest.as_str() {
             "" => format!("{}/{part}", self.mount),
             rest => format!("{}/{part}/{rest}", self.mount),
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_place_is_below_a_prefix_by_whole_parts() {
-        let place = KvPath { mount: "secret".into(), rest: "acme/git/key".into() };
+        let kv_path = KvPath { mount: "secret".into(), rest: "acme/git/key".into() };
         for (prefix, is_below) in [
             ("secret", true),
             ("secret/data", true),
@@ -158,7 +158,7 @@ mod tests {
             ("secret/other", false),
             ("other/acme", false),
         ] {
-            assert_eq!(place.is_below(&path(prefix)), is_below, "{prefix}");
+            assert_eq!(kv_path.is_below(&path(prefix)), is_below, "{prefix}");
         }
     }
 }

@@ -28,18 +28,18 @@ impl Vault {
     /// Lists the credentials of an account below the configured prefix.
     pub async fn list(&self, account: &str) -> Result<CredentialListing, SecretError> {
         let prefix = self.prefix_of(account)?.ok_or(VaultError::NoPrefix)?;
-        let (wire, session) = (&self.inner.wire, &self.inner.session);
-        let token = self.noted(session.token(wire).await)?;
+        let (client, session) = (&self.inner.client, &self.inner.session);
+        let token = self.remember_error(session.token(client).await)?;
         let listed = match self.list_as(&token, &prefix).await {
             Err(denied @ VaultError::Denied { .. }) => {
-                match self.noted(session.replacement_token(wire, &token).await)? {
+                match self.remember_error(session.replacement_token(client, &token).await)? {
                     Some(token) => self.list_as(&token, &prefix).await,
                     None => Err(denied),
                 }
             }
             listed => listed,
         };
-        Ok(self.noted(listed)?)
+        Ok(self.remember_error(listed)?)
     }
 
     async fn list_as(
@@ -48,7 +48,7 @@ impl Vault {
         prefix: &VaultPath,
     ) -> Result<CredentialListing, VaultError> {
         let mut listing = CredentialListing { paths: Vec::new(), is_complete: true };
-        let mut directories = vec![KvPath::find(&self.inner.wire, token, prefix).await?];
+        let mut directories = vec![KvPath::find(&self.inner.client, token, prefix).await?];
         let mut asked = 0;
         while let Some(directory) = directories.pop() {
             if asked == MAX_DIRECTORIES || listing.paths.len() >= MAX_NAMES {
@@ -71,12 +71,12 @@ impl Vault {
 
     /// The entries of a directory; subdirectories end in a slash.
     async fn names(&self, token: &Redacted<String>, directory: &KvPath) -> Result<Vec<String>, VaultError> {
-        let wire = &self.inner.wire;
+        let client = &self.inner.client;
         let path = directory.metadata();
-        let answer = wire.get(&path, &[("list", "true")], token).await?;
+        let answer = client.get(&path, &[("list", "true")], token).await?;
         let json = match answer.status {
             200 => answer.json().unwrap_or_default(),
-            _ => match wire.response_error(&answer, &path).await {
+            _ => match client.response_error(&answer, &path).await {
                 VaultError::Missing { .. } => return Ok(Vec::new()),
                 fault => return Err(fault),
             },

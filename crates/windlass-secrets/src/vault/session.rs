@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::sync::Mutex;
 use windlass_core::redacted::Redacted;
 
+use super::client::VaultClient;
 use super::settings::VaultLogin;
-use super::wire::VaultClient;
 use crate::directory::read_file;
 use crate::vault_error::VaultError;
 
@@ -39,7 +39,7 @@ struct TokenTtl {
 
 impl TokenTtl {
     /// Whether less than a third of the lifetime remains.
-    fn is_ending(self) -> bool {
+    fn expires_soon(self) -> bool {
         self.creation_ttl > 0 && self.ttl < self.creation_ttl / 3
     }
 }
@@ -65,7 +65,7 @@ impl VaultSession {
     }
 
     /// The token for the next request.
-    pub(super) async fn token(&self, wire: &VaultClient) -> Result<Redacted<String>, VaultError> {
+    pub(super) async fn token(&self, client: &VaultClient) -> Result<Redacted<String>, VaultError> {
         match &self.login {
             VaultLogin::Token(token) => Ok(token.clone()),
             VaultLogin::TokenFile(file) => read_secret(file),
@@ -73,7 +73,7 @@ impl VaultSession {
                 let mut current = self.current.lock().await;
                 match current.as_ref() {
                     Some(token) => Ok(token.clone()),
-                    None => Ok(current.insert(self.log_in(wire).await?).clone()),
+                    None => Ok(current.insert(self.log_in(client).await?).clone()),
                 }
             }
         }
@@ -83,12 +83,12 @@ impl VaultSession {
     /// token is still valid: Vault then refused the request and not the token.
     pub(super) async fn replacement_token(
         &self,
-        wire: &VaultClient,
+        client: &VaultClient,
         refused: &Redacted<String>,
     ) -> Result<Option<Redacted<String>>, VaultError> {
-        match self.look_up(wire, refused).await {
+        match self.look_up(client, refused).await {
             Ok(_) => Ok(None),
-            Err(VaultError::TokenRefused) => self.replace(wire, refused).await.map(Some),
+            Err(VaultError::TokenRefused) => self.replace(client, refused).await.map(Some),
             Err(error) => Err(error),
         }
     }
@@ -96,7 +96,7 @@ impl VaultSession {
     /// Replaces a token that has expired or is about to.
     async fn replace(
         &self,
-        wire: &VaultClient,
+        client: &VaultClient,
         old: &Redacted<String>,
     ) -> Result<Redacted<String>, VaultError> {
         match &self.login {
@@ -112,7 +112,7 @@ impl VaultSession {
                     Some(token) if token != old => Ok(token.clone()),
                     _ => {
                         *current = None;
-                        Ok(current.insert(self.log_in(wire).await?).clone())
+                        Ok(current.insert(self.log_in(client).await?).clone())
                     }
                 }
             }
@@ -120,70 +120,70 @@ impl VaultSession {
     }
 
     /// Makes sure that the token is valid for a while longer.
-    pub(super) async fn keep_alive(&self, wire: &VaultClient) -> Result<(), VaultError> {
-        let mut token = self.token(wire).await?;
-        let life = match self.look_up(wire, &token).await {
-            Ok(life) => life,
+    pub(super) async fn keep_alive(&self, client: &VaultClient) -> Result<(), VaultError> {
+        let mut token = self.token(client).await?;
+        let ttl = match self.look_up(client, &token).await {
+            Ok(ttl) => ttl,
             Err(VaultError::TokenRefused) => {
-                token = self.replace(wire, &token).await?;
-                self.look_up(wire, &token).await?
+                token = self.replace(client, &token).await?;
+                self.look_up(client, &token).await?
             }
             Err(error) => return Err(error),
         };
-        if !life.is_ending() {
+        if !ttl.expires_soon() {
             return Ok(());
         }
-        let life = self.renew(wire, &token, life).await?;
-        match (life.is_ending(), &self.login) {
+        let ttl = self.renew(client, &token, ttl).await?;
+        match (ttl.expires_soon(), &self.login) {
             (false, _) => Ok(()),
-            (true, VaultLogin::AppRole { .. }) => self.replace(wire, &token).await.map(drop),
-            (true, _) => Err(VaultError::TokenEnds { seconds: life.ttl }),
+            (true, VaultLogin::AppRole { .. }) => self.replace(client, &token).await.map(drop),
+            (true, _) => Err(VaultError::TokenExpires { seconds: ttl.ttl }),
         }
     }
 
     async fn renew(
         &self,
-        wire: &VaultClient,
+        client: &VaultClient,
         token: &Redacted<String>,
-        life: TokenTtl,
+        ttl: TokenTtl,
     ) -> Result<TokenTtl, VaultError> {
-        if !life.renewable {
-            return Ok(life);
+        if !ttl.renewable {
+            return Ok(ttl);
         }
         // Without an increment, Vault grants the last period again, which may be shorter.
-        let body = json!({"increment": format!("{}s", life.creation_ttl)});
-        let answer = wire.post(RENEW, &body, Some(token)).await?;
+        let body = json!({"increment": format!("{}s", ttl.creation_ttl)});
+        let answer = client.post(RENEW, &body, Some(token)).await?;
         match answer.status {
-            200 => self.look_up(wire, token).await,
+            200 => self.look_up(client, token).await,
             // Vault answers so for a token without permission to renew itself, and for one that is not renewable.
-            400 | 403 => Ok(life),
-            _ => Err(wire.response_error(&answer, RENEW).await),
+            400 | 403 => Ok(ttl),
+            _ => Err(client.response_error(&answer, RENEW).await),
         }
     }
 
-    async fn look_up(&self, wire: &VaultClient, token: &Redacted<String>) -> Result<TokenTtl, VaultError> {
-        let answer = wire.get(LOOK_UP, &[], token).await?;
+    async fn look_up(&self, client: &VaultClient, token: &Redacted<String>) -> Result<TokenTtl, VaultError> {
+        let answer = client.get(LOOK_UP, &[], token).await?;
         match answer.status {
             200 => {
                 let looked: Option<LookedUp> = answer.read();
-                let strange = || VaultError::Answer { status: 200, path: LOOK_UP.to_owned() };
+                let strange = || VaultError::UnexpectedStatus { status: 200, path: LOOK_UP.to_owned() };
                 looked.map(|looked| looked.data).ok_or_else(strange)
             }
-            _ => match wire.response_error(&answer, LOOK_UP).await {
+            _ => match client.response_error(&answer, LOOK_UP).await {
                 VaultError::Denied { .. } => Err(VaultError::TokenRefused),
                 fault => Err(fault),
             },
         }
     }
 
-    async fn log_in(&self, wire: &VaultClient) -> Result<Redacted<String>, VaultError> {
+    async fn log_in(&self, client: &VaultClient) -> Result<Redacted<String>, VaultError> {
         let VaultLogin::AppRole { mount, role_id, secret_id_file } = &self.login else {
             return Err(VaultError::TokenRefused);
         };
         let secret_id = read_secret(secret_id_file)?;
         let path = format!("auth/{mount}/login");
         let body = json!({"role_id": role_id, "secret_id": secret_id.expose()});
-        let answer = wire.post(&path, &body, None).await?;
+        let answer = client.post(&path, &body, None).await?;
         let refused = || VaultError::LoginRefused { mount: mount.clone() };
         match answer.status {
             200 => {
@@ -191,7 +191,7 @@ impl VaultSession {
                 granted.map(|granted| Redacted::new(granted.auth.client_token)).ok_or_else(refused)
             }
             400 => Err(refused()),
-            _ => match wire.response_error(&answer, &path).await {
+            _ => match client.response_error(&answer, &path).await {
                 VaultError::Denied { .. } => Err(refused()),
                 fault => Err(fault),
             },

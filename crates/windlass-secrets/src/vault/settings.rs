@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass_core::redacted::Redacted;
 
 /// If Vault takes longer, the run fails; the next run tries again.
-const PATIENCE: Duration = Duration::from_secs(15);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Settings of a Vault client.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl VaultSettings {
             namespace: None,
             ca_pem: None,
             prefix: None,
-            timeout: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 }

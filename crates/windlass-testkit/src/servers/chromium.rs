@@ -36,7 +36,7 @@ const FLAGS: &[&str] = &[
 
 /// Runs the driver in a process group of its own until standard input ends, then kills the group and removes the
 /// directory.
-const KEEPER: &str = r#"
+const SUPERVISOR_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 directory=$1
 shift
@@ -58,7 +58,7 @@ pub struct Chromium {
     directory: PathBuf,
     profiles: AtomicU32,
     /// The driver runs as long as this process's standard input is open.
-    _keeper: Child,
+    _supervisor: Child,
 }
 
 impl Chromium {
@@ -86,27 +86,27 @@ impl Chromium {
         let directory = tempfile::Builder::new().prefix("windlass-chromium-").tempdir();
         // The supervisor shell removes the directory; it outlives this process.
         let directory = directory.expect("a temporary directory").keep();
-        let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "sh"]).arg(&directory).arg(driver).arg("--port=0");
+        let mut supervisor = Command::new("sh");
+        supervisor.args(["-c", SUPERVISOR_SCRIPT, "sh"]).arg(&directory).arg(driver).arg("--port=0");
         // The user's own files are neither read nor written.
         for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"] {
-            keeper.env(name, &directory);
+            supervisor.env(name, &directory);
         }
-        keeper.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
-        keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut keeper = keeper.spawn().expect("every system has a shell");
-        let said = BufReader::new(keeper.stdout.take().expect("it was asked for"));
+        supervisor.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut supervisor = supervisor.spawn().expect("every system has a shell");
+        let said = BufReader::new(supervisor.stdout.take().expect("it was asked for"));
         let port = said.lines().map_while(Result::ok).find_map(|line| {
             let (_, rest) = line.split_once(READY)?;
             rest.trim_end_matches('.').parse::<u16>().ok()
         });
         let Some(port) = port else {
             // The supervisor shell exits with the driver, and removes the directory.
-            let _ = keeper.wait();
+            let _ = supervisor.wait();
             return None;
         };
         let url = format!("http://127.0.0.1:{port}");
-        Some(Chromium { url, directory, profiles: AtomicU32::new(0), _keeper: keeper })
+        Some(Chromium { url, directory, profiles: AtomicU32::new(0), _supervisor: supervisor })
     }
 
     /// The address of the driver.

@@ -35,7 +35,7 @@ impl GitHttps {
         let at = directory.path();
         fs::create_dir(at.join("repositories")).expect("a directory");
         make_certificates(at);
-        let_in(at, GitHttps::PASSWORD);
+        write_password_file(at, GitHttps::PASSWORD);
         let port = free_port();
         fs::write(at.join("nginx.conf"), configuration(at, port)).expect("a file");
         let socket = at.join("backend.sock");
@@ -55,7 +55,7 @@ impl GitHttps {
 
     /// Changes the user's password.
     pub fn set_password(&self, password: &str) {
-        let_in(self.directory.path(), password);
+        write_password_file(self.directory.path(), password);
     }
 
     /// The directory for bare repositories.
@@ -79,7 +79,7 @@ impl GitHttps {
     }
 }
 
-fn let_in(at: &Path, password: &str) {
+fn write_password_file(at: &Path, password: &str) {
     let hash = run(Command::new("openssl").args(["passwd", "-apr1", password]));
     fs::write(at.join("htpasswd"), format!("{}:{}\n", GitHttps::USER, hash.trim())).expect("a file");
 }

@@ -10,14 +10,14 @@ use super::WorkTree;
 const FLEET: &str = "version: 1\naccount: acme\ninclude: ['bomb/**/*.yaml']\n";
 
 /// A fleet that includes nothing.
-const SOUND: &str = "version: 1\naccount: acme\n";
+const VALID_FLEET: &str = "version: 1\naccount: acme\n";
 
 impl WorkTree {
     /// Commits directories in which each level refers to the next `width` times: ten levels of ten are 10^10 paths, in
     /// about a kilobyte.
     pub fn commit_path_bomb(&self, levels: usize, width: usize) -> String {
-        let leaf = self.git_blob(SOUND);
-        let mut trees = TreeMaker::start(self);
+        let leaf = self.git_blob(VALID_FLEET);
+        let mut trees = TreeWriter::start(self);
         let mut below = trees.make(&[("100644 blob", &leaf, "a.txt".to_owned())]);
         for _ in 0..levels {
             let entries: Vec<_> =
@@ -30,8 +30,8 @@ impl WorkTree {
     /// Commits a directory with one entry whose name has `name_bytes` bytes, with `files` files in it: each of their
     /// paths is that long.
     pub fn commit_long_name(&self, name_bytes: usize, files: usize) -> String {
-        let leaf = self.git_blob(SOUND);
-        let mut trees = TreeMaker::start(self);
+        let leaf = self.git_blob(VALID_FLEET);
+        let mut trees = TreeWriter::start(self);
         let entries: Vec<_> =
             (0..files).map(|nth| ("100644 blob", leaf.as_str(), format!("{nth}.yaml"))).collect();
         let below = trees.make(&entries);
@@ -42,8 +42,8 @@ impl WorkTree {
     /// Commits a directory with `wide` entries for the same directory, which has one file with a name of `name_bytes`
     /// bytes.
     pub fn commit_wide_to_long(&self, wide: usize, name_bytes: usize) -> String {
-        let leaf = self.git_blob(SOUND);
-        let mut trees = TreeMaker::start(self);
+        let leaf = self.git_blob(VALID_FLEET);
+        let mut trees = TreeWriter::start(self);
         let below = trees.make(&[("100644 blob", &leaf, "n".repeat(name_bytes))]);
         let entries: Vec<_> =
             (0..wide).map(|nth| ("040000 tree", below.as_str(), format!("d{nth}"))).collect();
@@ -54,12 +54,12 @@ impl WorkTree {
     /// Creates a bare repository below `root` with directories nested `depth` levels deep.
     pub fn publish_nested_trees(root: &Path, name: &str, depth: usize) -> PathBuf {
         let work = WorkTree::new();
-        work.commit("fleet.yaml", SOUND);
+        work.commit("fleet.yaml", VALID_FLEET);
         let bare = work.publish(root, name);
         let path = format!("bomb/{}a.yaml", "d/".repeat(depth));
         let file = |path: &str, text: &str| format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
         let commit = "reset refs/heads/main\n\ncommit refs/heads/main\ncommitter Ana <ana@example.com> 0 +0000\ndata 6\na bomb\n";
-        let script = format!("{commit}{}{}", file("fleet.yaml", FLEET), file(&path, SOUND));
+        let script = format!("{commit}{}{}", file("fleet.yaml", FLEET), file(&path, VALID_FLEET));
         // The search for similar objects would compare all of them.
         for arguments in [&["config", "pack.window", "0"][..], &["fast-import", "--quiet", "--force"]] {
             let mut git = Command::new("git")
@@ -86,7 +86,7 @@ impl WorkTree {
         self.head()
     }
 
-    fn commit_bomb(&self, mut trees: TreeMaker, bomb: &str) -> String {
+    fn commit_bomb(&self, mut trees: TreeWriter, bomb: &str) -> String {
         let fleet = self.git_blob(FLEET);
         let root = trees.make(&[
             ("040000 tree", bomb, "bomb".to_owned()),
@@ -106,13 +106,13 @@ impl WorkTree {
 }
 
 /// One `git mktree` process for all trees: a process for each would take minutes.
-struct TreeMaker {
+struct TreeWriter {
     child: Child,
     answers: BufReader<std::process::ChildStdout>,
 }
 
-impl TreeMaker {
-    fn start(work: &WorkTree) -> TreeMaker {
+impl TreeWriter {
+    fn start(work: &WorkTree) -> TreeWriter {
         let mut child = Command::new("git")
             .current_dir(work.path())
             .args(["mktree", "--batch", "--missing"])
@@ -123,7 +123,7 @@ impl TreeMaker {
             .spawn()
             .expect("git is installed");
         let answers = BufReader::new(child.stdout.take().expect("a pipe"));
-        TreeMaker { child, answers }
+        TreeWriter { child, answers }
     }
 
     /// Writes a tree of entries: mode and kind, id, name.

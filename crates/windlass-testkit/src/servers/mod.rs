@@ -31,13 +31,13 @@ pub use repository::WorkTree;
 pub use tls::{CertificateAuthority, TlsFront};
 pub use vault::VaultServer;
 
-use crate::process::End;
+use crate::process::ProcessExit;
 
 /// A server that has not started by then has failed.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a server without output is polled: short enough not to delay tests, long enough not to keep a core busy.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Whether programs are installed. Prints which are missing, so that a test can return early; in CI that is a failure.
 #[expect(clippy::print_stderr, reason = "a test that was skipped says so")]
@@ -76,14 +76,14 @@ fn run(command: &mut Command) -> String {
 /// A child process that is stopped when this is dropped.
 struct ChildProcess {
     child: Child,
-    end: End,
+    end: ProcessExit,
 }
 
 impl ChildProcess {
     fn start(command: &mut Command) -> ChildProcess {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.expect("the program was found before");
-        ChildProcess { end: End::of(&child), child }
+        ChildProcess { end: ProcessExit::watch(&child), child }
     }
 
     /// Waits until a port accepts connections.
@@ -98,18 +98,18 @@ impl ChildProcess {
     }
 
     fn wait_for(&self, is_ready: impl Fn() -> bool) {
-        self.look("the server does not answer", START_TIMEOUT, || is_ready().then_some(()));
+        self.poll("the server does not answer", START_TIMEOUT, || is_ready().then_some(()));
     }
 
     /// Polls until `look` returns something. Panics if the server exits first.
-    fn look<T>(&self, in_vain: &str, patience: Duration, look: impl Fn() -> Option<T>) -> T {
+    fn poll<T>(&self, failure: &str, patience: Duration, look: impl Fn() -> Option<T>) -> T {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(seen) = look() {
                 return seen;
             }
-            assert!(Instant::now() < deadline, "{in_vain}");
-            assert!(!self.end.comes_within(LOOK_AGAIN), "the server ended");
+            assert!(Instant::now() < deadline, "{failure}");
+            assert!(!self.end.wait_at_most(POLL_INTERVAL), "the server ended");
         }
     }
 }

@@ -27,7 +27,7 @@ const USER: &str = "postgres";
 const ATTEMPTS: u32 = 5;
 
 /// Far longer than a start takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A role that needs its password, unlike `postgres`.
 const ROLE: &str = "windlass";
@@ -54,7 +54,7 @@ rm -rf "$directory"
 pub struct Postgres {
     programs: PathBuf,
     port: u16,
-    keeper: Child,
+    supervisor: Child,
     databases: AtomicU32,
 }
 
@@ -101,7 +101,7 @@ impl Postgres {
     /// Creates an empty database and returns its URL.
     pub fn fresh_database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        self.ask(&self.url(), &format!("CREATE DATABASE {name}"));
+        self.execute(&self.url(), &format!("CREATE DATABASE {name}"));
         self.url_of(&name)
     }
 
@@ -110,7 +110,7 @@ impl Postgres {
     }
 
     /// Executes a statement in a database.
-    pub fn ask(&self, url: &str, statement: &str) {
+    pub fn execute(&self, url: &str, statement: &str) {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--command", statement, url]);
         run(&mut psql).unwrap_or_else(|why| panic!("{statement}: {why}"));
@@ -119,8 +119,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
+        drop(self.supervisor.stdin.take());
+        let _ = self.supervisor.wait();
     }
 }
 
@@ -135,7 +135,7 @@ fn newest_programs() -> Option<PathBuf> {
 }
 
 fn start_once(programs: &Path) -> Result<Postgres, String> {
-    let temporary = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(told)?;
+    let temporary = tempfile::Builder::new().prefix("windlass-postgres-").tempdir().map_err(error_text)?;
     let directory = temporary.path();
     let account = ServerUser::of(directory)?;
     let data = directory.join("data");
@@ -143,43 +143,44 @@ fn start_once(programs: &Path) -> Result<Postgres, String> {
     initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--username=postgres", "-D"]);
     run(initdb.arg(&data))?;
     let access = "host all windlass 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
-    fs::write(data.join("pg_hba.conf"), access).map_err(told)?;
+    fs::write(data.join("pg_hba.conf"), access).map_err(error_text)?;
 
-    let port = free_port().map_err(told)?;
-    let mut log = tempfile::tempfile().map_err(told)?;
-    let mut keeper = account.command(Path::new("sh"));
-    keeper
+    let port = free_port().map_err(error_text)?;
+    let mut log = tempfile::tempfile().map_err(error_text)?;
+    let mut supervisor = account.command(Path::new("sh"));
+    supervisor
         .args(["-c", SUPERVISOR_SCRIPT, "sh"])
         .arg(directory)
         .arg(programs.join("postgres"))
         .arg("-D")
         .arg(&data);
-    keeper.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
-    keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(told)?);
-    let keeper = keeper.spawn().map_err(told)?;
+    supervisor.arg("-k").arg(directory).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-N", "200"]);
+    supervisor.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.try_clone().map_err(error_text)?);
+    let supervisor = supervisor.spawn().map_err(error_text)?;
     // From here on the supervisor script removes it; the script outlives this process.
     let _ = temporary.keep();
-    let mut server = Postgres { programs: programs.to_owned(), port, keeper, databases: AtomicU32::new(0) };
+    let mut server =
+        Postgres { programs: programs.to_owned(), port, supervisor, databases: AtomicU32::new(0) };
     server.wait_until_ready().map_err(|why| format!("{why}\n{}", text_of(&mut log)))?;
-    server.ask(&server.url(), &format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
+    server.execute(&server.url(), &format!("CREATE ROLE {ROLE} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"));
     Ok(server)
 }
 
 impl Postgres {
     /// Each check starts a process, so that polling does not spin.
     fn wait_until_ready(&mut self) -> Result<(), String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + READY_TIMEOUT;
         while Instant::now() < deadline {
-            if let Some(status) = self.keeper.try_wait().map_err(told)? {
+            if let Some(status) = self.supervisor.try_wait().map_err(error_text)? {
                 return Err(format!("the server ended: {status}"));
             }
             let mut question = Command::new(self.programs.join("pg_isready"));
             question.args(["--quiet", "--host=127.0.0.1", "--port", &self.port.to_string()]);
-            if question.status().map_err(told)?.success() {
+            if question.status().map_err(error_text)?.success() {
                 return Ok(());
             }
         }
-        Err(format!("the server was not ready after {} seconds", PATIENCE.as_secs()))
+        Err(format!("the server was not ready after {} seconds", READY_TIMEOUT.as_secs()))
     }
 }
 
@@ -194,14 +195,14 @@ enum ServerUser {
 impl ServerUser {
     /// The user that runs the server in this new directory; that user owns the directory afterwards.
     fn of(directory: &Path) -> Result<ServerUser, String> {
-        if fs::metadata(directory).map_err(told)?.uid() != 0 {
+        if fs::metadata(directory).map_err(error_text)?.uid() != 0 {
             return Ok(ServerUser::Ourselves);
         }
         let id = |which: &str| {
             let output = run(Command::new("id").args([which, USER]))?;
             output.trim().parse().map_err(|_| format!("`id {which} {USER}` says {output:?}"))
         };
-        chown(directory, Some(id("-u")?), Some(id("-g")?)).map_err(told)?;
+        chown(directory, Some(id("-u")?), Some(id("-g")?)).map_err(error_text)?;
         Ok(ServerUser::Unprivileged)
     }
 
@@ -221,7 +222,7 @@ impl ServerUser {
 }
 
 fn run(command: &mut Command) -> Result<String, String> {
-    let output = command.stdin(Stdio::null()).output().map_err(told)?;
+    let output = command.stdin(Stdio::null()).output().map_err(error_text)?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
@@ -238,6 +239,6 @@ fn text_of(log: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn told(error: io::Error) -> String {
+fn error_text(error: io::Error) -> String {
     error.to_string()
 }

@@ -17,7 +17,7 @@ pub struct TlsFront {
 
 impl TlsFront {
     /// Starts nginx in front of a server, `http://127.0.0.1:…`. `None`, with a message, if a program for it is missing.
-    pub fn start(behind: &str) -> Option<TlsFront> {
+    pub fn start(upstream: &str) -> Option<TlsFront> {
         if !are_installed(&["nginx", "openssl"]) {
             return None;
         }
@@ -25,7 +25,7 @@ impl TlsFront {
         let at = directory.path();
         make_certificates(at);
         let port = free_port();
-        fs::write(at.join("nginx.conf"), configuration(at, port, behind)).expect("a file");
+        fs::write(at.join("nginx.conf"), configuration(at, port, upstream)).expect("a file");
         let server = ChildProcess::start(
             Command::new(find("nginx")?).arg("-p").arg(at).arg("-c").arg(at.join("nginx.conf")),
         );
@@ -106,7 +106,7 @@ pub(super) fn nginx_user() -> &'static str {
     if run(Command::new("id").arg("-u")).trim() == "0" { "user root;" } else { "" }
 }
 
-fn configuration(at: &Path, port: u16, behind: &str) -> String {
+fn configuration(at: &Path, port: u16, upstream: &str) -> String {
     let user = nginx_user();
     let at = at.display();
     format!(
@@ -119,7 +119,7 @@ fn configuration(at: &Path, port: u16, behind: &str) -> String {
          server {{\n\
          listen 127.0.0.1:{port} ssl;\n\
          ssl_certificate {at}/server.pem; ssl_certificate_key {at}/server.key;\n\
-         location / {{ proxy_pass {behind}; }}\n\
+         location / {{ proxy_pass {upstream}; }}\n\
          }}\n}}\n"
     )
 }

@@ -75,23 +75,28 @@ impl VaultServer {
 
     /// Initialises a server that was started empty, and leaves it unsealed with KV version 2 at `secret/`.
     pub fn set_up(&mut self) {
-        let made = self.ask("PUT", "sys/init", &json!({"secret_shares": 1, "secret_threshold": 1}));
+        let made =
+            self.request_as_root("PUT", "sys/init", &json!({"secret_shares": 1, "secret_threshold": 1}));
         made["root_token"].as_str().expect("a token").clone_into(&mut self.root);
         made["keys"][0].as_str().expect("a key").clone_into(&mut self.key);
         self.unseal();
-        self.ask("POST", "sys/mounts/secret", &json!({"type": "kv", "options": {"version": "2"}}));
+        self.request_as_root(
+            "POST",
+            "sys/mounts/secret",
+            &json!({"type": "kv", "options": {"version": "2"}}),
+        );
         self.wait_until("secret/config", 200);
     }
 
     /// Unseals an initialised server.
     pub fn unseal(&mut self) {
-        self.ask("PUT", "sys/unseal", &json!({"key": self.key}));
+        self.request_as_root("PUT", "sys/unseal", &json!({"key": self.key}));
         self.wait_until("sys/health", 200);
     }
 
     /// Seals it.
     pub fn seal(&self) {
-        self.ask("PUT", "sys/seal", &Value::Null);
+        self.request_as_root("PUT", "sys/seal", &Value::Null);
     }
 
     /// Kills it, as if its machine were gone.
@@ -110,7 +115,7 @@ impl VaultServer {
     }
 
     /// Sends a request as root. Panics unless it succeeds.
-    pub fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub fn request_as_root(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = exchange(self.port, &self.root, method, path, body)
             .unwrap_or_else(|| panic!("no answer: {path}"));
         assert!((200..300).contains(&status), "{method} {path}: {status} {answer}");
@@ -119,56 +124,61 @@ impl VaultServer {
 
     /// Writes a new version of a secret below `secret/`.
     pub fn put(&self, path: &str, fields: &Value) {
-        self.ask("POST", &format!("secret/data/{path}"), &json!({"data": fields}));
+        self.request_as_root("POST", &format!("secret/data/{path}"), &json!({"data": fields}));
     }
 
     /// Creates a policy with read and list permission below a path of `secret/`.
-    pub fn let_read(&self, policy: &str, path: &str) {
+    pub fn create_read_policy(&self, policy: &str, path: &str) {
         let rules = format!(
             "path \"secret/data/{path}/*\" {{ capabilities = [\"read\"] }}\n\
              path \"secret/metadata/{path}/*\" {{ capabilities = [\"list\"] }}\n"
         );
-        self.ask("PUT", &format!("sys/policies/acl/{policy}"), &json!({"policy": rules}));
+        self.request_as_root("PUT", &format!("sys/policies/acl/{policy}"), &json!({"policy": rules}));
     }
 
     /// Creates a token with a policy that expires after an hour unless it is renewed.
     pub fn token(&self, policy: &str) -> String {
-        let made = self.ask("POST", "auth/token/create", &json!({"policies": [policy], "ttl": "1h"}));
+        let made =
+            self.request_as_root("POST", "auth/token/create", &json!({"policies": [policy], "ttl": "1h"}));
         made["auth"]["client_token"].as_str().expect("a token").to_owned()
     }
 
     /// Revokes a token.
     pub fn revoke(&self, token: &str) {
-        self.ask("POST", "auth/token/revoke", &json!({"token": token}));
+        self.request_as_root("POST", "auth/token/revoke", &json!({"token": token}));
     }
 
     /// Creates an AppRole with a policy, and returns its role id and a secret id.
     pub fn app_role(&self, name: &str, policy: &str) -> (String, String) {
-        let methods = self.ask("GET", "sys/auth", &Value::Null);
+        let methods = self.request_as_root("GET", "sys/auth", &Value::Null);
         if methods["data"].get("approle/").is_none() {
-            self.ask("POST", "sys/auth/approle", &json!({"type": "approle"}));
+            self.request_as_root("POST", "sys/auth/approle", &json!({"type": "approle"}));
         }
         let role = format!("auth/approle/role/{name}");
-        self.ask("POST", &role, &json!({"token_policies": [policy], "token_ttl": "1h"}));
-        let id = self.ask("GET", &format!("{role}/role-id"), &Value::Null);
-        let secret = self.ask("POST", &format!("{role}/secret-id"), &json!({}));
+        self.request_as_root("POST", &role, &json!({"token_policies": [policy], "token_ttl": "1h"}));
+        let id = self.request_as_root("GET", &format!("{role}/role-id"), &Value::Null);
+        let secret = self.request_as_root("POST", &format!("{role}/secret-id"), &json!({}));
         let text = |value: &Value| value.as_str().expect("an id").to_owned();
         (text(&id["data"]["role_id"]), text(&secret["data"]["secret_id"]))
     }
 
     /// Every token but the root token, with state and lifetime.
     pub fn tokens(&self) -> Vec<Value> {
-        let list = self.ask("GET", "auth/token/accessors?list=true", &Value::Null);
+        let list = self.request_as_root("GET", "auth/token/accessors?list=true", &Value::Null);
         let accessors = list["data"]["keys"].as_array().expect("a list").iter();
         let looked = accessors.map(|accessor| {
-            self.ask("POST", "auth/token/lookup-accessor", &json!({"accessor": accessor}))["data"].clone()
+            self.request_as_root("POST", "auth/token/lookup-accessor", &json!({"accessor": accessor}))["data"].clone()
         });
         looked.filter(|token| token["policies"] != json!(["root"])).collect()
     }
 
     /// Sets the remaining lifetime of a token.
-    pub fn shorten(&self, accessor: &Value, life: &str) {
-        self.ask("POST", "auth/token/renew-accessor", &json!({"accessor": accessor, "increment": life}));
+    pub fn set_token_ttl(&self, accessor: &Value, life: &str) {
+        self.request_as_root(
+            "POST",
+            "auth/token/renew-accessor",
+            &json!({"accessor": accessor, "increment": life}),
+        );
     }
 }
 

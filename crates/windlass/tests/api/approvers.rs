@@ -28,7 +28,7 @@ async fn shown(installation: &Installation, admin: &Person, run: &Value) -> Valu
 }
 
 /// Resumes applying and checks whether the proposal is applied.
-async fn is_applied_after_all(installation: &Installation, admin: &Person, run: &Value) -> bool {
+async fn is_applied_after_resume(installation: &Installation, admin: &Person, run: &Value) -> bool {
     installation.ask(&admin.token, "POST", "/api/v1/system/resume").await.expect(200);
     let id = run["proposals"][0]["id"].as_str().unwrap();
     let applied = installation.ask(&admin.token, "POST", &format!("{PROPOSALS}/{id}/apply?wait=60")).await;
@@ -53,13 +53,13 @@ async fn what_someone_approved_is_not_applied_once_they_may_not_approve() {
         assert!(held["reason"].as_str().unwrap().contains("lost the permission to approve"), "{held}");
         assert_eq!((&held["gate"]["have"], &held["approvals"][0]["counts"]), (&json!(0), &json!(false)));
         // A person who returns does not get their earlier approvals back.
-        installation.also_in(&approver, &installation.account, Role::Approver).await;
+        installation.add_to_account(&approver, &installation.account, Role::Approver).await;
         let mut writing = installation.store.write().await.unwrap();
         writing.user_set_disabled(&approver.id, None).await.unwrap();
         writing.commit().await.unwrap();
-        assert!(!is_applied_after_all(&installation, &admin, &run).await, "{body}");
+        assert!(!is_applied_after_resume(&installation, &admin, &run).await, "{body}");
         installation.approve(&admin, id).await.expect(200);
-        assert!(is_applied_after_all(&installation, &admin, &run).await, "{body}");
+        assert!(is_applied_after_resume(&installation, &admin, &run).await, "{body}");
     }
 }
 
@@ -77,7 +77,7 @@ async fn the_approval_of_a_whole_plan_falls_with_whoever_gave_it() {
     assert_eq!(shown(&installation, &admin, &run).await["status"], "pending_approval");
     let events = installation.get(&admin, "/api/v1/system/fleet_events?kind=gitops.plan_approval_fell").await;
     assert!(events.to_string().contains("they lost the permission to approve"), "{events}");
-    assert!(!is_applied_after_all(&installation, &admin, &run).await);
+    assert!(!is_applied_after_resume(&installation, &admin, &run).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,7 +94,7 @@ async fn an_approval_rests_while_what_groups_gave_its_approver_is_not_proved() {
     grant(now().minus(Duration::from_secs(13 * 3600))).await;
     let resting = shown(&installation, &admin, &run).await;
     assert_eq!((&resting["gate"]["have"], &resting["gate"]["consent"]), (&json!(0), &json!("needed")));
-    assert!(!is_applied_after_all(&installation, &admin, &run).await);
+    assert!(!is_applied_after_resume(&installation, &admin, &run).await);
     let resting = shown(&installation, &admin, &run).await;
     assert_eq!(resting["status"], "pending_approval", "{resting}");
     assert!(resting["reason"].as_str().unwrap().contains("may not approve in this account now"), "{resting}");

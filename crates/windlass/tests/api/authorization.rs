@@ -200,7 +200,7 @@ async fn who_still_has_a_one_time_password_may_only_choose_their_own() {
 }
 
 /// Checks that a response reveals nothing: a stranger gets the same from any address.
-fn says_nothing(reply: &Reply, at: &str) {
+fn check_reveals_nothing(reply: &Reply, at: &str) {
     assert!(reply.status == 404 || reply.status == 405, "{at}: {reply:?}");
     assert!(!reply.text.contains("example.com") && !reply.text.contains("acme"), "{at}: {reply:?}");
 }
@@ -250,9 +250,9 @@ async fn nothing_outside_the_table_answers_and_odd_methods_tell_nothing() {
                 continue;
             }
             let reply = installation.ask("", method, &absent(endpoint)).await;
-            says_nothing(&reply, &format!("{method} {}", endpoint.path));
+            check_reveals_nothing(&reply, &format!("{method} {}", endpoint.path));
             let reply = installation.ask(&admin.token, method, &absent(endpoint)).await;
-            says_nothing(&reply, &format!("{method} {}", endpoint.path));
+            check_reveals_nothing(&reply, &format!("{method} {}", endpoint.path));
         }
         if endpoint.method == Method::Get && endpoint.access != Access::Public {
             let head = installation.ask("garbage", "HEAD", &absent(endpoint)).await;

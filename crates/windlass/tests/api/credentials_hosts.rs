@@ -44,13 +44,13 @@ async fn start_in(directory: TempDir, credentials: &str) -> Installation {
 }
 
 /// A server that records everything it receives.
-struct Eavesdropper {
+struct RecordingServer {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Eavesdropper {
-    fn start() -> Eavesdropper {
+impl RecordingServer {
+    fn start() -> RecordingServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (port, heard) = (listener.local_addr().unwrap().port(), Arc::new(Mutex::new(Vec::new())));
         let kept = Arc::clone(&heard);
@@ -61,7 +61,7 @@ impl Eavesdropper {
                 kept.lock().unwrap().extend_from_slice(&bytes[..read]);
             }
         });
-        Eavesdropper { port, heard }
+        RecordingServer { port, heard }
     }
 
     fn url(&self, scheme: &str) -> String {
@@ -73,7 +73,7 @@ impl Eavesdropper {
     }
 
     /// Whether it received anything.
-    fn heard_something(&self) -> bool {
+    fn received_anything(&self) -> bool {
         !self.heard.lock().unwrap().is_empty()
     }
 }
@@ -105,7 +105,7 @@ fn credential_step(tested: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_with() {
-    let (good, evil) = (Eavesdropper::start(), Eavesdropper::start());
+    let (good, evil) = (RecordingServer::start(), RecordingServer::start());
     let at = start().await;
     put(at.directory.path(), "git", &json!({"username": "u", "password": PASSWORD}));
     let (admin, operator) = (at.admin().await, at.person(&at.account, Role::Operator).await);
@@ -122,7 +122,7 @@ async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_
     let tested = at.tell(&operator.token, "POST", &probe, &repository("x", &evil.url("https"), "git")).await;
     let step = credential_step(&tested.expect(200));
     assert_eq!(step["outcome"], "failed", "{step}");
-    assert!(!evil.heard_something(), "a test tells it to nobody either");
+    assert!(!evil.received_anything(), "a test tells it to nobody either");
     assert!(bindings(&at, &operator).await.is_empty());
 
     let made = register(&at, &admin, &repository("fleet", &good.url("https"), "git")).await.expect(201);
@@ -144,7 +144,7 @@ async fn a_credential_without_hosts_is_bound_to_the_first_host_an_admin_uses_it_
         let harmless = json!({"gitops_repository": {"reconcile_interval_seconds": 600}});
         at.tell(&who.token, "PATCH", &format!("{REPOSITORIES}/{id}"), &harmless).await.expect(200);
     }
-    assert!(!evil.heard_something(), "not even a connection");
+    assert!(!evil.received_anything(), "not even a connection");
     // And anyone who may register can use it on the same host.
     register(&at, &operator, &repository("second", &good.url("https"), "git")).await.expect(201);
 }
@@ -182,7 +182,7 @@ async fn only_an_admin_binds_and_unbinds_and_both_are_on_the_record() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_that_names_its_hosts_is_told_to_no_other_whoever_asks() {
-    let (good, evil) = (Eavesdropper::start(), Eavesdropper::start());
+    let (good, evil) = (RecordingServer::start(), RecordingServer::start());
     let at = start().await;
     let login = |hosts: &str| json!({"username": "u", "password": PASSWORD, "hosts": hosts});
     put(at.directory.path(), "named", &login(&format!("git.example.com, {}", good.host())));
@@ -202,7 +202,7 @@ async fn a_credential_that_names_its_hosts_is_told_to_no_other_whoever_asks() {
     let body = json!({"credential_path": "named", "host": good.host()});
     at.tell(&admin.token, "POST", BINDINGS, &body).await.expect(200);
     assert_eq!(at.sync(&admin, "fleet").await["error"]["code"], "credential-host", "no binding overrides it");
-    assert!(!good.heard_something() && !evil.heard_something(), "not even a connection");
+    assert!(!good.received_anything() && !evil.received_anything(), "not even a connection");
 }
 
 #[tokio::test(flavor = "multi_thread")]

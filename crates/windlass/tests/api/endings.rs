@@ -37,7 +37,7 @@ async fn who_comes_back_into_an_account_does_not_find_old_tokens_working() {
     let token = installation.api_token(&person, &[Permission::GitopsRead], Life::Good).await;
     let path = format!("/api/v1/auth/users/{}", person.id);
     installation.ask(&admin.token, "DELETE", &path).await.expect(204);
-    installation.also_in(&person, &installation.account, Role::Admin).await;
+    installation.add_to_account(&person, &installation.account, Role::Admin).await;
     assert_eq!(installation.ask(&token.secret, "GET", STATUS).await.status, 401);
 }
 

@@ -13,15 +13,15 @@ use crate::harness::{FLEET, Installation, Person, config, file_url, fleet, now};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server with a repository whose fake forge gets only comments.
-struct Place {
+struct ForgeSetup {
     installation: Installation,
     admin: Person,
     forge: FakeForge,
     repository: RepositoryId,
 }
 
-impl Place {
-    async fn start(flavour: ForgeFlavour) -> Place {
+impl ForgeSetup {
+    async fn start(flavour: ForgeFlavour) -> ForgeSetup {
         let forge = FakeForge::start(flavour);
         let directory = tempfile::tempdir().unwrap();
         let token = directory.path().join("token.json");
@@ -43,7 +43,7 @@ impl Place {
         let made = installation.tell(&admin.token, "POST", "/api/v1/system/gitops_repositories", &body).await;
         let repository = made.expect(201)["gitops_repository"]["id"].as_str().unwrap().to_owned();
         let repository = RepositoryId::new(repository);
-        Place { installation, admin, forge, repository }
+        ForgeSetup { installation, admin, forge, repository }
     }
 
     /// Sets the desired comment, as a preview does.
@@ -96,54 +96,54 @@ impl Place {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_is_written_and_changed_in_place_however_often_it_is_said() {
     for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
-        let place = Place::start(flavour).await;
-        let planted = format!("<!-- windlass:{} -->\nplanted", place.repository);
-        place.forge.write_comment(7, 66, &planted);
-        place.comment("plan one").await;
-        place.sent("plan one").await;
-        place.comment("plan one").await;
-        place.comment("plan two").await;
-        place.sent("plan two").await;
-        let comments = place.forge.comments();
+        let setup = ForgeSetup::start(flavour).await;
+        let planted = format!("<!-- windlass:{} -->\nplanted", setup.repository);
+        setup.forge.write_comment(7, 66, &planted);
+        setup.comment("plan one").await;
+        setup.sent("plan one").await;
+        setup.comment("plan one").await;
+        setup.comment("plan two").await;
+        setup.sent("plan two").await;
+        let comments = setup.forge.comments();
         let told: Vec<(i64, bool)> =
             comments.iter().map(|comment| (comment.author, comment.body.ends_with("plan two"))).collect();
         assert_eq!(told, [(66, false), (FakeForge::USER_ID, true)], "{comments:?}");
-        assert!(place.forge.statuses().is_empty(), "statuses are switched off");
+        assert!(setup.forge.statuses().is_empty(), "statuses are switched off");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_for_now_is_tried_again_and_what_it_was_is_shown_meanwhile() {
-    let place = Place::start(ForgeFlavour::GitHub).await;
-    place.forge.prepare(429, &[("retry-after", "3600")], json!({"message": "slow down"}));
-    place.comment("plan").await;
-    let busy = place.wait(|report| report.attempts == 1).await;
+    let setup = ForgeSetup::start(ForgeFlavour::GitHub).await;
+    setup.forge.prepare(429, &[("retry-after", "3600")], json!({"message": "slow down"}));
+    setup.comment("plan").await;
+    let busy = setup.wait(|report| report.attempts == 1).await;
     assert!(busy.next_at.elapsed_since(busy.updated_at) >= Duration::from_secs(3600), "{busy:?}");
-    let shown = place.repository().await["forge"].clone();
+    let shown = setup.repository().await["forge"].clone();
     assert!(shown["last_error"].as_str().unwrap().contains("limits requests"), "{shown}");
     // New content does not wait for the Retry-After of the last one; it fails once and then succeeds.
-    place.forge.prepare(500, &[], json!(null));
-    place.comment("another plan").await;
-    place.sent("another plan").await;
-    assert_eq!(place.repository().await["forge"]["last_error"], Value::Null);
-    let requests = place.forge.requests();
+    setup.forge.prepare(500, &[], json!(null));
+    setup.comment("another plan").await;
+    setup.sent("another plan").await;
+    assert_eq!(setup.repository().await["forge"]["last_error"], Value::Null);
+    let requests = setup.forge.requests();
     assert_eq!(requests.iter().filter(|request| request.path == "/api/v3/user").count(), 3, "{requests:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_change() {
-    let place = Place::start(ForgeFlavour::GitHub).await;
-    place.forge.let_only_read();
+    let setup = ForgeSetup::start(ForgeFlavour::GitHub).await;
+    setup.forge.revoke_write_permission();
     // Set to two failures, otherwise the test would wait for minutes.
-    place.comment("plan").await;
-    let first = place.wait(|report| report.attempts == 1).await;
-    let store = &place.installation.store;
-    let mut writing = store.write_account(&place.installation.account).await.unwrap();
+    setup.comment("plan").await;
+    let first = setup.wait(|report| report.attempts == 1).await;
+    let store = &setup.installation.store;
+    let mut writing = store.write_account(&setup.installation.account).await.unwrap();
     assert!(writing.forge_report_failed(&first, "again", Some(now()), now()).await.unwrap());
     writing.commit().await.unwrap();
-    let last = place.wait(|report| report.state == ReportState::Failed).await;
+    let last = setup.wait(|report| report.state == ReportState::Failed).await;
     assert!(last.last_error.unwrap().contains("may not comment on pull request 7 of acme/fleet"));
-    let events = place.installation.get(&place.admin, "/api/v1/system/fleet_events?kind=forge.").await;
+    let events = setup.installation.get(&setup.admin, "/api/v1/system/fleet_events?kind=forge.").await;
     let event = &events["fleet_events"][0];
     assert_eq!(
         (&event["kind"], &event["severity"]),
@@ -155,8 +155,8 @@ async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_chan
         (&json!("forge-forbidden"), &json!("7"))
     );
     assert!(!events.to_string().contains(FakeForge::TOKEN));
-    let path = format!("/api/v1/system/gitops_repositories/{}", place.repository);
+    let path = format!("/api/v1/system/gitops_repositories/{}", setup.repository);
     let body = json!({"gitops_repository": {"branch": "main"}});
-    place.installation.tell(&place.admin.token, "PATCH", &path, &body).await.expect(200);
-    place.wait(|report| report.state == ReportState::Waiting && report.attempts == 1).await;
+    setup.installation.tell(&setup.admin.token, "PATCH", &path, &body).await.expect(200);
+    setup.wait(|report| report.state == ReportState::Waiting && report.attempts == 1).await;
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_api::permission::Role;
 
 use crate::harness::{Installation, Person, fleet};
-use crate::signing::{Way, hooked, seconds};
+use crate::signing::{SigningMethod, repository_with_webhook, seconds};
 
 const PROPOSALS: &str = "/api/v1/system/proposals";
 const FLEET: &str = "version: 1\naccount: acme\nclusters: [{name: one}]\n";
@@ -16,7 +16,7 @@ async fn require_another(installation: &Installation, admin: &Person) {
 }
 
 async fn approver(installation: &Installation, email: &str) -> Person {
-    installation.person_called(email, &installation.account, Role::Admin).await
+    installation.person_with_email(email, &installation.account, Role::Admin).await
 }
 
 async fn is_refused_as(installation: &Installation, person: &Person, proposal: &str, role: &str) {
@@ -67,7 +67,7 @@ async fn however_many_people_a_commit_names_its_pusher_stays_known_and_one_appro
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     require_another(&installation, &admin).await;
-    let (work, id, keys) = hooked(&installation, &admin).await;
+    let (work, id, keys) = repository_with_webhook(&installation, &admin).await;
     installation.sync(&admin, &id).await;
     let (pusher, other) =
         (approver(&installation, "eve@example.com").await, approver(&installation, "bob@example.com").await);
@@ -78,7 +78,7 @@ async fn however_many_people_a_commit_names_its_pusher_stays_known_and_one_appro
     work.git(&["commit", "--quiet", "--amend", "--author=X <x@example.com>", "--message", &message]);
     let body = json!({"ref": "refs/heads/main", "after": work.head(), "pusher": {"email": pusher.email}})
         .to_string();
-    let headers = Way::GitHub.headers(&keys, "push", body.as_bytes(), seconds());
+    let headers = SigningMethod::GitHub.headers(&keys, "push", body.as_bytes(), seconds());
     assert_eq!(installation.deliver(&keys.url, &headers, body.as_bytes()).await.status, 202);
     installation.sync(&admin, &id).await;
     let listed = installation.get(&admin, &format!("{PROPOSALS}?status=open&name=one")).await;
@@ -161,7 +161,7 @@ async fn whoever_pushed_as_the_forge_says_does_not_approve_whether_it_says_so_be
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     require_another(&installation, &admin).await;
-    let (work, id, keys) = hooked(&installation, &admin).await;
+    let (work, id, keys) = repository_with_webhook(&installation, &admin).await;
     let pusher = approver(&installation, "pusher@example.com").await;
     for (number, first) in ["hook", "sync"].into_iter().enumerate() {
         let name = format!("cluster-{number}");
@@ -172,7 +172,7 @@ async fn whoever_pushed_as_the_forge_says_does_not_approve_whether_it_says_so_be
         if first == "sync" {
             installation.sync(&admin, &id).await;
         }
-        let headers = Way::GitHub.headers(&keys, "push", body.as_bytes(), seconds());
+        let headers = SigningMethod::GitHub.headers(&keys, "push", body.as_bytes(), seconds());
         assert_eq!(installation.deliver(&keys.url, &headers, body.as_bytes()).await.status, 202);
         installation.sync(&admin, &id).await;
         let path = format!("{PROPOSALS}?status=open&name={name}");

@@ -148,11 +148,11 @@ impl Installation {
     /// A new person in an account, signed in.
     pub(crate) async fn person(&self, account: &AccountId, role: Role) -> Person {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.person_called(&format!("{role}-{number}@example.com"), account, role).await
+        self.person_with_email(&format!("{role}-{number}@example.com"), account, role).await
     }
 
     /// A new person with this address in an account, signed in.
-    pub(crate) async fn person_called(&self, email: &str, account: &AccountId, role: Role) -> Person {
+    pub(crate) async fn person_with_email(&self, email: &str, account: &AccountId, role: Role) -> Person {
         let user = User {
             id: new_id(),
             email: email.to_owned(),
@@ -172,7 +172,7 @@ impl Installation {
     }
 
     /// Adds a person to another account as well.
-    pub(crate) async fn also_in(&self, person: &Person, account: &AccountId, role: Role) -> Person {
+    pub(crate) async fn add_to_account(&self, person: &Person, account: &AccountId, role: Role) -> Person {
         let mut writing = self.store.write().await.unwrap();
         writing.member_set(account, &person.id, role, now()).await.unwrap();
         writing.commit().await.unwrap();
@@ -343,7 +343,7 @@ pub(crate) static ALL: LazyLock<Vec<Permission>> = LazyLock::new(|| Permission::
 
 /// An event as a client received it.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedEvent {
     pub(crate) id: i64,
     pub(crate) kind: String,
     pub(crate) data: Value,
@@ -357,7 +357,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// The next event; `None` when the server ended the stream.
-    pub(crate) async fn next(&mut self) -> Option<Heard> {
+    pub(crate) async fn next(&mut self) -> Option<ReceivedEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
@@ -374,9 +374,9 @@ impl Stream {
 }
 
 /// One block of a stream; `None` for a keep-alive comment.
-fn read_block(block: &str) -> Option<Heard> {
+fn read_block(block: &str) -> Option<ReceivedEvent> {
     let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    Some(Heard {
+    Some(ReceivedEvent {
         id: field("id:")?.parse().unwrap(),
         kind: field("event:")?.to_owned(),
         data: serde_json::from_str(field("data:")?).unwrap(),

@@ -18,7 +18,7 @@ async fn world() -> (Installation, Person, Person) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let bravo = installation.new_account("bravo").await;
-    let known = installation.person_called("known@example.com", &bravo, Role::Operator).await;
+    let known = installation.person_with_email("known@example.com", &bravo, Role::Operator).await;
     (installation, admin, known)
 }
 
@@ -32,7 +32,7 @@ async fn received(installation: &Installation, person: &Person) -> Vec<Value> {
 }
 
 /// An invitation without the fields in which any two differ.
-fn without_own(mut invitation: Value) -> Value {
+fn without_unique_fields(mut invitation: Value) -> Value {
     for field in ["id", "email", "created_at", "expires_at"] {
         assert!(invitation.as_object_mut().unwrap().remove(field).is_some(), "{field}");
     }
@@ -55,10 +55,13 @@ async fn an_account_learns_nothing_of_whom_it_invites() {
         assert_eq!(added["one_time_password"], Value::Null, "{added}");
         assert!(added.get("user").is_none(), "{added}");
     }
-    assert_eq!(without_own(known["invitation"].clone()), without_own(unknown["invitation"].clone()));
+    assert_eq!(
+        without_unique_fields(known["invitation"].clone()),
+        without_unique_fields(unknown["invitation"].clone())
+    );
     let listed = installation.get(&admin, SENT).await["invitations"].as_array().unwrap().clone();
     assert_eq!(listed.len(), 2);
-    assert_eq!(without_own(listed[0].clone()), without_own(listed[1].clone()));
+    assert_eq!(without_unique_fields(listed[0].clone()), without_unique_fields(listed[1].clone()));
     let members = installation.get(&admin, USERS).await.to_string();
     assert!(!members.contains("known@example.com"), "{members}");
     // A second invitation reveals no more.

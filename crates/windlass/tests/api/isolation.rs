@@ -186,7 +186,7 @@ async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist
     let installation = Installation::start().await;
     let (acme, bravo) = two_tenants(&installation).await;
     let root = installation.root().await;
-    let stranger = installation.also_in(&root, &bravo.admin.account, Role::Admin).await;
+    let stranger = installation.add_to_account(&root, &bravo.admin.account, Role::Admin).await;
     let invitation = json!({"email": bravo.admin.email, "role": "viewer"});
     installation.tell(&acme.admin.token, "POST", "/api/v1/auth/users", &invitation).await.expect(201);
     let before = everything(&installation, &acme.admin).await;

@@ -153,7 +153,7 @@ async fn who_is_in_other_accounts_too_is_not_touched_from_one_of_them() {
     let admin = installation.admin().await;
     let bravo = installation.new_account("bravo").await;
     let shared = installation.person(&bravo, Role::Admin).await;
-    let here = installation.also_in(&shared, &installation.account, Role::Viewer).await;
+    let here = installation.add_to_account(&shared, &installation.account, Role::Viewer).await;
     for body in [json!({"reset_password": true}), json!({"disabled": true}), json!({"disabled": false})] {
         let refused = installation.tell(&admin.token, "PATCH", &user(&shared.id), &body).await;
         assert_eq!(refused.status, 403, "{refused:?}");

@@ -43,7 +43,7 @@ async fn who_administers_the_installation_cannot_lock_themselves_out() {
     let left = installation.ask(&root.token, "DELETE", &path).await;
     assert_eq!((left.status, left.code().as_str()), (409, "last-root"), "{left:?}");
     let bravo = installation.new_account("bravo").await;
-    installation.also_in(&root, &bravo, Role::Admin).await;
+    installation.add_to_account(&root, &bravo, Role::Admin).await;
     installation.ask(&root.token, "DELETE", &path).await.expect(204);
 }
 

@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 use crate::harness::{Installation, Person, Reply, file_url, now};
 
 /// Every method of signing.
-pub(crate) const WAYS: [Way; 7] = [
-    Way::GitHub,
-    Way::Gitea,
-    Way::Forgejo,
-    Way::GitLabToken,
-    Way::GitLabSigned,
-    Way::Bitbucket,
-    Way::Generic,
+pub(crate) const SIGNING_METHODS: [SigningMethod; 7] = [
+    SigningMethod::GitHub,
+    SigningMethod::Gitea,
+    SigningMethod::Forgejo,
+    SigningMethod::GitLabToken,
+    SigningMethod::GitLabSigned,
+    SigningMethod::Bitbucket,
+    SigningMethod::Generic,
 ];
 
 /// A method of signing a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum SigningMethod {
     GitHub,
     Gitea,
     Forgejo,
@@ -46,20 +46,22 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Way {
+impl SigningMethod {
     /// The event name of a push, and its body. The number makes pushes distinct.
     pub(crate) fn push(self, branch: &str, number: usize) -> (&'static str, String) {
         let full = format!("refs/heads/{branch}");
         let (event, body): (_, Value) = match self {
-            Way::GitHub | Way::Gitea | Way::Forgejo => ("push", json!({"ref": full, "after": number})),
-            Way::GitLabToken | Way::GitLabSigned => {
+            SigningMethod::GitHub | SigningMethod::Gitea | SigningMethod::Forgejo => {
+                ("push", json!({"ref": full, "after": number}))
+            }
+            SigningMethod::GitLabToken | SigningMethod::GitLabSigned => {
                 ("Push Hook", json!({"object_kind": "push", "ref": full, "total_commits_count": number}))
             }
-            Way::Bitbucket => {
+            SigningMethod::Bitbucket => {
                 let new = json!({"type": "branch", "name": branch});
                 ("repo:push", json!({"push": {"changes": [{"new": new, "old": null}]}, "number": number}))
             }
-            Way::Generic => ("", json!({"ref": full, "number": number})),
+            SigningMethod::Generic => ("", json!({"ref": full, "number": number})),
         };
         (event, body.to_string())
     }
@@ -75,15 +77,17 @@ impl Way {
         let tag = hex(&mac(keys.secret.as_bytes(), body));
         let (time, event) = (seconds.to_string(), event.to_owned());
         match self {
-            Way::GitHub => vec![
+            SigningMethod::GitHub => vec![
                 ("x-github-event", event),
                 ("x-github-delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958".to_owned()),
                 ("x-hub-signature-256", format!("sha256={tag}")),
             ],
-            Way::Gitea => vec![("x-gitea-event", event), ("x-gitea-signature", tag)],
-            Way::Forgejo => vec![("x-forgejo-event", event), ("x-forgejo-signature", tag)],
-            Way::GitLabToken => vec![("x-gitlab-event", event), ("x-gitlab-token", keys.secret.clone())],
-            Way::GitLabSigned => {
+            SigningMethod::Gitea => vec![("x-gitea-event", event), ("x-gitea-signature", tag)],
+            SigningMethod::Forgejo => vec![("x-forgejo-event", event), ("x-forgejo-signature", tag)],
+            SigningMethod::GitLabToken => {
+                vec![("x-gitlab-event", event), ("x-gitlab-token", keys.secret.clone())]
+            }
+            SigningMethod::GitLabSigned => {
                 let key = STANDARD.decode(keys.signing_token.strip_prefix("whsec_").unwrap()).unwrap();
                 let message = [b"a-delivery.", time.as_bytes(), b".", body].concat();
                 vec![
@@ -93,8 +97,10 @@ impl Way {
                     ("webhook-signature", format!("v1,{}", STANDARD.encode(mac(&key, &message)))),
                 ]
             }
-            Way::Bitbucket => vec![("x-event-key", event), ("x-hub-signature", format!("sha256={tag}"))],
-            Way::Generic => {
+            SigningMethod::Bitbucket => {
+                vec![("x-event-key", event), ("x-hub-signature", format!("sha256={tag}"))]
+            }
+            SigningMethod::Generic => {
                 let message = [time.as_bytes(), b".", body].concat();
                 let tag = hex(&mac(keys.secret.as_bytes(), &message));
                 vec![("x-windlass-signature", format!("t={time},v1={tag}"))]
@@ -133,7 +139,13 @@ impl Installation {
     }
 
     /// Delivers a push, signed now.
-    pub(crate) async fn push_hook(&self, way: Way, keys: &Keys, branch: &str, number: usize) -> Reply {
+    pub(crate) async fn push_hook(
+        &self,
+        way: SigningMethod,
+        keys: &Keys,
+        branch: &str,
+        number: usize,
+    ) -> Reply {
         let (event, body) = way.push(branch, number);
         let headers = way.headers(keys, event, body.as_bytes(), seconds());
         self.deliver(&keys.url, &headers, body.as_bytes()).await
@@ -152,14 +164,14 @@ impl Keys {
     }
 
     /// Wrong keys.
-    pub(crate) fn wrong(&self) -> Keys {
+    pub(crate) fn with_wrong_secrets(&self) -> Keys {
         let signing_token = format!("whsec_{}", STANDARD.encode([7; 32]));
         Keys { secret: "0".repeat(64), signing_token, url: self.url.clone() }
     }
 }
 
 /// A repository with a webhook, its work tree, and the keys of its forge.
-pub(crate) async fn hooked(
+pub(crate) async fn repository_with_webhook(
     installation: &Installation,
     admin: &Person,
 ) -> (windlass_testkit::servers::WorkTree, String, Keys) {

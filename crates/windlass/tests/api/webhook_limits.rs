@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::harness::Installation;
-use crate::signing::{Way, hooked, seconds};
+use crate::signing::{SigningMethod, repository_with_webhook, seconds};
 
 /// Far more than the limit.
 const MANY: usize = 500;
@@ -12,11 +12,12 @@ const MANY: usize = 500;
 async fn strangers_are_asked_to_wait_fill_nothing_and_keep_nobody_out() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
     let mut stream = installation.listen(&admin.token, "?after=0&kind=gitops.webhook_refused", None).await;
     let mut refused = 0;
     let limited = loop {
-        let reply = installation.push_hook(Way::GitHub, &keys.wrong(), "main", refused).await;
+        let reply =
+            installation.push_hook(SigningMethod::GitHub, &keys.with_wrong_secrets(), "main", refused).await;
         if reply.status == 429 {
             break reply;
         }
@@ -26,7 +27,7 @@ async fn strangers_are_asked_to_wait_fill_nothing_and_keep_nobody_out() {
     };
     assert!(refused >= 30 && limited.header("retry-after").parse::<u64>().unwrap() > 0, "{limited:?}");
     assert_eq!(
-        installation.push_hook(Way::GitHub, &keys, "main", 1).await.status,
+        installation.push_hook(SigningMethod::GitHub, &keys, "main", 1).await.status,
         202,
         "from the same address"
     );
@@ -48,13 +49,13 @@ async fn strangers_are_asked_to_wait_fill_nothing_and_keep_nobody_out() {
 async fn a_forge_that_sends_too_many_is_asked_to_wait_and_its_push_is_not_lost() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
     let next = async || -> Value {
         let path = format!("/api/v1/system/gitops_repositories/{id}");
         installation.get(&admin, &path).await["gitops_repository"]["next_sync_at"].clone()
     };
     let tomorrow = next().await;
-    let headers = Way::GitHub.headers(&keys, "ping", b"{}", seconds());
+    let headers = SigningMethod::GitHub.headers(&keys, "ping", b"{}", seconds());
     let mut taken = 0;
     while installation.deliver(&keys.url, &headers, b"{}").await.status == 200 {
         taken += 1;
@@ -64,7 +65,7 @@ async fn a_forge_that_sends_too_many_is_asked_to_wait_and_its_push_is_not_lost()
     assert_eq!(next().await, tomorrow, "a ping is nothing to lose");
     loop {
         // The allowance may have grown by one in the meantime.
-        let reply = installation.push_hook(Way::GitHub, &keys, "main", taken).await;
+        let reply = installation.push_hook(SigningMethod::GitHub, &keys, "main", taken).await;
         taken += 1;
         if reply.status == 429 {
             assert_ne!(reply.header("retry-after"), "");

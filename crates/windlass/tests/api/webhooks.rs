@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_api::permission::Role;
 
 use crate::harness::{Installation, Person, fleet, texts};
-use crate::signing::{Keys, WAYS, Way, hooked, seconds};
+use crate::signing::{Keys, SIGNING_METHODS, SigningMethod, repository_with_webhook, seconds};
 
 const REPOSITORIES: &str = "/api/v1/system/gitops_repositories";
 
@@ -17,19 +17,20 @@ async fn events(installation: &Installation, admin: &Person, kind: &str) -> Vec<
 async fn every_forge_is_believed_once_with_its_signature_and_never_without() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
-    for (number, way) in WAYS.into_iter().enumerate() {
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
+    for (number, way) in SIGNING_METHODS.into_iter().enumerate() {
         let (event, body) = way.push("main", number);
         let body = body.as_bytes();
         let right = way.headers(&keys, event, body, seconds());
-        let wrong =
-            installation.deliver(&keys.url, &way.headers(&keys.wrong(), event, body, seconds()), body).await;
+        let wrong = installation
+            .deliver(&keys.url, &way.headers(&keys.with_wrong_secrets(), event, body, seconds()), body)
+            .await;
         assert_eq!((wrong.status, wrong.code().as_str()), (401, "webhook-refused"), "{way:?}: {wrong:?}");
         let unsigned: Vec<_> = right.iter().filter(|(name, _)| name.contains("event")).cloned().collect();
         let missing = installation.deliver(&keys.url, &unsigned, body).await;
         assert_eq!(missing.without_request(), wrong.without_request(), "{way:?}");
         let altered = [body, b" "].concat();
-        if way != Way::GitLabToken {
+        if way != SigningMethod::GitLabToken {
             let altered = installation.deliver(&keys.url, &right, &altered).await;
             assert_eq!(altered.without_request(), wrong.without_request(), "{way:?}");
         }
@@ -39,7 +40,7 @@ async fn every_forge_is_believed_once_with_its_signature_and_never_without() {
         assert_eq!((again.status, again.json()), (200, json!({"status": "duplicate"})), "{way:?}");
     }
     let received = events(&installation, &admin, "gitops.webhook_received").await;
-    assert_eq!(received.len(), WAYS.len(), "{received:?}");
+    assert_eq!(received.len(), SIGNING_METHODS.len(), "{received:?}");
     let runs = installation.get(&admin, &format!("{REPOSITORIES}/{id}/sync_runs")).await;
     let runs = texts(&runs["sync_runs"], "id");
     assert!(received.iter().all(|event| runs.iter().any(|run| event["correlation_id"] == run.as_str())));
@@ -54,8 +55,8 @@ async fn every_forge_is_believed_once_with_its_signature_and_never_without() {
 async fn what_is_signed_with_a_time_counts_only_around_it() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, _, keys) = hooked(&installation, &admin).await;
-    for way in [Way::Generic, Way::GitLabSigned] {
+    let (_work, _, keys) = repository_with_webhook(&installation, &admin).await;
+    for way in [SigningMethod::Generic, SigningMethod::GitLabSigned] {
         for (off, status) in [(-400, 401), (400, 401), (-200, 202)] {
             let (event, body) = way.push("main", 1);
             let headers = way.headers(&keys, event, body.as_bytes(), seconds() + off);
@@ -69,7 +70,7 @@ async fn what_is_signed_with_a_time_counts_only_around_it() {
 async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
     let runs = |page: &Value| page["sync_runs"].as_array().unwrap().len();
     let path = format!("{REPOSITORIES}/{id}/sync_runs");
     let before = runs(&installation.get(&admin, &path).await);
@@ -88,7 +89,7 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
             "cannot read the body: set the webhook's content type to application/json",
         ),
     ] {
-        let headers = Way::GitHub.headers(&keys, event, body.as_bytes(), seconds());
+        let headers = SigningMethod::GitHub.headers(&keys, event, body.as_bytes(), seconds());
         let reply = installation.deliver(&keys.url, &headers, body.as_bytes()).await;
         assert_eq!(reply.expect(200), json!({"status": "ignored", "reason": reason}), "{event}");
     }
@@ -100,12 +101,12 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
 async fn whoever_cannot_sign_learns_not_even_whether_there_is_a_repository() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
     let other = fleet("version: 1\naccount: acme\n");
     let disabled = installation.register(&admin, "disabled", &other).await;
     let disabled_keys = installation.keys(&admin, &disabled).await;
     let at = |place: &str| format!("{}/api/v1/webhooks/{place}", installation.base);
-    let wrong = installation.push_hook(Way::GitHub, &keys.wrong(), "main", 1).await;
+    let wrong = installation.push_hook(SigningMethod::GitHub, &keys.with_wrong_secrets(), "main", 1).await;
     assert_eq!(wrong.status, 401);
     let right_elsewhere = |place: &str| Keys { url: at(place), ..keys.clone() };
     for (what, keys) in [
@@ -118,12 +119,12 @@ async fn whoever_cannot_sign_learns_not_even_whether_there_is_a_repository() {
         ("an odd address", right_elsewhere("%27%3B--")),
         ("a long address", right_elsewhere(&"x".repeat(5000))),
     ] {
-        let reply = installation.push_hook(Way::GitHub, &keys, "main", 1).await;
+        let reply = installation.push_hook(SigningMethod::GitHub, &keys, "main", 1).await;
         assert_eq!(reply.without_request(), wrong.without_request(), "{what}");
     }
     let named = right_elsewhere("acme:fleet");
-    assert_eq!(installation.push_hook(Way::GitHub, &named, "main", 1).await.status, 202);
-    let again = installation.push_hook(Way::GitHub, &keys, "main", 1).await;
+    assert_eq!(installation.push_hook(SigningMethod::GitHub, &named, "main", 1).await.status, 202);
+    let again = installation.push_hook(SigningMethod::GitHub, &keys, "main", 1).await;
     assert_eq!(again.json()["status"], "duplicate", "by whichever name: {id}");
     // A valid webhook secret gives no other access.
     let reply = installation.ask(&keys.secret, "GET", REPOSITORIES).await;
@@ -134,27 +135,27 @@ async fn whoever_cannot_sign_learns_not_even_whether_there_is_a_repository() {
 async fn a_delivery_is_a_repetition_after_a_restart_too_and_the_secret_still_counts() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, _, keys) = hooked(&installation, &admin).await;
-    assert_eq!(installation.push_hook(Way::Gitea, &keys, "main", 1).await.status, 202);
+    let (_work, _, keys) = repository_with_webhook(&installation, &admin).await;
+    assert_eq!(installation.push_hook(SigningMethod::Gitea, &keys, "main", 1).await.status, 202);
     let installation = installation.restart().await;
     let place = keys.url.rsplit('/').next().unwrap();
     let keys = Keys { url: format!("{}/api/v1/webhooks/{place}", installation.base), ..keys };
-    let again = installation.push_hook(Way::Gitea, &keys, "main", 1).await;
+    let again = installation.push_hook(SigningMethod::Gitea, &keys, "main", 1).await;
     assert_eq!(again.expect(200)["status"], "duplicate");
-    assert_eq!(installation.push_hook(Way::Gitea, &keys, "main", 2).await.status, 202);
+    assert_eq!(installation.push_hook(SigningMethod::Gitea, &keys, "main", 2).await.status, 202);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_too_large_is_refused_before_anything_is_asked_of_it() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, _, keys) = hooked(&installation, &admin).await;
+    let (_work, _, keys) = repository_with_webhook(&installation, &admin).await;
     let mut body = vec![b'['; 1024 * 1024];
-    let headers = Way::GitHub.headers(&keys, "push", &body, seconds());
+    let headers = SigningMethod::GitHub.headers(&keys, "push", &body, seconds());
     let just = installation.deliver(&keys.url, &headers, &body).await;
     assert_eq!(just.expect(200)["status"], "ignored");
     body.push(b'[');
-    let headers = Way::GitHub.headers(&keys, "push", &body, seconds());
+    let headers = SigningMethod::GitHub.headers(&keys, "push", &body, seconds());
     let nowhere = format!("{}/api/v1/webhooks/absent", installation.base);
     for url in [&keys.url, &nowhere] {
         let reply = installation.deliver(url, &headers, &body).await;
@@ -166,7 +167,7 @@ async fn a_body_that_is_too_large_is_refused_before_anything_is_asked_of_it() {
 async fn a_secret_is_shown_and_replaced_on_the_record_and_then_counts_no_more() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, id, keys) = hooked(&installation, &admin).await;
+    let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
     assert_eq!((keys.secret.len(), keys.url.ends_with(&id)), (64, true));
     let path = format!("{REPOSITORIES}/{id}/webhook/rotate");
     let send = async || {
@@ -177,10 +178,10 @@ async fn a_secret_is_shown_and_replaced_on_the_record_and_then_counts_no_more() 
     assert!(new.secret != keys.secret && new.signing_token != keys.signing_token && new.url == keys.url);
     let again = send().await;
     assert_eq!((again.status, again.code().as_str()), (409, "idempotency-shown-once"), "{again:?}");
-    for way in WAYS {
+    for way in SIGNING_METHODS {
         assert_eq!(installation.push_hook(way, &keys, "main", 1).await.status, 401, "{way:?}");
     }
-    assert_eq!(installation.push_hook(Way::GitHub, &new, "main", 1).await.status, 202);
+    assert_eq!(installation.push_hook(SigningMethod::GitHub, &new, "main", 1).await.status, 202);
     let operator = installation.person(&installation.account, Role::Operator).await;
     assert_eq!(installation.keys(&operator, &id).await.secret, new.secret);
     let audit = installation.get(&admin, "/api/v1/system/audit?target=repository/fleet").await;
@@ -215,7 +216,7 @@ async fn a_push_and_its_hook_become_a_proposal_and_no_push_is_missed_while_anoth
         );
         work.push(&bare, "main");
         // The test does not wait for the previous run: this delivery may arrive during its fetch.
-        assert_eq!(installation.push_hook(Way::GitHub, &keys, "main", number).await.status, 202);
+        assert_eq!(installation.push_hook(SigningMethod::GitHub, &keys, "main", number).await.status, 202);
     }
     let mut open = Vec::new();
     while open.len() < names.len() {
@@ -248,7 +249,7 @@ async fn what_the_guide_prints_for_any_other_sender_works() {
     let script = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).find(is_example);
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let (_work, _, keys) = hooked(&installation, &admin).await;
+    let (_work, _, keys) = repository_with_webhook(&installation, &admin).await;
     let mut command = std::process::Command::new("sh");
     command
         .args(["-c", script.unwrap()])

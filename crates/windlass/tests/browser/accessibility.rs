@@ -41,7 +41,7 @@ async fn every_page_is_accessible_in_both_themes_and_both_widths() {
     let mut found = Vec::new();
     for stop in stops(&scene.installation, &scene.admin).await {
         for (look, width) in Look::BOTH.into_iter().flat_map(|look| [(look, 1280), (look, 400)]) {
-            window.wear(look).await;
+            window.set_color_scheme(look).await;
             window.resize(width, 900).await;
             window.goto(&stop.path).await;
             // Collapsed parts are checked too.

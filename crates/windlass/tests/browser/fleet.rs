@@ -8,9 +8,9 @@ async fn a_change_by_hand_is_seen_reverted_and_gone() {
     let scene = seed::small().await;
     let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
     window.goto("/app/drift").await;
-    window.until_told("tokyo-00003").await;
-    window.until_told("t3-xlarge").await;
-    window.until_told("ada@example.com").await;
+    window.wait_for_text("tokyo-00003").await;
+    window.wait_for_text("t3-xlarge").await;
+    window.wait_for_text("ada@example.com").await;
     let form = "form[action$='/revert']:has([value=tokyo-00003]) button";
     window.click(form).await;
     window.until("document.querySelector('.notice-good')").await;
@@ -22,12 +22,12 @@ async fn a_change_by_hand_is_seen_reverted_and_gone() {
     window.until("location.pathname.startsWith('/app/proposals/')").await;
     window.click("#proposal-decide .primary").await;
     window.until("document.querySelector('.notice-good')").await;
-    window.until_told("Applied").await;
+    window.wait_for_text("Applied").await;
     window.goto("/app/drift").await;
     window.until("!document.querySelector('#differences').innerText.includes('tokyo-00003')").await;
     let accepted = scene.installation.get(&scene.admin, "/api/v1/system/nodes/tokyo-00003").await;
     assert_eq!(accepted["node"]["spec"]["instance_type"], "t3-small", "{accepted}");
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -51,5 +51,5 @@ async fn a_network_is_drawn_with_its_peers_hubs_and_virtual_ips_and_told_in_a_ta
     assert!(window.value("document.querySelectorAll('svg.picture .badge').length").await.as_u64() > Some(0));
     let rows = window.value("document.querySelectorAll('main table tbody tr').length").await;
     assert!(rows.as_u64() >= drawn.as_u64(), "{rows} rows for {drawn} peers");
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }

@@ -18,10 +18,10 @@ async fn the_theme_follows_the_system_until_someone_chooses_and_is_kept() {
     let installation = crate::harness::Installation::start().await;
     let admin = installation.admin().await;
     let Some(window) = Window::of(&installation, &admin).await else { return };
-    window.wear(Look::Dark).await;
+    window.set_color_scheme(Look::Dark).await;
     window.goto("/app").await;
     assert!(brightness(&window).await < 60);
-    window.wear(Look::Light).await;
+    window.set_color_scheme(Look::Light).await;
     assert!(brightness(&window).await > 200);
     for (theme, is_dark) in [("light", false), ("dark", true)] {
         window.click("[data-theme-switch]").await;
@@ -29,7 +29,7 @@ async fn the_theme_follows_the_system_until_someone_chooses_and_is_kept() {
         window.goto("/app/runs").await;
         assert_eq!(brightness(&window).await < 60, is_dark, "{theme}");
     }
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,12 +44,12 @@ async fn no_page_makes_the_browser_complain_or_scroll_sideways() {
                 .value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                 .await;
             assert_eq!(overflow, 0, "{} at {width}", stop.path);
-            let complaints = window.complaints().await;
+            let browser_messages = window.browser_messages().await;
             let is_meant = |told: &String| stop.page == Page::Lost && told.contains("404");
-            assert!(complaints.iter().all(is_meant), "{} at {width}: {complaints:?}", stop.path);
+            assert!(browser_messages.iter().all(is_meant), "{} at {width}: {browser_messages:?}", stop.path);
         }
     }
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn on_a_phone_the_navigation_shows_where_one_is() {
     window.goto("/app/audit").await;
     let place = "document.querySelector('.nav [aria-current]').getBoundingClientRect()";
     window.until(&format!("{place}.left >= 0 && {place}.right <= innerWidth")).await;
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +74,10 @@ async fn what_the_policy_forbids_is_not_done_and_is_noticed_here() {
                   document.body.append(part);";
     window.run(script).await;
     assert_eq!(window.value("window.ran === undefined").await, true);
-    let complaints = window.complaints().await;
-    assert!(complaints.iter().any(|told| told.contains("Content Security Policy")), "{complaints:?}");
+    let browser_messages = window.browser_messages().await;
+    assert!(
+        browser_messages.iter().any(|told| told.contains("Content Security Policy")),
+        "{browser_messages:?}"
+    );
     window.close().await;
 }

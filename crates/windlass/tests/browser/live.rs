@@ -13,7 +13,7 @@ async fn what_one_decides_another_sees_without_loading_the_page_again() {
     let repository = installation.register(&ada, "fleet", &work).await;
     his.goto("/app/approvals").await;
     his.run("window.mark = 'the same page';").await;
-    his.until_told("all caught up").await;
+    his.wait_for_text("all caught up").await;
     installation.sync(&ada, &repository).await;
     his.until("document.querySelectorAll('input[name=pick]').length === 11").await;
     // The selection stays while other rows disappear.
@@ -27,8 +27,8 @@ async fn what_one_decides_another_sees_without_loading_the_page_again() {
     his.until("document.querySelectorAll('input[name=pick]:checked').length === 1").await;
     his.until("document.querySelector('#nav-pending').innerText.trim().startsWith('10')").await;
     assert_eq!(his.value("window.mark").await, "the same page");
-    hers.close_in_peace().await;
-    his.close_in_peace().await;
+    hers.close_without_errors().await;
+    his.close_without_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,18 +38,18 @@ async fn events_appear_as_they_happen_and_wait_while_they_are_paused() {
     let Some(window) = Window::of(&installation, &admin).await else { return };
     installation.make_cluster(&admin, "first").await.expect(201);
     window.goto("/app/events").await;
-    window.until_told("first").await;
+    window.wait_for_text("first").await;
     installation.make_cluster(&admin, "second").await.expect(201);
     window.until("document.querySelector('tr[data-seq]').innerText.includes('second')").await;
     // An opened row stays open.
     window.click("tr[data-seq] summary").await;
     window.click("[data-pause]").await;
     installation.make_cluster(&admin, "third").await.expect(201);
-    window.until_told("Paused, 1 new").await;
+    window.wait_for_text("Paused, 1 new").await;
     assert_eq!(window.value("document.querySelectorAll('tr[data-seq]').length").await, 2);
     window.press("p").await;
     window.until("document.querySelector('tr[data-seq]').innerText.includes('third')").await;
     window.until("document.querySelectorAll('tr[data-seq] details[open]').length === 1").await;
     window.until("document.querySelector('[data-live-state]').textContent === 'Live'").await;
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }

@@ -10,12 +10,12 @@ mod harness;
 
 mod accessibility;
 mod decisions;
-mod entrance;
 mod fleet;
 mod layout;
 mod live;
 mod registering;
 mod screenshots;
 mod seed;
+mod sign_in;
 mod visits;
 mod window;

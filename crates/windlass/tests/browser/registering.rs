@@ -21,7 +21,7 @@ async fn a_repository_is_tested_registered_and_synced_from_its_form() {
     window.click("form button.primary.wide").await;
     window.until("/^\\/app\\/repositories\\/[0-9a-f-]{36}$/.test(location.pathname)").await;
     // The first sync starts automatically, and the page follows it.
-    window.until_told("Awaiting approval").await;
+    window.wait_for_text("Awaiting approval").await;
     window.until("document.querySelector('#nav-pending').innerText.trim().startsWith('11')").await;
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }

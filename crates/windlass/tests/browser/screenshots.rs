@@ -57,7 +57,7 @@ async fn pictures_of_every_page() {
         for (width, height, suffix) in widths {
             for look in Look::BOTH {
                 window.resize(*width, *height).await;
-                window.wear(look).await;
+                window.set_color_scheme(look).await;
                 take(&window, &stop, &format!("{}{suffix}-{}.png", stop.name(), look.slug())).await;
             }
         }
@@ -74,22 +74,22 @@ async fn take(window: &Window, stop: &Stop, file: &str) {
     window.run(ADDRESSES).await;
     // A blinking cursor would make two screenshots of the same page differ.
     window.run("document.activeElement?.blur();").await;
-    let picture = smaller(window.picture().await);
-    assert!(picture.len() < MAX_BYTES, "{file} has {} bytes", picture.len());
-    std::fs::write(directory().join(file), picture).unwrap();
+    let screenshot = smaller(window.screenshot().await);
+    assert!(screenshot.len() < MAX_BYTES, "{file} has {} bytes", screenshot.len());
+    std::fs::write(directory().join(file), screenshot).unwrap();
 }
 
 /// The same image with a palette, if the program for that is installed.
-fn smaller(picture: Vec<u8>) -> Vec<u8> {
+fn smaller(screenshot: Vec<u8>) -> Vec<u8> {
     let mut pngquant = Command::new("pngquant");
     pngquant.args(["--quality", "70-100", "--speed", "1", "--strip", "-"]);
     let child = pngquant.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = child else { return picture };
+    let Ok(mut child) = child else { return screenshot };
     let mut input = child.stdin.take().unwrap();
-    let whole = picture.clone();
+    let whole = screenshot.clone();
     let writer = std::thread::spawn(move || input.write_all(&whole));
     let output = child.wait_with_output().unwrap();
     // The program may exit early if it cannot keep the quality.
     let _ = writer.join().unwrap();
-    if output.status.success() { output.stdout } else { picture }
+    if output.status.success() { output.stdout } else { screenshot }
 }

@@ -31,20 +31,20 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     config.control.intervals.drift = Duration::from_millis(200);
     let installation = Installation::start_with(directory, config).await;
     let account = installation.account.clone();
-    let admin = installation.person_called("ada@example.com", &account, Role::Admin).await;
-    let approver = installation.person_called("ben@example.com", &account, Role::Approver).await;
+    let admin = installation.person_with_email("ada@example.com", &account, Role::Admin).await;
+    let approver = installation.person_with_email("ben@example.com", &account, Role::Approver).await;
 
     let work = WorkTree::new();
     let before = one_file(nodes, FleetForm::List, FleetEdition::Previous).text;
-    commit(&work, &travelled(&before), "First sites of the edge fleet");
+    commit(&work, &spread_over_cities(&before), "First sites of the edge fleet");
     let edge = installation.register(&admin, "edge-fleet", &work).await;
     let run = installation.sync(&admin, &edge).await;
     installation.apply_all(&approver, &run).await;
 
-    change_by_hand(&installation, &admin).await;
+    make_manual_change(&installation, &admin).await;
     let message = "Larger caches, retire the oldest machine\n\nTokyo and London ran out of memory on Friday evening.\n\
                    The new machines take over from Monday on.";
-    commit(&work, &travelled(&changed(&before)), message);
+    commit(&work, &spread_over_cities(&changed(&before)), message);
     let run = installation.sync(&admin, &edge).await;
     reject_one(&installation, &approver, &run).await;
 
@@ -57,7 +57,7 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     commit(&broken, BROKEN, "Add the Lisbon site");
     let lab = installation.register(&admin, "lab", &broken).await;
     installation.sync(&admin, &lab).await;
-    sync_by_themselves(&installation, &admin, [&edge, &lab]).await;
+    enable_automatic_syncs(&installation, &admin, [&edge, &lab]).await;
     set_rules(&installation, &admin).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
@@ -77,7 +77,7 @@ const CITIES: [(&str, &str); 4] =
     [("tokyo", "ap-tokyo-1"), ("london", "eu-west-2"), ("dallas", "us-south-1"), ("sydney", "ap-south-2")];
 
 /// The same fleet spread over several cities: a small fleet has only one site.
-fn travelled(text: &str) -> String {
+fn spread_over_cities(text: &str) -> String {
     text.lines().map(|line| travelled_line(line) + "\n").collect()
 }
 
@@ -135,7 +135,7 @@ async fn set_rules(installation: &Installation, admin: &Person) {
 }
 
 /// Makes a manual change, and waits until it is detected.
-async fn change_by_hand(installation: &Installation, admin: &Person) {
+async fn make_manual_change(installation: &Installation, admin: &Person) {
     let mut events = installation.listen(&admin.token, "?kind=gitops.drift_detected", None).await;
     for (name, change) in [
         ("tokyo-00003", json!({"instance_type": "t3-xlarge"})),
@@ -148,7 +148,7 @@ async fn change_by_hand(installation: &Installation, admin: &Person) {
 }
 
 /// Enables automatic syncs, which run at once and then not for a day.
-async fn sync_by_themselves(installation: &Installation, admin: &Person, repositories: [&String; 2]) {
+async fn enable_automatic_syncs(installation: &Installation, admin: &Person, repositories: [&String; 2]) {
     for repository in repositories {
         let mut events = installation.listen(&admin.token, "?kind=gitops.", None).await;
         let path = format!("/api/v1/system/gitops_repositories/{repository}");

@@ -29,10 +29,10 @@ async fn the_first_sign_in_leads_over_a_new_password_to_the_page_that_was_asked_
     window.click("form .primary").await;
     window.until("document.querySelector('nav .count, nav [aria-current]')").await;
     window.goto("/app/approvals").await;
-    window.until_told("all caught up").await;
+    window.wait_for_text("all caught up").await;
     // Scripts cannot read the session cookie.
     assert_eq!(window.value("document.cookie.includes('windlass_session')").await, false);
     window.click("[aria-label='Sign out']").await;
     window.until("location.pathname === '/app/sign-in'").await;
-    window.close_in_peace().await;
+    window.close_without_errors().await;
 }

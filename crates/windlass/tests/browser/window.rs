@@ -70,7 +70,7 @@ impl Window {
         let client = builder.connect(chromium.url()).await.unwrap();
         let window = Window { client, base: installation.base.clone(), _turn: turn };
         window.resize(1280, 900).await;
-        window.wear(Look::Light).await;
+        window.set_color_scheme(Look::Light).await;
         Some(window)
     }
 
@@ -101,7 +101,7 @@ impl Window {
     }
 
     /// Emulates a light or dark system theme, and reduced motion.
-    pub(crate) async fn wear(&self, look: Look) {
+    pub(crate) async fn set_color_scheme(&self, look: Look) {
         let features = json!([{"name": "prefers-color-scheme", "value": look.slug()},
             {"name": "prefers-reduced-motion", "value": "reduce"}]);
         self.devtools("Emulation.setEmulatedMedia", json!({"features": features})).await;
@@ -146,7 +146,7 @@ impl Window {
     }
 
     /// Waits until the page contains a text.
-    pub(crate) async fn until_told(&self, text: &str) {
+    pub(crate) async fn wait_for_text(&self, text: &str) {
         self.until(&format!("document.querySelector('main').innerText.includes({})", json!(text))).await;
     }
 
@@ -170,12 +170,12 @@ impl Window {
     }
 
     /// A screenshot of the page.
-    pub(crate) async fn picture(&self) -> Vec<u8> {
+    pub(crate) async fn screenshot(&self) -> Vec<u8> {
         self.client.screenshot().await.unwrap()
     }
 
     /// The browser's messages since the last call: errors of scripts, of loading, of the content security policy.
-    pub(crate) async fn complaints(&self) -> Vec<String> {
+    pub(crate) async fn browser_messages(&self) -> Vec<String> {
         let command = Beyond { path: "se/log", body: json!({"type": "browser"}) };
         let entries = self.client.issue_cmd(command).await.unwrap();
         let is_bad = |entry: &&Value| entry["level"] == "SEVERE" || entry["level"] == "WARNING";
@@ -183,8 +183,8 @@ impl Window {
     }
 
     /// Closes the window; fails if the browser reported an error.
-    pub(crate) async fn close_in_peace(self) {
-        assert_eq!(self.complaints().await, [""; 0]);
+    pub(crate) async fn close_without_errors(self) {
+        assert_eq!(self.browser_messages().await, [""; 0]);
         self.close().await;
     }
 }

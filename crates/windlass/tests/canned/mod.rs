@@ -101,7 +101,7 @@ impl Canned {
     }
 
     /// The program without server and token.
-    pub(crate) fn stranger(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command_without_token(&self, arguments: &[&str]) -> Command {
         let mut command = support::command(arguments);
         for variable in [
             "WINDLASS_SERVER",
@@ -123,7 +123,7 @@ impl Canned {
 
     /// The program with this server and a token.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.stranger(arguments);
+        let mut command = self.command_without_token(arguments);
         command.env("WINDLASS_SERVER", &self.url).env("WINDLASS_TOKEN", TOKEN);
         command
     }

@@ -46,7 +46,7 @@ fn no_modules_of_a_crate_use_each_other() {
 }
 
 /// The cycles of a crate with these files.
-fn found(files: &[(&str, &str)]) -> Vec<String> {
+fn cycles_in(files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
     cycles(&Modules::read(&files, "lib.rs"))
 }
@@ -56,8 +56,10 @@ fn a_circle_between_siblings_is_told_with_its_places() {
     let lib = ("lib.rs", "mod a;\nmod b;\n");
     let a = ("a.rs", "use crate::b::{self, B};\n\npub struct A(B);\n");
     let told = "in the crate:\n  a → b: a.rs:1 crate::b::B\n  b → a: b.rs:2 super::a::A";
-    assert_eq!(found(&[lib, a, ("b.rs", "pub struct B;\npub fn b(_: super::a::A) {}\n")]), [told]);
-    assert!(found(&[lib, a, ("b.rs", "/// [`super::a::A`]\npub struct B(std::rc::Rc<u8>);\n")]).is_empty());
+    assert_eq!(cycles_in(&[lib, a, ("b.rs", "pub struct B;\npub fn b(_: super::a::A) {}\n")]), [told]);
+    assert!(
+        cycles_in(&[lib, a, ("b.rs", "/// [`super::a::A`]\npub struct B(std::rc::Rc<u8>);\n")]).is_empty()
+    );
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn a_child_stands_for_what_is_below_it() {
         ("c.rs", "pub struct C;\nfn c(_: crate::a::low::Low) {}\n"),
     ];
     let told = "in the crate:\n  a → c: a/high.rs:3 c::C\n  c → a: c.rs:2 crate::a::low::Low";
-    assert_eq!(found(&files), [told]);
+    assert_eq!(cycles_in(&files), [told]);
 }
 
 #[test]
@@ -82,7 +84,7 @@ fn a_circle_through_a_re_export_is_one_of_what_defines_it() {
         ("c.rs", "pub struct C;\nfn c() -> crate::a::Renamed { crate::a::Renamed }\n"),
     ];
     let told = "in the crate:\n  b → c: b.rs:2 crate::c::C\n  c → b: c.rs:2 crate::a::Renamed";
-    assert_eq!(found(&files), [told], "c uses nothing of a");
+    assert_eq!(cycles_in(&files), [told], "c uses nothing of a");
     let files = [
         ("lib.rs", "mod a;\nmod b;\n"),
         ("a/mod.rs", "mod go;\npub use go::go;\n"),
@@ -90,7 +92,7 @@ fn a_circle_through_a_re_export_is_one_of_what_defines_it() {
         ("b.rs", "use crate::a::go;\n\npub struct B;\n"),
     ];
     let told = "in the crate:\n  a → b: a/go.rs:2 crate::b::B\n  b → a: b.rs:1 crate::a::go";
-    assert_eq!(found(&files), [told], "a function may be called like its module");
+    assert_eq!(cycles_in(&files), [told], "a function may be called like its module");
 }
 
 #[test]
@@ -98,11 +100,14 @@ fn a_circle_through_the_file_of_the_parent_is_one() {
     let a = |text| [("lib.rs", "mod a;\n"), ("a/mod.rs", text), ("a/low.rs", "use super::Low;\n")];
     let told =
         "in a:\n  (its own file) → low: a/mod.rs:3 low::go\n  low → (its own file): a/low.rs:1 super::Low";
-    assert_eq!(found(&a("mod low;\npub struct Low;\nfn f() { low::go() }\n")), [told]);
-    assert!(found(&a("pub mod low;\npub use low::Other;\npub struct Low;\n")).is_empty(), "only handed on");
+    assert_eq!(cycles_in(&a("mod low;\npub struct Low;\nfn f() { low::go() }\n")), [told]);
+    assert!(
+        cycles_in(&a("pub mod low;\npub use low::Other;\npub struct Low;\n")).is_empty(),
+        "only handed on"
+    );
     let told =
         "in a:\n  (its own file) → low: a/mod.rs:4 Other\n  low → (its own file): a/low.rs:1 super::Low";
-    assert_eq!(found(&a("mod low;\npub use low::Other;\npub struct Low;\nfn f(_: Other) {}\n")), [told]);
+    assert_eq!(cycles_in(&a("mod low;\npub use low::Other;\npub struct Low;\nfn f(_: Other) {}\n")), [told]);
 }
 
 #[test]
@@ -112,7 +117,10 @@ fn what_a_macro_declares_and_what_stands_in_attributes_counts() {
         ("a.rs", "record! {\n    pub struct A {}\n}\n#[arg(parser = crate::b::read)]\nstruct Options;\n"),
         ("b.rs", "use crate::a::*;\n\npub fn read(_: A) {}\n"),
     ];
-    assert_eq!(found(&files), ["in the crate:\n  a → b: a.rs:4 crate::b::read\n  b → a: b.rs:1 crate::a"]);
+    assert_eq!(
+        cycles_in(&files),
+        ["in the crate:\n  a → b: a.rs:4 crate::b::read\n  b → a: b.rs:1 crate::a"]
+    );
 }
 
 #[test]
@@ -123,5 +131,5 @@ fn what_only_tests_use_is_no_circle() {
         ("b.rs", "pub struct B;\n\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n"),
         ("machine.rs", "use crate::a::A;\n"),
     ];
-    assert!(found(&files).is_empty());
+    assert!(cycles_in(&files).is_empty());
 }

@@ -19,13 +19,13 @@ use crate::fleet::{nodes, repository_with};
 use crate::installation::{Installation, Server};
 
 /// A listener on this machine that answers with garbage and counts connections.
-struct Somebody {
+struct CountingListener {
     port: u16,
     connections: Arc<AtomicUsize>,
 }
 
-impl Somebody {
-    fn start() -> Somebody {
+impl CountingListener {
+    fn start() -> CountingListener {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (port, connections) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
         let counted = Arc::clone(&connections);
@@ -36,7 +36,7 @@ impl Somebody {
                 let _ = connection.read(&mut [0; 64]);
             }
         });
-        Somebody { port, connections }
+        CountingListener { port, connections }
     }
 
     fn connections(&self) -> usize {
@@ -60,14 +60,14 @@ fn probe(api: &Api, url: &str) -> RepositoryTest {
 }
 
 /// The result of a test about the host: every step with its outcome, message and help.
-fn told(test: &RepositoryTest) -> Vec<String> {
+fn host_steps(test: &RepositoryTest) -> Vec<String> {
     test.checks.iter().map(|check| format!("{check:?}")).collect()
 }
 
 #[test]
 fn no_spelling_of_this_machine_or_of_metadata_is_connected_to() {
-    let somebody = Somebody::start();
-    let installation = Installation::guarded();
+    let somebody = CountingListener::start();
+    let installation = Installation::with_address_guard();
     let server = installation.serve(&[]);
     let api = &server.api;
     for host in [
@@ -133,7 +133,7 @@ fn a_forge_on_this_machine_is_asked_only_if_the_operator_named_it() {
         ..RepositoryFields::default()
     };
     let forge_step = |options: &[&str]| {
-        let installation = Installation::guarded();
+        let installation = Installation::with_address_guard();
         let server = installation.serve(&[&["--credentials-dir", &credentials], options].concat());
         let body = RepositoryBody { gitops_repository: fields.clone() };
         let api = &server.api;
@@ -159,14 +159,14 @@ pub(crate) fn put_credential(directory: &std::path::Path, path: &str, fields: &s
 
 #[test]
 fn an_open_port_and_a_closed_one_are_told_alike_to_everyone_but_admins() {
-    let somebody = Somebody::start();
+    let somebody = CountingListener::start();
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let operator = operator(&server);
     for scheme in ["https", "ssh", "http"] {
         let [open, closed] = [somebody.port, free_port()].map(|port| {
             let url = format!("{scheme}://127.0.0.1:{port}/fleet.git");
-            told(&probe(&operator, &url))
+            host_steps(&probe(&operator, &url))
         });
         assert_eq!(open, closed, "{scheme}");
         assert!(open.iter().any(|check| check.contains("could not reach 127.0.0.1")), "{open:?}");
@@ -194,7 +194,7 @@ fn what_the_operator_allows_by_name_is_reached_by_that_name_alone() {
     let Some(git) = GitHttps::start() else { return };
     let work = repository_with(&nodes("web", "web", 0..1));
     work.publish(&git.root(), "fleet.git");
-    let installation = Installation::guarded();
+    let installation = Installation::with_address_guard();
     let server = installation.serve(&["--allow-address", "localhost"]);
     let open = git.url("open/fleet.git");
     let by_name = open.replace("127.0.0.1", "localhost");
@@ -223,7 +223,7 @@ fn ssh_is_given_the_checked_address_and_still_knows_the_host_by_its_name() {
     let directory = tempfile::tempdir().unwrap();
     put_credential(directory.path(), "key", &json!({"ssh_key": git.key()}));
     let credentials = directory.path().display().to_string();
-    let installation = Installation::guarded();
+    let installation = Installation::with_address_guard();
     let server = installation.serve(&["--credentials-dir", &credentials, "--allow-address", "localhost"]);
     let fields = RepositoryFields {
         name: Some("fleet".to_owned()),

@@ -132,7 +132,7 @@ impl Api {
     }
 
     /// Waits until all approved changes of a run are applied. While changes are applied, the run may propose more.
-    pub(crate) fn settled(&self, run: &str) -> Result<RunInfo> {
+    pub(crate) fn wait_until_applied(&self, run: &str) -> Result<RunInfo> {
         self.try_wait_for("the end of a run's proposals", |api| {
             let run = api.run(run)?;
             Ok((!run.proposals.iter().any(|proposal| proposal.status.slug() == "approved")).then_some(run))
@@ -153,7 +153,7 @@ impl Api {
     pub(crate) fn apply_all(&self, repository: &str) -> Result<RunInfo> {
         let run = self.sync(repository)?;
         self.decide(&run, BatchDecision::Approve)?;
-        self.settled(&run.id)
+        self.wait_until_applied(&run.id)
     }
 
     pub(crate) fn proposal(&self, id: &str) -> Result<ProposalInfo> {

@@ -43,12 +43,12 @@ fn what_the_database_refuses_fails_alone() {
     let installation = Installation::with_database(url.clone());
     let server = installation.serve(&[]);
     let api = &server.api;
-    postgres.ask(&url, "ALTER TABLE resources ADD CONSTRAINT unlucky CHECK (name NOT LIKE '%07%')");
+    postgres.execute(&url, "ALTER TABLE resources ADD CONSTRAINT unlucky CHECK (name NOT LIKE '%07%')");
     let work = repository_with(&nodes("web", "web", 0..12));
     let repository = register(api, "fleet-config", &work);
     let run = api.sync(&repository.id).unwrap();
     api.decide(&run, BatchDecision::Approve).unwrap();
-    let run = api.settled(&run.id).unwrap();
+    let run = api.wait_until_applied(&run.id).unwrap();
     assert_eq!((run.status.slug(), run.applied_actions.len()), ("partial", 12));
     let failed: Vec<_> = run.proposals.iter().filter(|proposal| proposal.status.slug() == "failed").collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
@@ -112,7 +112,7 @@ fn rejected_changes_come_again_and_do_not_starve_the_others() {
     for _ in 0..8 {
         let run = api.sync(&repository.id).unwrap();
         reopened += decide_by_name(api, &run, &rejected);
-        api.settled(&run.id).unwrap();
+        api.wait_until_applied(&run.id).unwrap();
     }
     assert!(reopened > rejected.len(), "what was rejected was offered again: {reopened}");
     let accepted: Vec<String> = api.resources().unwrap().into_iter().map(|resource| resource.name).collect();
@@ -150,7 +150,7 @@ fn what_is_rejected_until_it_changes_comes_again_only_then() {
     assert_eq!(last.name, "web-001");
     api.reject(&last.id, &json!({"until_change": true, "reason": "not this one"})).unwrap();
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "partial");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "partial");
     let run = api.sync(&repository.id).unwrap();
     assert!(run.proposals.is_empty(), "{:?}", run.proposals);
     assert_eq!((run.diff_count, run.skipped_actions.len()), (1, 1));

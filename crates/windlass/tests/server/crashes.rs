@@ -48,7 +48,7 @@ impl Operator {
     fn work_on(&mut self, api: &Api) -> Result<()> {
         self.register(api)?;
         loop {
-            self.bring_in(api)?;
+            self.sync_and_approve_all(api)?;
             let Some(next) = self.commits.pop() else { return Ok(()) };
             self.work.commit("fleet.yaml", &next);
         }
@@ -71,7 +71,7 @@ impl Operator {
     }
 
     /// Syncs and approves until git and the accepted state agree.
-    fn bring_in(&mut self, api: &Api) -> Result<()> {
+    fn sync_and_approve_all(&mut self, api: &Api) -> Result<()> {
         let id = self.acknowledged.repository.clone().unwrap_or_default();
         loop {
             let run = api.sync(&id)?;
@@ -83,27 +83,27 @@ impl Operator {
             let decided = api.decide(&run, BatchDecision::Approve)?;
             let approved = decided.results.into_iter().filter(|item| item.error.is_none());
             self.acknowledged.approved.extend(approved.map(|item| item.id));
-            api.settled(&run.id)?;
+            api.wait_until_applied(&run.id)?;
         }
     }
 }
 
 /// The final state, without what differs between runs anyway.
 #[derive(Debug, PartialEq)]
-pub(crate) struct End {
+pub(crate) struct FinalState {
     pub(crate) resources: Vec<(String, String, String, Option<String>)>,
     proposals: Vec<(String, String, String, String)>,
     changes: Vec<String>,
     applies: Vec<String>,
 }
 
-pub(crate) fn end_of(api: &Api) -> End {
+pub(crate) fn end_of(api: &Api) -> FinalState {
     let resources = api.resources().unwrap().into_iter();
     let proposals = api.proposals().unwrap().into_iter();
     let events = api.events(0).unwrap().into_iter();
     let applies = api.audit().unwrap().into_iter().filter(|entry| entry.action == "proposal.apply");
     let owner = |owner: windlass_api::types::OwnerInfo| owner.repository_name;
-    End {
+    FinalState {
         resources: resources.map(|it| (it.kind, it.name, it.digest, it.owner.map(owner))).collect(),
         proposals: sorted(
             proposals.map(|it| (it.kind, it.name, it.change.to_string(), it.status.to_string())),
@@ -151,9 +151,9 @@ pub(crate) fn check_history(api: &Api, acknowledged: &Acknowledged) {
 
 /// Works until the server crashes or everything is done; then, with servers that do not crash, until everything is
 /// done.
-fn end_after(installation: &Installation, point: Option<&str>) -> End {
+fn final_state_after(installation: &Installation, point: Option<&str>) -> FinalState {
     let mut operator = Operator::new();
-    let mut server = installation.serve_dying_at(point, &[]);
+    let mut server = installation.serve_with_crash_point(point, &[]);
     let mut deaths = 0;
     while let Err(error) = operator.work_on(&server.api) {
         assert!(matches!(error, ClientError::Unreachable { .. }), "{error:?}");
@@ -169,17 +169,17 @@ fn end_after(installation: &Installation, point: Option<&str>) -> End {
     end
 }
 
-fn finish(server: &Server, operator: &Operator) -> End {
+fn finish(server: &Server, operator: &Operator) -> FinalState {
     check_history(&server.api, &operator.acknowledged);
     end_of(&server.api)
 }
 
 #[test]
 fn killed_anywhere_the_end_is_the_same() {
-    let undisturbed = end_after(&Installation::new(), None);
+    let undisturbed = final_state_after(&Installation::new(), None);
     assert_eq!(undisturbed.resources.len(), 8);
     for point in windlass_server::CRASH_POINTS {
-        let end = end_after(&Installation::new(), Some(point));
+        let end = final_state_after(&Installation::new(), Some(point));
         assert_eq!(end, undisturbed, "{point}");
     }
 }
@@ -188,20 +188,22 @@ fn killed_anywhere_the_end_is_the_same() {
 fn killed_anywhere_the_end_is_the_same_on_postgresql() {
     let Some(postgres) = Postgres::shared() else { return };
     let fresh = || Installation::with_database(postgres.fresh_database());
-    let undisturbed = &end_after(&fresh(), None);
+    let undisturbed = &final_state_after(&fresh(), None);
     let points =
         ["sync.before_commit", "decide.committed", "apply.decided", "apply.written", "apply.committed"];
     // In parallel, because each waits until the crashed server's leases expire.
     std::thread::scope(|scope| {
         for (point, installation) in points.map(|point| (point, fresh())) {
-            scope.spawn(move || assert_eq!(end_after(&installation, Some(point)), *undisturbed, "{point}"));
+            scope.spawn(move || {
+                assert_eq!(final_state_after(&installation, Some(point)), *undisturbed, "{point}")
+            });
         }
     });
 }
 
 #[test]
 fn killed_at_any_moment_the_end_is_the_same() {
-    let undisturbed = end_after(&Installation::new(), None);
+    let undisturbed = final_state_after(&Installation::new(), None);
     // Each time the server is killed after this many more events.
     for moment in [1, 3, 8, 15, 24, 31] {
         let installation = Installation::new();
@@ -235,7 +237,7 @@ fn a_rewritten_history_is_told_of_even_if_the_server_dies_right_after_fetching_i
     server.stop();
     work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
 
-    let mut server = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    let mut server = installation.serve_with_crash_point(Some("sync.fetched"), &[]);
     assert!(matches!(server.api.sync(&id), Err(ClientError::Unreachable { .. })));
     server.wait_for_end();
 
@@ -259,7 +261,7 @@ fn make_template(api: &Api) -> Result<String> {
 fn a_request_with_a_key_is_carried_out_once_wherever_the_server_dies() {
     for point in windlass_server::REQUEST_CRASH_POINTS {
         let installation = Installation::new();
-        let mut server = installation.serve_dying_at(Some(point), &[]);
+        let mut server = installation.serve_with_crash_point(Some(point), &[]);
         assert!(matches!(make_template(&server.api), Err(ClientError::Unreachable { .. })), "{point}");
         server.wait_for_end();
         let server = installation.serve(&[]);

@@ -20,21 +20,21 @@ use crate::installation::{Installation, Server};
 const FLAVOURS: [ForgeFlavour; 3] = [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab];
 
 /// A server with a fake forge and its token.
-struct Place {
+struct ForgeSetup {
     forge: FakeForge,
     installation: Installation,
     credentials: TempDir,
 }
 
-impl Place {
-    fn new(flavour: ForgeFlavour) -> Place {
-        let place = Place {
+impl ForgeSetup {
+    fn new(flavour: ForgeFlavour) -> ForgeSetup {
+        let setup = ForgeSetup {
             forge: FakeForge::start(flavour),
             installation: Installation::new(),
             credentials: tempfile::tempdir().unwrap(),
         };
-        place.put_token("forge", FakeForge::TOKEN);
-        place
+        setup.put_token("forge", FakeForge::TOKEN);
+        setup
     }
 
     fn put_token(&self, name: &str, token: &str) {
@@ -104,79 +104,79 @@ fn holds(directory: &Path, word: &str) -> bool {
 #[test]
 fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
     for flavour in FLAVOURS {
-        let place = Place::new(flavour);
-        let server = place.serve();
+        let setup = ForgeSetup::new(flavour);
+        let server = setup.serve();
         let work = repository_with(&nodes("web", "web", 0..2));
-        let id = place.register(&server.api, &work);
+        let id = setup.register(&server.api, &work);
         let tested: RepositoryTest =
             server.api.send(server.api.call(Operation::RepositoryTest, &[&id])).unwrap();
         assert!(tested.ok && tested.checks.last().unwrap().message.contains("windlass-bot"), "{tested:?}");
         let run = server.api.sync(&id).unwrap();
         let commit = run.commit_sha.clone().unwrap();
-        let shown = place.wait_for_status(&server.api, &commit, "pending", "3 changes pending approval");
+        let shown = setup.wait_for_status(&server.api, &commit, "pending", "3 changes pending approval");
         let name = if flavour == ForgeFlavour::GitLab { "name" } else { "context" };
         assert_eq!(shown[name], "windlass/fleet");
         assert_eq!(shown["target_url"], format!("https://windlass.example.com/app/runs/{}", run.id));
         // Another run has the same result: nothing is reported again.
         let again = server.api.sync(&id).unwrap();
         assert_eq!(again.commit_sha.as_ref(), Some(&commit));
-        place.forge.break_down();
+        setup.forge.fail_all_requests();
         server.api.decide(&again, BatchDecision::Approve).unwrap();
-        server.api.settled(&again.id).unwrap();
+        server.api.wait_until_applied(&again.id).unwrap();
         let error = server.api.wait_for("what is wrong with the forge", |api| {
             api.repository(&id).unwrap().forge.unwrap().last_error
         });
         assert!(error.contains("returned status 500"), "{error}");
         server.stop();
 
-        place.forge.recover();
-        let server = place.serve();
-        place.wait_for_status(&server.api, &commit, "success", "");
+        setup.forge.recover();
+        let server = setup.serve();
+        setup.wait_for_status(&server.api, &commit, "success", "");
         server.api.wait_for("no trouble with the forge", |api| {
             api.repository(&id).unwrap().forge.unwrap().last_error.is_none().then_some(())
         });
         let states: Vec<String> =
-            place.forge.statuses().into_iter().map(|(_, status)| status["state"].to_string()).collect();
+            setup.forge.statuses().into_iter().map(|(_, status)| status["state"].to_string()).collect();
         assert_eq!(states.iter().filter(|state| *state == "\"success\"").count(), 1, "{states:?}");
         let seen =
             format!("{:?}{:?}{:?}", server.api.events(0), server.api.audit(), server.api.repository(&id));
         server.stop();
-        let log = place.installation.log();
+        let log = setup.installation.log();
         assert!(log.contains("DEBUG"));
         for (what, text) in [("answers", &seen), ("log", &log)] {
             assert!(!text.contains(FakeForge::TOKEN), "the token is in {what}");
         }
-        assert!(!holds(place.installation.data(), FakeForge::TOKEN), "the token is kept");
+        assert!(!holds(setup.installation.data(), FakeForge::TOKEN), "the token is kept");
     }
 }
 
 #[test]
 fn a_fleet_with_errors_fails_its_commit_and_a_replaced_commit_waits_no_longer() {
-    let place = Place::new(ForgeFlavour::GitHub);
-    let server = place.serve();
+    let setup = ForgeSetup::new(ForgeFlavour::GitHub);
+    let server = setup.serve();
     let work = repository_with(&nodes("web", "web", 0..2));
-    let id = place.register(&server.api, &work);
+    let id = setup.register(&server.api, &work);
     let first = server.api.sync(&id).unwrap().commit_sha.unwrap();
-    place.wait_for_status(&server.api, &first, "pending", "pending approval");
+    setup.wait_for_status(&server.api, &first, "pending", "pending approval");
     work.commit("fleet.yaml", &fleet("nodes:\n  - {hostname: a, tempalte: web}\n"));
     let second = server.api.sync(&id).unwrap().commit_sha.unwrap();
-    let failed = place.wait_for_status(&server.api, &second, "failure", "fleet.yaml:4");
+    let failed = setup.wait_for_status(&server.api, &second, "failure", "fleet.yaml:4");
     assert!(failed["description"].as_str().unwrap().chars().count() <= 140);
-    place.wait_for_status(&server.api, &first, "success", "replaced by");
+    setup.wait_for_status(&server.api, &first, "success", "replaced by");
     work.commit("fleet.yaml", &fleet(&template("web")));
     let third = server.api.sync(&id).unwrap().commit_sha.unwrap();
-    place.wait_for_status(&server.api, &third, "pending", "1 change pending approval");
+    setup.wait_for_status(&server.api, &third, "pending", "1 change pending approval");
     server.stop();
 }
 
 #[test]
 fn a_token_that_is_refused_is_told_where_the_repository_is_and_a_better_one_is_tried_at_once() {
-    let place = Place::new(ForgeFlavour::GitHub);
-    place.put_token("wrong", "planted-wrong-forge-token");
-    let server = place.serve();
+    let setup = ForgeSetup::new(ForgeFlavour::GitHub);
+    setup.put_token("wrong", "planted-wrong-forge-token");
+    let server = setup.serve();
     let api = &server.api;
     let work = repository_with(&fleet(&template("web")));
-    let wrong = ForgeFields { credential_path: Some("wrong".to_owned()), ..place.settings() };
+    let wrong = ForgeFields { credential_path: Some("wrong".to_owned()), ..setup.settings() };
     let id = api.register(RepositoryFields { forge: Some(wrong), ..fields("fleet", &work) }).unwrap().id;
     let tested: RepositoryTest = api.send(api.call(Operation::RepositoryTest, &[&id])).unwrap();
     let last = tested.checks.last().unwrap();
@@ -189,13 +189,13 @@ fn a_token_that_is_refused_is_told_where_the_repository_is_and_a_better_one_is_t
     assert!(error.contains("does not accept the token") && error.contains("create a new token"), "{error}");
     let right = ForgeFields { credential_path: Some("forge".to_owned()), ..ForgeFields::default() };
     api.configure(&id, RepositoryFields { forge: Some(right), ..RepositoryFields::default() }).unwrap();
-    place.wait_for_status(api, &commit, "pending", "1 change pending");
+    setup.wait_for_status(api, &commit, "pending", "1 change pending");
     let none = ForgeFields { kind: Some("none".to_owned()), ..ForgeFields::default() };
     let after =
         api.configure(&id, RepositoryFields { forge: Some(none), ..RepositoryFields::default() }).unwrap();
     assert_eq!(after.forge, None);
     server.stop();
-    assert!(!place.installation.log().contains("planted-wrong-forge-token"));
+    assert!(!setup.installation.log().contains("planted-wrong-forge-token"));
 }
 
 /// The status, the code and the help of a refusal.
@@ -210,11 +210,11 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> (u16, String, 
 
 #[test]
 fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() {
-    let place = Place::new(ForgeFlavour::Gitea);
-    let server = place.serve();
+    let setup = ForgeSetup::new(ForgeFlavour::Gitea);
+    let server = setup.serve();
     let work = repository_with(&fleet(&template("web")));
     let forge = |change: &dyn Fn(&mut ForgeFields)| {
-        let mut settings = place.settings();
+        let mut settings = setup.settings();
         change(&mut settings);
         let fields = RepositoryFields { forge: Some(settings), ..fields("fleet", &work) };
         refusal(server.api.register(fields))
@@ -235,24 +235,24 @@ fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() 
         assert_eq!((refused.0, refused.1.as_str()), (422, "bad-value"), "{refused:?}");
         assert!(refused.2.contains(told), "{told}: {refused:?}");
     }
-    assert!(place.forge.requests().is_empty());
+    assert!(setup.forge.requests().is_empty());
     // A change of the operator's list takes effect at once: a host that is no longer allowed gets no report.
-    let id = place.register(&server.api, &work);
+    let id = setup.register(&server.api, &work);
     server.stop();
-    let directory = place.credentials.path().display().to_string();
-    let server = place.installation.serve(&["--credentials-dir", &directory]);
+    let directory = setup.credentials.path().display().to_string();
+    let server = setup.installation.serve(&["--credentials-dir", &directory]);
     server.api.sync(&id).unwrap();
     let error =
         server.api.wait_for("a refusal", |api| api.repository(&id).unwrap().forge.unwrap().last_error);
     assert!(error.contains("--forge-api-host"), "{error}");
-    assert!(place.forge.requests().is_empty());
+    assert!(setup.forge.requests().is_empty());
     server.stop();
 }
 
 #[test]
 fn a_repository_is_made_in_gitea_as_the_runbook_prints_it() {
-    let place = Place::new(ForgeFlavour::Gitea);
-    let server = place.serve();
+    let setup = ForgeSetup::new(ForgeFlavour::Gitea);
+    let server = setup.serve();
     let api = &server.api;
     let make = |body: Value| {
         api.send::<GiteaRepositoryEnvelope>(api.call(Operation::GiteaRepositoryCreate, &[]).body(&body))
@@ -269,7 +269,7 @@ fn a_repository_is_made_in_gitea_as_the_runbook_prints_it() {
         let (status, code, _) = refusal(make(json!({"owner": owner, "repo": repo})));
         assert_eq!((status, code.as_str()), (422, "bad-value"), "{owner} {repo}");
     }
-    place.forge.prepare(401, &[], json!({"message": FakeForge::TOKEN}));
+    setup.forge.prepare(401, &[], json!({"message": FakeForge::TOKEN}));
     let (status, code, told) = refusal(make(json!({"owner": "acme", "repo": "x"})));
     assert_eq!((status, code.as_str()), (502, "forge-token"), "the caller's own token is good");
     assert!(!told.contains(FakeForge::TOKEN));
@@ -286,7 +286,7 @@ fn a_repository_is_made_in_gitea_as_the_runbook_prints_it() {
     assert_eq!(made.count(), 2, "{entries:?}");
     server.stop();
 
-    let server = place.installation.serve(&[]);
+    let server = setup.installation.serve(&[]);
     let body = json!({"owner": "acme", "repo": "x"});
     let call = server.api.call(Operation::GiteaRepositoryCreate, &[]).body(&body);
     let (status, code, told) = refusal(server.api.send::<GiteaRepositoryEnvelope>(call));

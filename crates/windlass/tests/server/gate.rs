@@ -120,7 +120,7 @@ fn auto_apply_lets_creates_and_updates_through_but_no_destroys() {
         .register(RepositoryFields { auto_apply: Some(true), ..fields("fleet-config", &work) })
         .unwrap()
         .id;
-    let run = api.settled(&api.sync(&id).unwrap().id).unwrap();
+    let run = api.wait_until_applied(&api.sync(&id).unwrap().id).unwrap();
     assert_eq!(api.resources().unwrap().len(), 3, "{run:?}");
     work.commit("fleet.yaml", &nodes("web", "web", 0..1).replace("eu-1", "eu-2"));
     let run = api.sync(&id).unwrap();
@@ -144,7 +144,7 @@ fn what_a_policy_lets_through_is_applied_by_itself() {
     let work = repository_with(&nodes("web", "web", 0..2));
     let id = register(api, "fleet-config", &work).id;
     let run = api.sync(&id).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
     assert_eq!(api.resources().unwrap().len(), 3);
     assert_eq!(api.proposal(&run.proposals[0].id).unwrap().decided_by.as_deref(), Some("policy free"));
     server.stop();

@@ -84,12 +84,12 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
     server.stop();
     // The crash occurs while the commit is read.
     for _ in 0..2 {
-        let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
+        let mut dying = installation.serve_with_crash_point(Some("sync.fetched"), &[]);
         let _ = dying.api.sync(&id);
         dying.wait_for_end();
     }
     // The third start would reach the same point, but does not try.
-    let mut server = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    let mut server = installation.serve_with_crash_point(Some("sync.fetched"), &[]);
     let api = &server.api;
     let held = api.wait_for("the quarantine", |api| {
         let repository = api.repository(&id).ok()?;
@@ -136,14 +136,14 @@ fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystande
         assert_eq!(server.api.sync(id).unwrap().error, None);
     }
     server.stop();
-    let mut dying = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let mut dying = installation.serve_with_crash_point(Some("requested.begun"), &[]);
     let _ = preview(&dying.api, &id, &json!({"ref": "main"}));
     dying.wait_for_end();
-    let mut dying = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let mut dying = installation.serve_with_crash_point(Some("requested.begun"), &[]);
     let _ = test(&dying.api, &id);
     dying.wait_for_end();
     // The third start would reach the same point, but does not try.
-    let mut server = installation.serve_dying_at(Some("requested.begun"), &[]);
+    let mut server = installation.serve_with_crash_point(Some("requested.begun"), &[]);
     let api = &server.api;
     is_quarantined(preview(api, &id, &json!({"ref": "main"})));
     is_quarantined(test(api, &id));
@@ -172,7 +172,7 @@ fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_a
     let work = repository_with(TUTORIAL);
     let id = register(&server.api, "fleet", &work).id;
     server.stop();
-    let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    let mut dying = installation.serve_with_crash_point(Some("sync.fetched"), &[]);
     let _ = dying.api.sync(&id);
     dying.wait_for_end();
     // The attacker removes the branch, so that every attempt alone delays all others and finds nothing.
@@ -201,7 +201,7 @@ fn a_server_that_is_stopped_in_the_middle_has_not_died_of_what_it_did() {
     let id = register(&server.api, "fleet", &work).id;
     assert_eq!(server.api.sync(&id).unwrap().error, None);
     server.stop();
-    let mut dying = installation.serve_dying_at(Some("sync.fetched"), &[]);
+    let mut dying = installation.serve_with_crash_point(Some("sync.fetched"), &[]);
     let _ = dying.api.sync(&id);
     dying.wait_for_end();
     // After one crash the work is suspected; it is tried again and succeeds.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{AccountBody, LoginBody, PasswordBody, Session};
-use windlass_testkit::process::End;
+use windlass_testkit::process::ProcessExit;
 
 use crate::api::Api;
 
@@ -57,7 +57,7 @@ impl Installation {
     }
 
     /// An installation whose servers refuse this machine's addresses, as by default.
-    pub(crate) fn guarded() -> Installation {
+    pub(crate) fn with_address_guard() -> Installation {
         Installation { guard: AddressGuard::AsByDefault, ..Installation::new() }
     }
 
@@ -79,14 +79,14 @@ impl Installation {
     /// A replica of this installation, which was started before: a data directory of its own, the same database and the
     /// same secret key.
     pub(crate) fn replica(&self) -> Installation {
-        let replica = self.stranger();
+        let replica = self.without_secret_key();
         windlass_server::make_private(&replica.data).unwrap();
         fs::copy(self.data.join("secret.key"), replica.data.join("secret.key")).unwrap();
         replica
     }
 
     /// The same without the secret key.
-    pub(crate) fn stranger(&self) -> Installation {
+    pub(crate) fn without_secret_key(&self) -> Installation {
         let (database, token) = (self.database.clone(), self.token.clone());
         Installation { database, token, ..Installation::new() }
     }
@@ -107,11 +107,11 @@ impl Installation {
 
     /// Starts a server, and signs in as the first administrator.
     pub(crate) fn serve(&self, options: &[&str]) -> Server {
-        self.serve_dying_at(None, options)
+        self.serve_with_crash_point(None, options)
     }
 
     /// The same, for a server that crashes at a crash point.
-    pub(crate) fn serve_dying_at(&self, point: Option<&str>, options: &[&str]) -> Server {
+    pub(crate) fn serve_with_crash_point(&self, point: Option<&str>, options: &[&str]) -> Server {
         let mut server = self.launch(point, options);
         let token = self.token.borrow().clone();
         let token = token.unwrap_or_else(|| choose_password(&server));
@@ -121,7 +121,7 @@ impl Installation {
     }
 
     /// Starts a server that crashes at a crash point, perhaps before it prints its address, and waits for that.
-    pub(crate) fn serve_until_it_dies_at(&self, point: &str, options: &[&str]) {
+    pub(crate) fn serve_until_crash(&self, point: &str, options: &[&str]) {
         let mut command = self.serve_command(Some(point), options);
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -270,7 +270,7 @@ impl Server {
 }
 
 fn wait_for_end(child: &mut Child) -> ExitStatus {
-    assert!(End::of(child).comes_within(PATIENCE), "the server does not end");
+    assert!(ProcessExit::watch(child).wait_at_most(PATIENCE), "the server does not end");
     child.wait().unwrap()
 }
 
@@ -293,7 +293,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         if self.is_running() {
             signal(self.child.id(), "TERM");
-            if !End::of(&self.child).comes_within(Duration::from_secs(20)) {
+            if !ProcessExit::watch(&self.child).wait_at_most(Duration::from_secs(20)) {
                 let _ = self.child.kill();
             }
             let _ = self.child.wait();

@@ -279,16 +279,16 @@ fn servers_with_different_keys_do_not_share_a_database() {
     let Some(postgres) = Postgres::shared() else { return };
     let first = Installation::with_database(postgres.fresh_database());
     let server = first.serve(&[]);
-    let missing = refused(&first.stranger(), &[]);
+    let missing = refused(&first.without_secret_key(), &[]);
     assert!(missing.contains("the database uses the secret key"), "{missing}");
     let other = "another-key-of-more-than-thirty-two-characters";
-    let foreign = refused(&first.stranger(), &[("WINDLASS_SECRET_KEY", other)]);
+    let foreign = refused(&first.without_secret_key(), &[("WINDLASS_SECRET_KEY", other)]);
     assert!(foreign.contains("every server on one database needs the same key"), "{foreign}");
     assert!(!foreign.contains(other), "{foreign}");
     // The same key, however it is configured.
     let key_file = key_file(&first).display().to_string();
     first.replica().serve(&[]).stop();
-    first.stranger().serve(&["--secret-key-file", &key_file]).stop();
+    first.without_secret_key().serve(&["--secret-key-file", &key_file]).stop();
     server.stop();
 }
 

@@ -69,7 +69,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
     let run = globex.sync(&id).unwrap();
     assert_eq!((run.status.slug(), run.proposals.len()), ("diff_ready", 3), "{:?}", run.error);
     globex.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(globex.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(globex.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
 
     // Someone approves one destroy; then the move is undone.
     let destroys = acme.proposals().unwrap();

@@ -31,27 +31,30 @@ const TOKEN: &str = "planted-token-7Q";
 const PUBLIC: &str = "https://windlass.example.com";
 
 /// A server with credentials, and a receiver.
-struct Place {
+struct NotificationSetup {
     installation: Installation,
     credentials: TempDir,
     receiver: Receiver,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place::with(Installation::guarded())
+impl NotificationSetup {
+    fn new() -> NotificationSetup {
+        NotificationSetup::with(Installation::with_address_guard())
     }
 
-    fn with(installation: Installation) -> Place {
-        let place =
-            Place { installation, credentials: tempfile::tempdir().unwrap(), receiver: Receiver::start() };
+    fn with(installation: Installation) -> NotificationSetup {
+        let setup = NotificationSetup {
+            installation,
+            credentials: tempfile::tempdir().unwrap(),
+            receiver: Receiver::start(),
+        };
         for chat in ["slack", "discord", "teams"] {
-            place.put(chat, &json!({"url": place.receiver.url(&format!("/{chat}/{HOOK}"))}));
+            setup.put(chat, &json!({"url": setup.receiver.url(&format!("/{chat}/{HOOK}"))}));
         }
-        place.put("webhook", &json!({"secret": KEY}));
-        place.put("alertmanager", &json!({"token": TOKEN, "url": place.receiver.url("/prometheus")}));
-        place.put("git", &json!({"token": TOKEN}));
-        place
+        setup.put("webhook", &json!({"secret": KEY}));
+        setup.put("alertmanager", &json!({"token": TOKEN, "url": setup.receiver.url("/prometheus")}));
+        setup.put("git", &json!({"token": TOKEN}));
+        setup
     }
 
     fn put(&self, name: &str, fields: &Value) {
@@ -61,17 +64,18 @@ impl Place {
     }
 
     fn serve(&self) -> Server {
-        self.serve_dying_at(None)
+        self.serve_with_crash_point(None)
     }
 
-    fn serve_dying_at(&self, point: Option<&str>) -> Server {
+    fn serve_with_crash_point(&self, point: Option<&str>) -> Server {
         self.serve_at(&self.installation, point)
     }
 
     fn serve_at(&self, installation: &Installation, point: Option<&str>) -> Server {
         let directory = self.credentials.path().display().to_string();
         let options = ["--credentials-dir", &directory, "--public-url", PUBLIC, "--log", "debug"];
-        installation.serve_dying_at(point, &[&options[..], &["--allow-insecure-notifications"]].concat())
+        installation
+            .serve_with_crash_point(point, &[&options[..], &["--allow-insecure-notifications"]].concat())
     }
 
     /// Configures a webhook at the receiver, and an alert about changes of clusters.
@@ -107,7 +111,7 @@ fn deliveries(api: &Api) -> Vec<DeliveryInfo> {
 }
 
 /// Waits until a delivery has a state.
-fn settled(api: &Api, id: &str, state: &str) -> DeliveryInfo {
+fn wait_for_delivery(api: &Api, id: &str, state: &str) -> DeliveryInfo {
     api.wait_for(state, |api| deliveries(api).into_iter().find(|it| it.id == id && it.state.slug() == state))
 }
 
@@ -126,14 +130,14 @@ fn openssl_hmac(text: &str) -> String {
 
 #[test]
 fn each_provider_is_told_in_its_own_words_and_no_secret_is_anywhere_else() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
     for chat in ["slack", "discord", "teams"] {
         provider(api, chat, json!({"type": chat, "credential_path": chat}));
     }
-    place.webhook(api, "hook");
-    let address = place.receiver.url("/prometheus");
+    setup.webhook(api, "hook");
+    let address = setup.receiver.url("/prometheus");
     let alertmanager = json!({"type": "alertmanager", "address": address, "credential_path": "alertmanager"});
     provider(api, "alertmanager", alertmanager);
     let all = ["slack", "discord", "teams", "hook", "alertmanager"];
@@ -142,7 +146,7 @@ fn each_provider_is_told_in_its_own_words_and_no_secret_is_anywhere_else() {
     cluster(api, "prod-eu");
 
     let told: BTreeMap<String, Received> =
-        (0..all.len()).map(|_| place.receiver.next()).map(|it| (it.path.clone(), it)).collect();
+        (0..all.len()).map(|_| setup.receiver.next()).map(|it| (it.path.clone(), it)).collect();
     let body = |path: &str| told[path].json();
     let page = format!("{PUBLIC}/app/resources/cluster/prod-eu");
     let slack = body(&format!("/slack/{HOOK}"));
@@ -167,44 +171,45 @@ fn each_provider_is_told_in_its_own_words_and_no_secret_is_anywhere_else() {
     let (time, signed) = signature.strip_prefix("t=").unwrap().split_once(",v1=").unwrap();
     assert_eq!(signed, openssl_hmac(&format!("{time}.{}", hook.body)));
 
-    let logged: Vec<DeliveryInfo> = told.values().map(|it| settled(api, it.delivery(), "sent")).collect();
+    let logged: Vec<DeliveryInfo> =
+        told.values().map(|it| wait_for_delivery(api, it.delivery(), "sent")).collect();
     assert!(logged.iter().all(|it| it.attempts == 1 && it.alert.as_deref() == Some("all")), "{logged:?}");
     assert_eq!(deliveries(api).len(), all.len(), "nothing was told of staging");
-    no_secret_is_told(&place, api);
+    check_no_secret_is_shown(&setup, api);
 }
 
 /// Checks that only the receiver has the secrets.
-fn no_secret_is_told(place: &Place, api: &Api) {
+fn check_no_secret_is_shown(setup: &NotificationSetup, api: &Api) {
     let said = [
         serde_json::to_string(&deliveries(api)).unwrap(),
         serde_json::to_string(&api.events(0).unwrap()).unwrap(),
         serde_json::to_string(&api.audit().unwrap()).unwrap(),
         serde_json::to_string(&api.resources().unwrap()).unwrap(),
         api.text(api.call(Operation::Export, &[])).unwrap(),
-        place.installation.log(),
+        setup.installation.log(),
     ];
     for (index, text) in said.iter().enumerate() {
         for secret in [HOOK, KEY, TOKEN] {
             assert!(!text.contains(secret), "{secret} in {index}");
         }
     }
-    let database = fs::read(place.installation.data().join("windlass.db")).unwrap();
+    let database = fs::read(setup.installation.data().join("windlass.db")).unwrap();
     let database = String::from_utf8_lossy(&database).into_owned();
     assert!(![HOOK, KEY, TOKEN].iter().any(|secret| database.contains(secret)));
 }
 
 #[test]
 fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
-    place.watch_clusters(api);
-    place.receiver.answer("500 Broken");
-    place.receiver.answer("429 Slow down\nretry-after: 1");
+    setup.watch_clusters(api);
+    setup.receiver.answer("500 Broken");
+    setup.receiver.answer("429 Slow down\nretry-after: 1");
     cluster(api, "prod");
-    let tries = [place.receiver.next(), place.receiver.next(), place.receiver.next()];
+    let tries = [setup.receiver.next(), setup.receiver.next(), setup.receiver.next()];
     assert!(tries.iter().all(|it| it.delivery() == tries[0].delivery()));
-    let sent = settled(api, tries[0].delivery(), "sent");
+    let sent = wait_for_delivery(api, tries[0].delivery(), "sent");
     assert_eq!((sent.attempts, sent.last_error, sent.next_at), (3, None, None));
     let (status, said) = refused(api.send::<Value>(api.call(Operation::DeliveryRetry, &[&sent.id])));
     assert_eq!((status, said.as_str()), (409, "the notification is already delivered"));
@@ -212,30 +217,30 @@ fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
 
 #[test]
 fn a_server_that_dies_between_sending_and_noting_it_sends_again_under_the_same_id() {
-    let place = Place::new();
-    let mut server = place.serve_dying_at(Some("notify.sent"));
-    place.watch_clusters(&server.api);
+    let setup = NotificationSetup::new();
+    let mut server = setup.serve_with_crash_point(Some("notify.sent"));
+    setup.watch_clusters(&server.api);
     cluster(&server.api, "prod");
-    let first = place.receiver.next();
+    let first = setup.receiver.next();
     assert!(!server.wait_for_end().success());
-    let server = place.serve();
-    let again = place.receiver.next();
+    let server = setup.serve();
+    let again = setup.receiver.next();
     assert_eq!(again.delivery(), first.delivery());
     assert_eq!(again.json(), first.json());
-    settled(&server.api, first.delivery(), "sent");
+    wait_for_delivery(&server.api, first.delivery(), "sent");
     assert_eq!(deliveries(&server.api).len(), 1);
-    assert_eq!(place.receiver.rest().len(), 0);
+    assert_eq!(setup.receiver.unread_requests().len(), 0);
 }
 
 #[test]
 fn what_waits_for_approval_is_one_message_that_leads_to_its_page() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
     let declared = format!(
         "notification_providers:\n  hook: {{type: webhook, address: \"{}\"}}\n\
          alerts:\n  - {{name: approvals, providers: [hook], events: [gitops.approval_requested]}}\n",
-        place.receiver.url("/hook")
+        setup.receiver.url("/hook")
     );
     let work = repository_with(&fleet(&declared));
     let repository = register(api, "fleet", &work);
@@ -244,7 +249,7 @@ fn what_waits_for_approval_is_one_message_that_leads_to_its_page() {
     work.commit("fleet.yaml", &fleet(&format!("{declared}{clusters}")));
     let run = api.sync(&repository.id).unwrap();
 
-    let told = place.receiver.next().json();
+    let told = setup.receiver.next().json();
     assert_eq!(told["link"], format!("{PUBLIC}/app/approvals?run={}", run.id));
     let words = "3 changes of fleet are pending approval: 3 to create, 0 to change, 0 to destroy";
     assert_eq!(told["event"]["message"], words);
@@ -256,17 +261,17 @@ fn what_waits_for_approval_is_one_message_that_leads_to_its_page() {
     assert_eq!(asked(api), 2, "one for each run that opened something");
     api.sync(&repository.id).unwrap();
     assert_eq!(asked(api), 2, "what was asked for is not asked for again");
-    assert_eq!(place.receiver.rest().len(), 0);
+    assert_eq!(setup.receiver.unread_requests().len(), 0);
 }
 
 #[test]
 fn the_same_is_told_once_and_a_burst_up_to_the_rate() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
-    place.watch_clusters(api);
+    setup.watch_clusters(api);
     cluster(api, "prod");
-    let first = place.receiver.next();
+    let first = setup.receiver.next();
     for number in 0..4 {
         api.patch(Noun::Cluster, "prod", &json!({"description": number.to_string()})).unwrap();
     }
@@ -284,9 +289,9 @@ fn the_same_is_told_once_and_a_burst_up_to_the_rate() {
 
 #[test]
 fn a_digest_tells_how_much_was_not_told_by_itself() {
-    let place = Place::new();
-    let server = place.serve();
-    place.watch_clusters(&server.api);
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
+    setup.watch_clusters(&server.api);
     let account =
         server.api.send::<windlass_api::types::Me>(server.api.call(Operation::Me, &[])).unwrap().account_id;
     server.stop();
@@ -312,67 +317,67 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let address = Address::Sqlite(place.installation.data().join("windlass.db"));
+        let address = Address::Sqlite(setup.installation.data().join("windlass.db"));
         let store = Store::open(&address).await.unwrap();
         let mut writing = store.write().await.unwrap();
         writing.deliveries_add(&[suppressed(1), suppressed(2), suppressed(3)]).await.unwrap();
         writing.commit().await.unwrap();
         store.close().await;
     });
-    let server = place.serve();
-    let digest = place.receiver.next();
+    let server = setup.serve();
+    let digest = setup.receiver.next();
     assert_eq!(digest.headers["x-windlass-event"], "notification.digest");
     let message = digest.json()["event"]["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("3 more events"), "{message}");
-    settled(&server.api, digest.delivery(), "sent");
-    assert_eq!(place.receiver.rest().len(), 0);
+    wait_for_delivery(&server.api, digest.delivery(), "sent");
+    assert_eq!(setup.receiver.unread_requests().len(), 0);
 }
 
 #[test]
 fn what_is_given_up_is_told_elsewhere_but_not_to_itself_and_can_be_sent_again() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
-    place.watch_clusters(api);
-    place.webhook(api, "other");
+    setup.watch_clusters(api);
+    setup.webhook(api, "other");
     alert(api, "failures", &json!({"providers": ["hook", "other"], "events": ["notification.failed"]}));
-    place.receiver.answer("404 Gone");
+    setup.receiver.answer("404 Gone");
     cluster(api, "prod");
-    let refused = place.receiver.next();
-    let told = place.receiver.next();
+    let refused = setup.receiver.next();
+    let told = setup.receiver.next();
     assert_eq!((refused.path.as_str(), told.path.as_str()), ("/hook", "/other"));
     let message = told.json()["event"]["message"].as_str().unwrap().to_owned();
     assert!(
         message.contains("abandoned a notification through hook: it refuses the message (status 404)"),
         "{message}"
     );
-    let failed = settled(api, refused.delivery(), "failed");
+    let failed = wait_for_delivery(api, refused.delivery(), "failed");
     assert_eq!(failed.attempts, 1);
     let again: DeliveryEnvelope = api.send(api.call(Operation::DeliveryRetry, &[&failed.id])).unwrap();
     assert_eq!(again.notification_delivery.state.slug(), "pending");
-    assert_eq!(place.receiver.next().delivery(), failed.id);
-    settled(api, &failed.id, "sent");
-    assert_eq!(place.receiver.rest().len(), 0);
+    assert_eq!(setup.receiver.next().delivery(), failed.id);
+    wait_for_delivery(api, &failed.id, "sent");
+    assert_eq!(setup.receiver.unread_requests().len(), 0);
 }
 
 #[test]
 fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
-    place.webhook(api, "hook");
+    setup.webhook(api, "hook");
     provider(api, "lost", json!({"type": "slack", "credential_path": "absent"}));
     provider(api, "cloud", json!({"type": "webhook", "address": "https://169.254.169.254/latest"}));
     provider(api, "clear", json!({"type": "webhook", "address": "http://192.0.2.1/x"}));
-    let thief = place.receiver.url("/thief");
+    let thief = setup.receiver.url("/thief");
     provider(api, "thief", json!({"type": "webhook", "address": thief, "credential_path": "git"}));
     let test = |name: &str| api.send::<ProviderTest>(api.call(Operation::ProviderTest, &[name])).unwrap();
     let good = test("hook");
     assert!(good.ok, "{good:?}");
-    let received = place.receiver.next();
+    let received = setup.receiver.next();
     assert_eq!(received.delivery(), good.delivery_id);
     assert_eq!(received.json()["event"]["kind"], "notification.test");
-    place.receiver.answer("302 Found\nlocation: https://elsewhere.example");
+    setup.receiver.answer("302 Found\nlocation: https://elsewhere.example");
     for (name, words) in [
         ("hook", "does not follow redirects (status 302)"),
         ("lost", "the credential absent does not exist"),
@@ -384,10 +389,10 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
         assert!(!bad.ok && bad.message.contains(words), "{name}: {bad:?}");
     }
     assert_eq!(deliveries(api).iter().filter(|it| it.state.slug() == "failed").count(), 5);
-    assert_eq!(place.receiver.rest().len(), 1, "the redirect alone");
+    assert_eq!(setup.receiver.unread_requests().len(), 1, "the redirect alone");
     let server_without = {
         server.stop();
-        place.installation.serve(&["--credentials-dir", &place.credentials.path().display().to_string()])
+        setup.installation.serve(&["--credentials-dir", &setup.credentials.path().display().to_string()])
     };
     let api = &server_without.api;
     let bad = api.send::<ProviderTest>(api.call(Operation::ProviderTest, &["hook"])).unwrap();
@@ -397,8 +402,8 @@ fn a_test_says_exactly_what_happened_and_where_nothing_may_be_sent() {
 #[test]
 fn a_mail_arrives_as_text_and_html_with_the_id_of_its_delivery() {
     let Some(mail) = MailServer::start() else { return };
-    let place = Place::new();
-    let server = place.serve();
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
     let api = &server.api;
     let address = format!("smtp://127.0.0.1:{}", mail.port());
     let people = ["ops@example.com", "lead@example.com"];
@@ -426,34 +431,34 @@ fn a_mail_arrives_as_text_and_html_with_the_id_of_its_delivery() {
 #[test]
 fn several_servers_on_one_database_tell_everything_once() {
     let Some(postgres) = Postgres::shared() else { return };
-    let place = Place::with(Installation::with_database(postgres.fresh_database()));
-    let first = place.serve();
-    let replica = place.installation.replica();
-    let second = place.serve_at(&replica, None);
-    place.watch_clusters(&first.api);
+    let setup = NotificationSetup::with(Installation::with_database(postgres.fresh_database()));
+    let first = setup.serve();
+    let replica = setup.installation.replica();
+    let second = setup.serve_at(&replica, None);
+    setup.watch_clusters(&first.api);
     for number in 0..8 {
         cluster(if number % 2 == 0 { &first.api } else { &second.api }, &format!("c-{number}"));
     }
-    let mut told: Vec<String> = (0..8).map(|_| place.receiver.next().delivery().to_owned()).collect();
+    let mut told: Vec<String> = (0..8).map(|_| setup.receiver.next().delivery().to_owned()).collect();
     let all_sent = |api: &Api| deliveries(api).iter().all(|it| it.state.slug() == "sent").then_some(());
     first.api.wait_for("all of them", all_sent);
     told.sort();
     let mut logged: Vec<String> = deliveries(&second.api).into_iter().map(|it| it.id).collect();
     logged.sort();
     assert_eq!(told, logged);
-    assert_eq!(place.receiver.rest().len(), 0);
+    assert_eq!(setup.receiver.unread_requests().len(), 0);
 }
 
 #[test]
 fn the_command_line_tests_lists_and_sends_again() {
-    let place = Place::new();
-    let server = place.serve();
-    place.webhook(&server.api, "hook");
+    let setup = NotificationSetup::new();
+    let server = setup.serve();
+    setup.webhook(&server.api, "hook");
     let run = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_windlass"))
             .args(arguments)
             .env("WINDLASS_SERVER", &server.address)
-            .env("WINDLASS_TOKEN", place.installation.token().unwrap())
+            .env("WINDLASS_TOKEN", setup.installation.token().unwrap())
             .output()
             .unwrap();
         let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
@@ -461,7 +466,7 @@ fn the_command_line_tests_lists_and_sends_again() {
     };
     let (code, said) = run(&["notify", "test", "hook"]);
     assert_eq!((code, said.trim()), (Some(0), "✓ hook accepted the message: status 200"));
-    place.receiver.answer("403 No");
+    setup.receiver.answer("403 No");
     let (code, said) = run(&["notify", "test", "hook"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("it refuses the message (status 403)"), "{said}");
@@ -471,7 +476,7 @@ fn the_command_line_tests_lists_and_sends_again() {
     assert_eq!((code, failed["notification_deliveries"].as_array().unwrap().len()), (Some(0), 1));
     let (code, said) = run(&["notify", "retry", id]);
     assert_eq!((code, said.trim()), (Some(0), format!("{id} will be resent through hook").as_str()));
-    settled(&server.api, id, "sent");
+    wait_for_delivery(&server.api, id, "sent");
     let (code, said) = run(&["notify", "log"]);
     assert!(code == Some(0) && said.contains("notification.test") && said.contains("sent"), "{said}");
 }

@@ -9,7 +9,7 @@ use windlass_core::diff::Action;
 use windlass_testkit::servers::{Postgres, WorkTree};
 
 use crate::api::{Api, Result, refused};
-use crate::crashes::{Acknowledged, End, check_history, end_of};
+use crate::crashes::{Acknowledged, FinalState, check_history, end_of};
 use crate::fleet::{fields, fleet, nodes, register, repository_with};
 use crate::installation::{Installation, Server, sign_in};
 
@@ -373,7 +373,7 @@ fn what_opens_later_is_judged_by_who_wrote_it_and_by_the_file_it_moved_out_of() 
 }
 
 /// Registers, syncs, approves the whole plan and waits until it is accepted; repeats requests without a response.
-fn bring_in(api: &Api, work: &WorkTree) -> Result<()> {
+fn sync_and_approve_all(api: &Api, work: &WorkTree) -> Result<()> {
     let id = match api.repository("fleet-config") {
         Ok(known) => known.id,
         Err(ClientError::Refused { status: 404, .. }) => api.register(fields("fleet-config", work))?.id,
@@ -390,12 +390,12 @@ fn bring_in(api: &Api, work: &WorkTree) -> Result<()> {
     api.try_wait_for("the end", |api| Ok((api.run(&run.id)?.status.slug() == "applied").then_some(())))
 }
 
-fn end_after(installation: &Installation, point: Option<&str>) -> End {
+fn final_state_after(installation: &Installation, point: Option<&str>) -> FinalState {
     const CAP: &[&str] = &["--max-proposals-per-tick", "3"];
     let work = repository_with(&nodes("web", "web", 0..12));
-    let mut server = installation.serve_dying_at(point, CAP);
+    let mut server = installation.serve_with_crash_point(point, CAP);
     let mut deaths = 0;
-    while let Err(error) = bring_in(&server.api, &work) {
+    while let Err(error) = sync_and_approve_all(&server.api, &work) {
         assert!(matches!(error, ClientError::Unreachable { .. }), "{error:?}");
         server.wait_for_end();
         deaths += 1;
@@ -413,10 +413,10 @@ fn end_after(installation: &Installation, point: Option<&str>) -> End {
 
 #[test]
 fn killed_anywhere_while_a_plan_is_approved_and_opened_the_end_is_the_same() {
-    let undisturbed = end_after(&Installation::new(), None);
+    let undisturbed = final_state_after(&Installation::new(), None);
     assert_eq!(undisturbed.resources.len(), 13);
     for point in windlass_server::PLAN_CRASH_POINTS {
-        assert_eq!(end_after(&Installation::new(), Some(point)), undisturbed, "{point}");
+        assert_eq!(final_state_after(&Installation::new(), Some(point)), undisturbed, "{point}");
     }
 }
 

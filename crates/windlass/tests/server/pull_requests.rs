@@ -12,30 +12,30 @@ use crate::fleet::{fields, nodes, repository_with};
 use crate::installation::{Installation, Server};
 
 /// A forge with a pull request, and a server with its webhook.
-struct Place {
+struct PullRequestSetup {
     flavour: ForgeFlavour,
     forge: FakeForge,
     work: WorkTree,
     credentials: tempfile::TempDir,
 }
 
-impl Place {
-    fn new(flavour: ForgeFlavour) -> Place {
+impl PullRequestSetup {
+    fn new(flavour: ForgeFlavour) -> PullRequestSetup {
         let credentials = tempfile::tempdir().unwrap();
         let file = credentials.path().join("forge.json");
         std::fs::write(&file, json!({"token": FakeForge::TOKEN}).to_string()).unwrap();
         std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let work = repository_with(&nodes("web", "web", 0..2));
-        Place { flavour, forge: FakeForge::start(flavour), work, credentials }
+        PullRequestSetup { flavour, forge: FakeForge::start(flavour), work, credentials }
     }
 
     fn serve(&self, installation: &Installation) -> Server {
-        self.serve_dying_at(installation, None)
+        self.serve_with_crash_point(installation, None)
     }
 
-    fn serve_dying_at(&self, installation: &Installation, point: Option<&str>) -> Server {
+    fn serve_with_crash_point(&self, installation: &Installation, point: Option<&str>) -> Server {
         let options = self.options();
-        installation.serve_dying_at(point, &options.iter().map(String::as_str).collect::<Vec<_>>())
+        installation.serve_with_crash_point(point, &options.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn options(&self) -> [String; 6] {
@@ -77,12 +77,12 @@ impl Place {
     }
 
     /// Delivers the event of an opened or updated pull request.
-    fn tell(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
-        self.tell_of(7, server, repository, (action, commit))
+    fn deliver_event(&self, server: &Server, repository: &str, action: &str, commit: &str) -> Value {
+        self.deliver_event_from(7, server, repository, (action, commit))
     }
 
     /// The same for a pull request whose commits are in the repository with this id.
-    fn tell_of(
+    fn deliver_event_from(
         &self,
         origin: u64,
         server: &Server,
@@ -154,28 +154,28 @@ impl Place {
 #[test]
 fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
     for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
-        let (place, installation) = (Place::new(flavour), Installation::new());
-        let server = place.serve(&installation);
+        let (setup, installation) = (PullRequestSetup::new(flavour), Installation::new());
+        let server = setup.serve(&installation);
         let api = &server.api;
-        let id = place.register(api);
+        let id = setup.register(api);
         api.apply_all(&id).unwrap();
 
-        let commit = place.propose(&nodes("web", "web", 0..4));
-        assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
-        let told = place.comment(api, "2 to create");
+        let commit = setup.propose(&nodes("web", "web", 0..4));
+        assert_eq!(setup.deliver_event(&server, &id, "opened", &commit)["status"], "accepted");
+        let told = setup.comment(api, "2 to create");
         assert!(
             told.contains("web-003") && told.contains("https://windlass.example.com/app/previews/"),
             "{told}"
         );
-        let status = place.status(api, &commit);
+        let status = setup.status(api, &commit);
         assert_eq!(status["description"], "2 changes would be proposed", "{status}");
 
         // The same comment then shows the plan of the next commits, and their problems.
-        let commit = place.propose("version: 1\naccount: acme\nnodes:\n  a: {colour: red}\n");
-        assert_eq!(place.tell(&server, &id, "synchronize", &commit)["status"], "accepted");
-        let told = place.comment(api, "errors");
+        let commit = setup.propose("version: 1\naccount: acme\nnodes:\n  a: {colour: red}\n");
+        assert_eq!(setup.deliver_event(&server, &id, "synchronize", &commit)["status"], "accepted");
+        let told = setup.comment(api, "errors");
         assert!(told.contains("colour") && !told.contains("web-003"), "{told}");
-        let status = place.status(api, &commit);
+        let status = setup.status(api, &commit);
         let failed = if flavour == ForgeFlavour::GitLab { "failed" } else { "failure" };
         assert_eq!(status["state"], failed, "{status}");
 
@@ -190,41 +190,41 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
 
 #[test]
 fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
-    let (place, installation) = (Place::new(ForgeFlavour::Gitea), Installation::new());
-    let mut server = place.serve(&installation);
-    let id = place.register(&server.api);
+    let (setup, installation) = (PullRequestSetup::new(ForgeFlavour::Gitea), Installation::new());
+    let mut server = setup.serve(&installation);
+    let id = setup.register(&server.api);
     server.api.apply_all(&id).unwrap();
-    let commit = place.propose(&nodes("web", "web", 0..3));
+    let commit = setup.propose(&nodes("web", "web", 0..3));
     // Fetching fails for now.
-    let (there, away) = (place.work.path().join(".git"), place.work.path().join("away"));
+    let (there, away) = (setup.work.path().join(".git"), setup.work.path().join("away"));
     std::fs::rename(&there, &away).unwrap();
-    assert_eq!(place.tell(&server, &id, "opened", &commit)["status"], "accepted");
+    assert_eq!(setup.deliver_event(&server, &id, "opened", &commit)["status"], "accepted");
     server.killer().kill();
     server.wait_for_end();
     std::fs::rename(&away, &there).unwrap();
-    let server = place.serve(&installation);
-    place.comment(&server.api, "1 to create");
+    let server = setup.serve(&installation);
+    setup.comment(&server.api, "1 to create");
     server.stop();
 }
 
 #[test]
 fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
-    let (place, installation) = (Place::new(ForgeFlavour::GitHub), Installation::new());
-    let server = place.serve(&installation);
-    let id = place.register(&server.api);
+    let (setup, installation) = (PullRequestSetup::new(ForgeFlavour::GitHub), Installation::new());
+    let server = setup.serve(&installation);
+    let id = setup.register(&server.api);
     server.api.apply_all(&id).unwrap();
     server.stop();
-    let commit = place.propose(&nodes("web", "web", 0..3));
-    let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
-    assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
+    let commit = setup.propose(&nodes("web", "web", 0..3));
+    let mut first = setup.serve_with_crash_point(&installation, Some("preview.begun"));
+    assert_eq!(setup.deliver_event(&first, &id, "opened", &commit)["status"], "accepted");
     first.wait_for_end();
     // The server reaches that point by itself after the start.
-    let options = place.options();
+    let options = setup.options();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    installation.serve_until_it_dies_at("preview.begun", &options);
+    installation.serve_until_crash("preview.begun", &options);
     // The third start would reach the same point, but does not try.
-    let mut server = place.serve_dying_at(&installation, Some("preview.begun"));
-    let told = place.comment(&server.api, "quarantined");
+    let mut server = setup.serve_with_crash_point(&installation, Some("preview.begun"));
+    let told = setup.comment(&server.api, "quarantined");
     assert!(told.contains("crashed twice"), "{told}");
     let held = server.api.repository(&id).unwrap();
     assert_eq!(held.quarantines.len(), 1, "{held:?}");
@@ -236,19 +236,19 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
 
 #[test]
 fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
-    let (place, installation) = (Place::new(ForgeFlavour::GitHub), Installation::new());
-    let server = place.serve(&installation);
-    let id = place.register(&server.api);
+    let (setup, installation) = (PullRequestSetup::new(ForgeFlavour::GitHub), Installation::new());
+    let server = setup.serve(&installation);
+    let id = setup.register(&server.api);
     server.api.apply_all(&id).unwrap();
     server.stop();
-    let commit = place.propose(&nodes("web", "web", 0..3));
-    let mut first = place.serve_dying_at(&installation, Some("preview.begun"));
-    assert_eq!(place.tell(&first, &id, "opened", &commit)["status"], "accepted");
+    let commit = setup.propose(&nodes("web", "web", 0..3));
+    let mut first = setup.serve_with_crash_point(&installation, Some("preview.begun"));
+    assert_eq!(setup.deliver_event(&first, &id, "opened", &commit)["status"], "accepted");
     first.wait_for_end();
     // Fetching fails from now on: each attempt alone delays all others and finds nothing.
-    place.work.git(&["update-ref", "-d", "refs/pull/3/head"]);
-    let server = place.serve(&installation);
-    let told = place.comment(&server.api, "quarantined");
+    setup.work.git(&["update-ref", "-d", "refs/pull/3/head"]);
+    let server = setup.serve(&installation);
+    let told = setup.comment(&server.api, "quarantined");
     assert!(told.contains("2 attempts without other work did not finish"), "{told}");
     let held = server.api.repository(&id).unwrap();
     assert_eq!(held.quarantines[0].of, QuarantinedWork::PullRequests, "{held:?}");
@@ -259,30 +259,30 @@ fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to
 #[test]
 fn pull_requests_from_forks_are_planned_only_where_that_is_allowed() {
     for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
-        let (place, installation) = (Place::new(flavour), Installation::new());
-        let mut server = place.serve(&installation);
-        let id = place.register(&server.api);
+        let (setup, installation) = (PullRequestSetup::new(flavour), Installation::new());
+        let mut server = setup.serve(&installation);
+        let id = setup.register(&server.api);
         server.api.apply_all(&id).unwrap();
-        let commit = place.propose(&nodes("web", "web", 0..3));
-        let told = place.tell_of(8, &server, &id, ("opened", &commit));
+        let commit = setup.propose(&nodes("web", "web", 0..3));
+        let told = setup.deliver_event_from(8, &server, &id, ("opened", &commit));
         assert_eq!(told["status"], "ignored", "{told}");
         assert!(told.to_string().contains("previews_of_forks"), "{told}");
         let forge = ForgeFields { previews_of_forks: Some(true), ..ForgeFields::default() };
         let allowed = RepositoryFields { forge: Some(forge), ..RepositoryFields::default() };
         assert!(server.api.configure(&id, allowed).unwrap().forge.unwrap().previews_of_forks);
-        assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &commit))["status"], "accepted");
-        place.comment(&server.api, "1 to create");
+        assert_eq!(setup.deliver_event_from(8, &server, &id, ("synchronize", &commit))["status"], "accepted");
+        setup.comment(&server.api, "1 to create");
 
         // A path bomb from a fork is reported as such.
-        place.work.git(&["checkout", "--quiet", "-B", "bomb"]);
-        let main = place.work.git(&["rev-parse", "main"]);
-        let bomb = place.work.commit_path_bomb(10, 10);
-        place.work.git(&["update-ref", "refs/heads/main", &main]);
+        setup.work.git(&["checkout", "--quiet", "-B", "bomb"]);
+        let main = setup.work.git(&["rev-parse", "main"]);
+        let bomb = setup.work.commit_path_bomb(10, 10);
+        setup.work.git(&["update-ref", "refs/heads/main", &main]);
         let reference =
             if flavour == ForgeFlavour::GitLab { "refs/merge-requests/3/head" } else { "refs/pull/3/head" };
-        place.work.git(&["update-ref", reference, &bomb]);
-        assert_eq!(place.tell_of(8, &server, &id, ("synchronize", &bomb))["status"], "accepted");
-        place.comment(&server.api, "200000 names");
+        setup.work.git(&["update-ref", reference, &bomb]);
+        assert_eq!(setup.deliver_event_from(8, &server, &id, ("synchronize", &bomb))["status"], "accepted");
+        setup.comment(&server.api, "200000 names");
         assert!(server.is_running());
         server.stop();
     }

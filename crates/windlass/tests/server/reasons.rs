@@ -14,7 +14,7 @@ use crate::fleet::{nodes, repository_with};
 use crate::installation::{Installation, Server};
 
 /// Git servers, and a Vault with their credentials.
-struct Place {
+struct GitAndVaultSetup {
     ssh: GitSsh,
     https: GitHttps,
     vault: VaultServer,
@@ -22,8 +22,8 @@ struct Place {
     directory: TempDir,
 }
 
-impl Place {
-    fn start() -> Option<Place> {
+impl GitAndVaultSetup {
+    fn start() -> Option<GitAndVaultSetup> {
         let (ssh, https, stranger) = (GitSsh::start()?, GitHttps::start()?, GitSsh::start()?);
         let mut vault = VaultServer::start_empty()?;
         vault.set_up();
@@ -34,12 +34,12 @@ impl Place {
         vault.put("gitops/other-key", &json!({"ssh_key": stranger.key()}));
         vault.put("gitops/password", &json!({"username": GitHttps::USER, "password": GitHttps::PASSWORD}));
         vault.put("gitops/other-password", &json!({"username": GitHttps::USER, "password": "planted-9Z"}));
-        vault.let_read("windlass", "gitops");
+        vault.create_read_policy("windlass", "gitops");
         let (token, directory) = (vault.token("windlass"), tempfile::tempdir().unwrap());
         let file = directory.path().join("token");
         fs::write(&file, &token).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        Some(Place { ssh, https, vault, token, directory })
+        Some(GitAndVaultSetup { ssh, https, vault, token, directory })
     }
 
     fn serve(&self, installation: &Installation) -> Server {
@@ -61,15 +61,15 @@ impl Place {
 }
 
 /// Reads failures through every interface.
-struct Onlooker<'s> {
+struct FailureObserver<'s> {
     installation: &'s Installation,
     server: &'s Server,
     told: Vec<String>,
 }
 
-impl Onlooker<'_> {
+impl FailureObserver<'_> {
     /// Checks a sync that fails with this code: every interface reports it, and it differs from all others.
-    fn sees(&mut self, repository: &str, code: &str) {
+    fn check_failure(&mut self, repository: &str, code: &str) {
         let run = self.server.api.sync(repository).unwrap();
         let error = run.error.clone().unwrap_or_else(|| panic!("{code} did not fail: {run:?}"));
         assert_eq!((run.status.slug(), error.code.as_str()), ("failed", code), "{error:?}");
@@ -108,31 +108,31 @@ impl Onlooker<'_> {
 
 #[test]
 fn each_reason_why_a_repository_cannot_be_read_is_told_on_the_run_the_page_and_the_command_line() {
-    let Some(mut place) = Place::start() else { return };
+    let Some(mut setup) = GitAndVaultSetup::start() else { return };
     let installation = Installation::new();
-    let server = place.serve(&installation);
-    let ssh = place.ssh.url("fleet.git");
-    let good = place.register(&server, "good-key", ssh.clone(), "key");
-    let password = place.register(&server, "good-password", place.https.url("fleet.git"), "password");
+    let server = setup.serve(&installation);
+    let ssh = setup.ssh.url("fleet.git");
+    let good = setup.register(&server, "good-key", ssh.clone(), "key");
+    let password = setup.register(&server, "good-password", setup.https.url("fleet.git"), "password");
     assert_eq!(server.api.sync(&good).unwrap().status.slug(), "diff_ready");
     assert_eq!(server.api.sync(&password).unwrap().error, None, "both are let in");
 
-    let wrong_key = place.register(&server, "wrong-key", ssh.clone(), "other-key");
+    let wrong_key = setup.register(&server, "wrong-key", ssh.clone(), "other-key");
     let wrong_password =
-        place.register(&server, "wrong-password", place.https.url("fleet.git"), "other-password");
-    let absent = place.register(&server, "absent", ssh, "absent");
-    let mut onlooker = Onlooker { installation: &installation, server: &server, told: Vec::new() };
-    onlooker.sees(&wrong_key, "auth");
-    onlooker.sees(&wrong_password, "auth");
-    onlooker.sees(&absent, "credential-missing");
-    place.ssh.replace_host_key();
-    onlooker.sees(&good, "host-key-mismatch");
-    place.vault.revoke(&place.token);
-    onlooker.sees(&password, "vault-token");
-    place.vault.seal();
-    onlooker.sees(&password, "vault-sealed");
-    place.vault.stop();
-    onlooker.sees(&password, "vault-unreachable");
+        setup.register(&server, "wrong-password", setup.https.url("fleet.git"), "other-password");
+    let absent = setup.register(&server, "absent", ssh, "absent");
+    let mut onlooker = FailureObserver { installation: &installation, server: &server, told: Vec::new() };
+    onlooker.check_failure(&wrong_key, "auth");
+    onlooker.check_failure(&wrong_password, "auth");
+    onlooker.check_failure(&absent, "credential-missing");
+    setup.ssh.replace_host_key();
+    onlooker.check_failure(&good, "host-key-mismatch");
+    setup.vault.revoke(&setup.token);
+    onlooker.check_failure(&password, "vault-token");
+    setup.vault.seal();
+    onlooker.check_failure(&password, "vault-sealed");
+    setup.vault.stop();
+    onlooker.check_failure(&password, "vault-unreachable");
     assert!(!installation.log().contains("planted"), "no secret is told");
     server.stop();
 }

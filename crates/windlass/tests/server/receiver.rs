@@ -71,7 +71,7 @@ impl Receiver {
     }
 
     /// The requests that were not read yet.
-    pub(crate) fn rest(&self) -> Vec<Received> {
+    pub(crate) fn unread_requests(&self) -> Vec<Received> {
         std::iter::from_fn(|| self.received.recv_timeout(Duration::ZERO).ok()).collect()
     }
 }

@@ -10,7 +10,7 @@ use windlass_api::types::{ProposalInfo, RepositoryFields};
 use windlass_testkit::servers::{Postgres, WorkTree};
 
 use crate::api::{Api, Result};
-use crate::crashes::{Acknowledged, End, check_history, end_of};
+use crate::crashes::{Acknowledged, FinalState, check_history, end_of};
 use crate::fleet::{fields, nodes, repository_with};
 use crate::installation::{Installation, Server};
 
@@ -29,7 +29,7 @@ fn register(api: &Api, work: &WorkTree) -> String {
 }
 
 /// Syncs and approves until git and the accepted state agree. Others do the same concurrently.
-fn bring_in(api: &Api, repository: &str) -> Result<()> {
+fn sync_and_approve_all(api: &Api, repository: &str) -> Result<()> {
     loop {
         let run = api.sync(repository)?;
         assert_eq!(run.error, None);
@@ -44,27 +44,27 @@ fn bring_in(api: &Api, repository: &str) -> Result<()> {
                 Err(error) => return Err(error),
             }
         }
-        api.settled(&run.id)?;
+        api.wait_until_applied(&run.id)?;
     }
 }
 
 /// The same work by several operators concurrently, each with a server of their own.
-fn bring_in_everywhere(installation: &Installation, servers: &[Server], repository: &str) {
+fn sync_and_approve_on_all_servers(installation: &Installation, servers: &[Server], repository: &str) {
     let token = installation.token();
     std::thread::scope(|scope| {
         for server in servers {
             let api = Api::new(&server.address, token.as_deref());
-            scope.spawn(move || bring_in(&api, repository).unwrap());
+            scope.spawn(move || sync_and_approve_all(&api, repository).unwrap());
         }
     });
 }
 
-fn end_with(installation: &Installation, servers: &[Server]) -> End {
+fn end_with(installation: &Installation, servers: &[Server]) -> FinalState {
     let work = repository_with(&nodes("web", "web", 0..NODES));
     let repository = register(&servers[0].api, &work);
-    bring_in_everywhere(installation, servers, &repository);
+    sync_and_approve_on_all_servers(installation, servers, &repository);
     work.commit("fleet.yaml", &second_fleet());
-    bring_in_everywhere(installation, servers, &repository);
+    sync_and_approve_on_all_servers(installation, servers, &repository);
     check_history(&servers[0].api, &Acknowledged::default());
     check_proposals(servers[0].api.proposals().unwrap());
     end_of(&servers[0].api)

@@ -72,7 +72,7 @@ fn what_is_removed_from_git_is_destroyed_in_order_and_only_after_approval() {
     assert_eq!(actions, ["destroy_node", "destroy_node", "destroy_template"]);
     assert_eq!(api.resources().unwrap().len(), 3);
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
     assert!(api.resources().unwrap().is_empty());
     server.stop();
 }
@@ -102,7 +102,7 @@ fn an_emptied_fleet_is_stopped() {
     assert!(run.proposals.iter().all(|proposal| proposal.status.slug() == "pending_approval"));
     assert_eq!(api.resources().unwrap().len(), 13, "nothing is destroyed without approval");
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
     assert!(api.resources().unwrap().is_empty());
     server.stop();
 }

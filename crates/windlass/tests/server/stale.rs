@@ -131,7 +131,7 @@ fn a_mass_destroy_is_confirmed_once_for_all_batches_of_its_commit() {
         api.sync_with(&repository, &SyncBody { confirm_mass_destroy: true, ..SyncBody::default() }).unwrap();
     assert_eq!((confirmed.error.as_ref(), confirmed.proposals.len()), (None, 5));
     api.decide(&confirmed, BatchDecision::Approve).unwrap();
-    api.settled(&confirmed.id).unwrap();
+    api.wait_until_applied(&confirmed.id).unwrap();
     let next = api.sync(&repository).unwrap();
     assert_eq!(next.error, None, "it was confirmed for this commit");
     // A commit that destroys as much needs another confirmation.

@@ -50,14 +50,14 @@ impl Files {
 }
 
 /// A client that trusts the authority and opens a new connection for each request.
-struct Visitor {
+struct TlsClient {
     runtime: Runtime,
     http: reqwest::Client,
     base: String,
 }
 
 /// A response as a client sees it.
-struct Seen {
+struct SeenResponse {
     status: u16,
     version: reqwest::Version,
     headers: reqwest::header::HeaderMap,
@@ -65,8 +65,8 @@ struct Seen {
     text: String,
 }
 
-impl Visitor {
-    fn of(server: &Server, authority: &CertificateAuthority) -> Visitor {
+impl TlsClient {
+    fn of(server: &Server, authority: &CertificateAuthority) -> TlsClient {
         let pem = fs::read(authority.ca_file()).unwrap();
         let http = reqwest::Client::builder()
             .add_root_certificate(reqwest::Certificate::from_pem(&pem).unwrap())
@@ -76,22 +76,22 @@ impl Visitor {
             .build()
             .unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Visitor { runtime, http, base: server.address.clone() }
+        TlsClient { runtime, http, base: server.address.clone() }
     }
 
-    fn get(&self, path: &str) -> Seen {
+    fn get(&self, path: &str) -> SeenResponse {
         self.send(self.http.get(format!("{}{path}", self.base)))
     }
 
-    fn post(&self, path: &str, token: &str, body: &Value) -> Seen {
+    fn post(&self, path: &str, token: &str, body: &Value) -> SeenResponse {
         self.send(self.http.post(format!("{}{path}", self.base)).bearer_auth(token).json(body))
     }
 
-    fn send(&self, request: reqwest::RequestBuilder) -> Seen {
+    fn send(&self, request: reqwest::RequestBuilder) -> SeenResponse {
         self.runtime.block_on(async {
             let response = request.send().await.unwrap();
             let info = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
-            Seen {
+            SeenResponse {
                 status: response.status().as_u16(),
                 version: response.version(),
                 headers: response.headers().clone(),
@@ -101,7 +101,7 @@ impl Visitor {
         })
     }
 
-    fn wait_for(&self, what: &str, mut is_so: impl FnMut(&Visitor) -> bool) {
+    fn wait_for(&self, what: &str, mut is_so: impl FnMut(&TlsClient) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self) {
             assert!(Instant::now() < deadline, "waited in vain for {what}");
@@ -138,17 +138,17 @@ fn the_server_speaks_tls_itself_and_browsers_are_told_to_stay_with_it() {
     let files = Files::of(&authority.issue());
     let installation = Installation::new();
     let server = launch(&installation, &files);
-    let visitor = Visitor::of(&server, &authority);
-    let seen = visitor.get("/healthz");
+    let client = TlsClient::of(&server, &authority);
+    let seen = client.get("/healthz");
     assert_eq!((seen.status, seen.version), (200, reqwest::Version::HTTP_2));
     assert_eq!(seen.headers["strict-transport-security"], "max-age=31536000");
-    let page = visitor.get("/app/sign-in");
+    let page = client.get("/app/sign-in");
     let cookie = page.headers["set-cookie"].to_str().unwrap();
     assert!(cookie.starts_with("__Host-windlass_visit=") && cookie.contains("; Secure"), "{cookie}");
     assert!(page.headers.contains_key("strict-transport-security"));
 
     // The command line trusts a private authority that is configured.
-    let token = visitor.session(&server);
+    let token = client.session(&server);
     let whoami = |ca_file: Option<PathBuf>| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
         command.arg("whoami").env("WINDLASS_SERVER", &server.address).env("WINDLASS_TOKEN", &token);
@@ -169,19 +169,19 @@ fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_never() {
     let files = Files::of(&first);
     let installation = Installation::new();
     let server = launch(&installation, &files);
-    let visitor = Visitor::of(&server, &authority);
-    let before = visitor.get("/healthz").certificate;
+    let client = TlsClient::of(&server, &authority);
+    let before = client.get("/healthz").certificate;
 
     let second = authority.issue();
     files.replace(&second.0, &second.1);
-    visitor.wait_for("the new certificate", |visitor| visitor.get("/healthz").certificate != before);
-    let current = visitor.get("/healthz").certificate;
+    client.wait_for("the new certificate", |client| client.get("/healthz").certificate != before);
+    let current = client.get("/healthz").certificate;
 
     // A key that belongs to another certificate.
     files.replace(&second.0, &first.1);
     let failed = "windlass_tls_reloads_total{outcome=\"failed\"} 1";
-    visitor.wait_for("the report", |visitor| visitor.get("/metrics").text.contains(failed));
-    assert_eq!(visitor.get("/healthz").certificate, current);
+    client.wait_for("the report", |client| client.get("/metrics").text.contains(failed));
+    assert_eq!(client.get("/healthz").certificate, current);
     let log = installation.log();
     assert!(log.contains("keeping the old one") && log.contains("server.pem"), "{log}");
     let doctor = installation.command("doctor").args(files.options()).output().unwrap();
@@ -189,7 +189,7 @@ fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_never() {
     assert!(told.contains("FAULT the TLS certificate"), "{told}");
 
     files.replace(&first.0, &first.1);
-    visitor.wait_for("the first certificate", |visitor| visitor.get("/healthz").certificate == before);
+    client.wait_for("the first certificate", |client| client.get("/healthz").certificate == before);
     server.stop();
 }
 

@@ -47,7 +47,7 @@ fn the_tutorial_from_an_empty_directory_to_a_drift_free_fleet() {
     the_run_reads_as_the_tutorial_prints_it(&run, &work);
     let decided = api.decide(&run, BatchDecision::Approve).unwrap();
     assert_eq!((decided.done, decided.refused), (10, 0));
-    let run = api.settled(&run.id).unwrap();
+    let run = api.wait_until_applied(&run.id).unwrap();
     everything_was_applied(api, &run, &repository);
     a_change_by_hand_is_reverted(api, &repository);
     a_change_by_hand_is_adopted_as_a_patch(api, &repository, &work);
@@ -99,7 +99,7 @@ fn everything_was_applied(api: &Api, run: &RunInfo, repository: &RepositoryInfo)
 }
 
 /// Changes a node's region manually, and waits until the drift loop reports it.
-fn change_by_hand(api: &Api, region: &str) -> EventInfo {
+fn make_manual_change(api: &Api, region: &str) -> EventInfo {
     let before = api.last_event();
     api.patch(Noun::Node, NODE, &json!({"region": region})).unwrap();
     wait_for_event(api, before, "gitops.drift_detected")
@@ -110,7 +110,7 @@ fn wait_for_event(api: &Api, after: i64, kind: &str) -> EventInfo {
 }
 
 fn a_change_by_hand_is_reverted(api: &Api, repository: &RepositoryInfo) {
-    let told = change_by_hand(api, "ap-osaka-1");
+    let told = make_manual_change(api, "ap-osaka-1");
     assert_eq!(told.resource_name.as_deref(), Some(NODE));
     assert_eq!(told.payload["changed_by"], "admin@localhost");
     assert_eq!(told.payload["fields"][0]["path"], "region");
@@ -127,7 +127,7 @@ fn a_change_by_hand_is_reverted(api: &Api, repository: &RepositoryInfo) {
     assert_eq!(run.proposals[0].action, "update_node");
     let before = api.last_event();
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
     let resolved = wait_for_event(api, before, "gitops.drift_resolved");
     assert_eq!(resolved.resource_name.as_deref(), Some(NODE));
     assert_eq!(api.resource(Noun::Node, NODE).unwrap().spec["region"], "ap-tokyo-1");
@@ -135,7 +135,7 @@ fn a_change_by_hand_is_reverted(api: &Api, repository: &RepositoryInfo) {
 }
 
 fn a_change_by_hand_is_adopted_as_a_patch(api: &Api, repository: &RepositoryInfo, work: &WorkTree) {
-    let told = change_by_hand(api, "ap-osaka-2");
+    let told = make_manual_change(api, "ap-osaka-2");
     let adopted: windlass_api::types::Adopted =
         api.send(api.call(Operation::DriftAdopt, &[&repository.id]).body(&json!({}))).unwrap();
     assert_eq!(adopted.branch, None);
@@ -151,7 +151,7 @@ fn a_change_by_hand_is_adopted_as_a_patch(api: &Api, repository: &RepositoryInfo
 }
 
 fn a_change_by_hand_is_adopted_on_a_branch(api: &Api, repository: &RepositoryInfo, work: &WorkTree) {
-    change_by_hand(api, "ap-osaka-3");
+    make_manual_change(api, "ap-osaka-3");
     let body = json!({"branch": "adopt/osaka", "resources": [{"kind": "node", "name": NODE}]});
     let adopted: windlass_api::types::Adopted =
         api.send(api.call(Operation::DriftAdopt, &[&repository.id]).body(&body)).unwrap();
@@ -164,7 +164,7 @@ fn a_change_by_hand_is_adopted_on_a_branch(api: &Api, repository: &RepositoryInf
 }
 
 fn a_change_by_hand_is_accepted(api: &Api, repository: &RepositoryInfo) {
-    let told = change_by_hand(api, "ap-osaka-4");
+    let told = make_manual_change(api, "ap-osaka-4");
     let body = json!({"kind": "node", "name": NODE, "until": "2199-01-01T00:00:00Z", "reason": "a trial"});
     api.text(api.call(Operation::DriftAccept, &[&repository.id]).body(&body)).unwrap();
     wait_for_event(api, told.seq, "gitops.drift_resolved");
@@ -195,7 +195,7 @@ fn an_export_is_the_accepted_state(api: &Api, repository: &RepositoryInfo, work:
     assert_eq!(run.proposals.len(), 10, "{run:?}");
     assert!(run.proposals.iter().all(|proposal| proposal.change.word() == "update"), "{run:?}");
     api.decide(&run, BatchDecision::Approve).unwrap();
-    assert_eq!(api.settled(&run.id).unwrap().status.slug(), "applied");
+    assert_eq!(api.wait_until_applied(&run.id).unwrap().status.slug(), "applied");
     let run = api.sync(&restored.id).unwrap();
     assert_eq!((run.status.slug(), run.diff_count), ("success", 0));
     let owned = api.resources().unwrap();

@@ -20,7 +20,7 @@ const PATH: &str = "secret/data/gitops/acme/fleet";
 const ROTATED: &str = "planted-rotated-password-3K";
 
 /// A git server with a password, a Vault that has it, and a token for the Vault in a file.
-struct Place {
+struct VaultSetup {
     git: GitHttps,
     vault: VaultServer,
     work: WorkTree,
@@ -29,17 +29,17 @@ struct Place {
     token: String,
 }
 
-impl Place {
-    fn start() -> Option<Place> {
+impl VaultSetup {
+    fn start() -> Option<VaultSetup> {
         let (git, vault) = (GitHttps::start()?, VaultServer::start()?);
         let work = repository_with(&nodes("web", "web", 0..1));
         let bare = work.publish(&git.root(), "fleet.git");
-        vault.let_read("windlass", "gitops");
+        vault.create_read_policy("windlass", "gitops");
         let token = vault.token("windlass");
-        let place = Place { git, vault, work, bare, directory: tempfile::tempdir().unwrap(), token };
-        place.put(GitHttps::PASSWORD);
-        private_file(&place.token_file(), &place.token);
-        Some(place)
+        let setup = VaultSetup { git, vault, work, bare, directory: tempfile::tempdir().unwrap(), token };
+        setup.put(GitHttps::PASSWORD);
+        private_file(&setup.token_file(), &setup.token);
+        Some(setup)
     }
 
     fn put(&self, password: &str) {
@@ -94,20 +94,20 @@ fn waits(api: &Api) -> String {
 
 #[test]
 fn a_private_repository_is_synced_with_a_credential_from_vault_and_with_its_successor() {
-    let Some(place) = Place::start() else { return };
+    let Some(setup) = VaultSetup::start() else { return };
     let installation = Installation::new();
-    let server = place.serve(&installation);
+    let server = setup.serve(&installation);
     let api = &server.api;
-    let id = place.register(api, "fleet", PATH);
+    let id = setup.register(api, "fleet", PATH);
     let tested: RepositoryTest = api.send(api.call(Operation::RepositoryTest, &[&id])).unwrap();
     assert!(tested.ok, "{tested:?}");
     assert_eq!(api.apply_all(&id).unwrap().status.slug(), "applied");
 
-    place.git.set_password(ROTATED);
+    setup.git.set_password(ROTATED);
     assert_eq!(failure(api, &id), "auth");
-    place.put(ROTATED);
-    place.work.commit("fleet.yaml", &nodes("web", "web", 0..2));
-    place.work.push(&place.bare, "main");
+    setup.put(ROTATED);
+    setup.work.commit("fleet.yaml", &nodes("web", "web", 0..2));
+    setup.work.push(&setup.bare, "main");
     let run = api.apply_all(&id).unwrap();
     assert_eq!((run.status.slug(), run.diff_count), ("applied", 1), "{run:?}");
 
@@ -123,7 +123,7 @@ fn a_private_repository_is_synced_with_a_credential_from_vault_and_with_its_succ
     server.stop();
     let log = installation.log();
     assert!(log.contains("DEBUG"));
-    for secret in [GitHttps::PASSWORD, ROTATED, &place.token] {
+    for secret in [GitHttps::PASSWORD, ROTATED, &setup.token] {
         assert!(!log.contains(secret) && !seen.contains(secret), "{secret} is told");
         assert!(!holds(installation.data(), secret), "{secret} is kept");
     }
@@ -142,34 +142,34 @@ fn holds(directory: &Path, word: &str) -> bool {
 
 #[test]
 fn what_vault_refuses_fails_the_run_with_its_own_reason_and_is_never_tried_without() {
-    let Some(mut place) = Place::start() else { return };
+    let Some(mut setup) = VaultSetup::start() else { return };
     let installation = Installation::new();
-    let server = place.serve(&installation);
+    let server = setup.serve(&installation);
     let api = &server.api;
-    let good = place.register(api, "good", PATH);
-    let absent = place.register(api, "absent", "secret/data/gitops/acme/absent");
-    let outside = place.register(api, "outside", "secret/data/gitops/other/fleet");
-    let shape = place.register(api, "shape", "secret/data/gitops/acme/shape");
-    place.vault.put("gitops/acme/shape", &json!({"ssh_key": "planted-key"}));
+    let good = setup.register(api, "good", PATH);
+    let absent = setup.register(api, "absent", "secret/data/gitops/acme/absent");
+    let outside = setup.register(api, "outside", "secret/data/gitops/other/fleet");
+    let shape = setup.register(api, "shape", "secret/data/gitops/acme/shape");
+    setup.vault.put("gitops/acme/shape", &json!({"ssh_key": "planted-key"}));
     assert_eq!(failure(api, &absent), "credential-missing");
     assert_eq!(failure(api, &outside), "credential-path");
     assert_eq!(failure(api, &shape), "credential-shape");
     assert!(!waits(api).contains("credentials:"), "Vault itself is well");
 
-    place.vault.revoke(&place.token);
+    setup.vault.revoke(&setup.token);
     assert_eq!(failure(api, &good), "vault-token");
     assert!(waits(api).contains("credentials: Vault does not accept this server's token"), "{}", waits(api));
     assert_eq!(refused(api.send::<CredentialList>(api.call(Operation::CredentialList, &[]))).0, 503);
-    assert_eq!(place.git.requests(), "", "nothing was tried without a credential");
-    private_file(&place.token_file(), &place.vault.token("windlass"));
+    assert_eq!(setup.git.requests(), "", "nothing was tried without a credential");
+    private_file(&setup.token_file(), &setup.vault.token("windlass"));
     assert_eq!(api.sync(&good).unwrap().status.slug(), "diff_ready");
     assert!(!waits(api).contains("credentials:"), "{}", waits(api));
 
-    let requests = place.git.requests();
-    place.vault.stop();
+    let requests = setup.git.requests();
+    setup.vault.stop();
     assert_eq!(failure(api, &good), "vault-unreachable");
     assert!(waits(api).contains("cannot reach Vault"), "{}", waits(api));
-    assert_eq!(place.git.requests(), requests, "nothing was tried without a credential");
+    assert_eq!(setup.git.requests(), requests, "nothing was tried without a credential");
     server.stop();
 }
 

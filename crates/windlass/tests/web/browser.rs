@@ -107,7 +107,7 @@ pub(crate) fn encoded(fields: &[(&str, &str)]) -> String {
 }
 
 /// The newest event that a page includes.
-pub(crate) fn seen(page: &str) -> &str {
+pub(crate) fn last_event(page: &str) -> &str {
     page.split("data-seen=\"").nth(1).unwrap().split('"').next().unwrap()
 }
 

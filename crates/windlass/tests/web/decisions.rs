@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::permission::Role;
 
-use crate::browser::{Browser, button, field, fields, seen};
+use crate::browser::{Browser, button, field, fields, last_event};
 use crate::harness::{FLEET, Installation, Person, fleet};
 
 /// A synced fleet that awaits approval.
@@ -241,12 +241,12 @@ async fn a_page_that_was_overtaken_while_it_was_made_hears_of_it() {
         while shown(&installation, &admin, id).await["status"] != "applied" {
             let page = browser.page(&here).await;
             if !page.contains("Applied") {
-                known.push(seen(&page).parse::<i64>().unwrap());
+                known.push(last_event(&page).parse::<i64>().unwrap());
             }
         }
         let events =
             format!("/api/v1/system/fleet_events?resource={kind}/{name}&kind=gitops.proposal_applied");
         let applied = installation.get(&admin, &events).await["fleet_events"][0]["seq"].as_i64().unwrap();
-        assert!(known.iter().all(|seen| *seen < applied), "{known:?} and applied at {applied}");
+        assert!(known.iter().all(|last_event| *last_event < applied), "{known:?} and applied at {applied}");
     }
 }

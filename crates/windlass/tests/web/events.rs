@@ -4,7 +4,7 @@ use crate::browser::Browser;
 use crate::harness::{FLEET, Installation, fleet};
 
 /// The messages on a page of events.
-fn told(page: &str) -> Vec<&str> {
+fn event_messages(page: &str) -> Vec<&str> {
     let rows = page.split("<tr data-row data-seq=").skip(1);
     rows.map(|row| row.split("class=\"subject\">").nth(1).unwrap().split('<').next().unwrap()).collect()
 }
@@ -18,13 +18,13 @@ async fn events_are_told_newest_first_and_page_on() {
     }
     let mut browser = Browser::of(&installation, &admin);
     let first = browser.page("/app/events").await;
-    assert_eq!(told(&first).len(), 50);
-    assert!(told(&first)[0].contains("cluster-59"), "{first}");
+    assert_eq!(event_messages(&first).len(), 50);
+    assert!(event_messages(&first)[0].contains("cluster-59"), "{first}");
     let older = first.split("rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap();
     let older = older.split('"').next().unwrap();
     let second = browser.page(older).await;
-    assert_eq!(told(&second).len(), 10);
-    assert!(told(&second)[9].contains("cluster-0"), "{second}");
+    assert_eq!(event_messages(&second).len(), 10);
+    assert!(event_messages(&second)[9].contains("cluster-0"), "{second}");
     assert!(second.contains("back to the newest") && !second.contains("data-pause"));
 }
 
@@ -46,11 +46,11 @@ async fn events_can_be_narrowed_to_what_one_looks_for() {
         ("kind=gitops.sync_succeeded", "fleet", "edge-01"),
     ] {
         let page = browser.page(&format!("/app/events?{query}")).await;
-        let messages = told(&page).join("\n");
+        let messages = event_messages(&page).join("\n");
         assert!(page.contains(told_of) && !messages.contains(not) && !messages.is_empty(), "{query}: {page}");
     }
     let empty_fields = "/app/events?q=&kind=&severity=&repository=&resource=";
-    assert!(told(&browser.page(empty_fields).await).len() > 5);
+    assert!(event_messages(&browser.page(empty_fields).await).len() > 5);
     assert_eq!(browser.get("/app/events?severity=grave").await.status, 400);
     assert_eq!(browser.get("/app/events?resource=nonsense").await.status, 400);
     assert_eq!(browser.get("/app/events?repository=unknown").await.status, 404);

@@ -13,7 +13,7 @@ async fn world() -> (Installation, Person, Person) {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let bravo = installation.new_account("bravo").await;
-    let ada = installation.person_called("ada@example.com", &bravo, Role::Operator).await;
+    let ada = installation.person_with_email("ada@example.com", &bravo, Role::Operator).await;
     (installation, admin, ada)
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_api::endpoint::Method;
 use windlass_web::table::{Page, pages};
 
-use crate::browser::{Browser, seen};
+use crate::browser::{Browser, last_event};
 use crate::harness::{FLEET, Installation, Person, fleet};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -170,7 +170,7 @@ async fn a_page_hears_what_happens_with_its_session_and_not_without() {
     let work = fleet(FLEET);
     installation.register(&admin, "fleet", &work).await;
     let mut stream =
-        browser.request("GET", &format!("/app/live?after={}", seen(&page))).send().await.unwrap();
+        browser.request("GET", &format!("/app/live?after={}", last_event(&page))).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let mut heard = String::new();
     while !heard.contains("data: gitops.repository_registered") {

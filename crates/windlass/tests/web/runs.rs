@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::browser::{Browser, seen};
+use crate::browser::{Browser, last_event};
 use crate::harness::{FLEET, Installation, fleet};
 
 /// The proposals a page links to.
@@ -96,7 +96,7 @@ async fn an_open_page_hears_of_every_stage() {
     let here = format!("/app/repositories/{id}");
     let page = browser.page(&here).await;
     let mut stream =
-        browser.request("GET", &format!("/app/live?after={}", seen(&page))).send().await.unwrap();
+        browser.request("GET", &format!("/app/live?after={}", last_event(&page))).send().await.unwrap();
     browser.submit(&page, &format!("{here}/sync"), &[("back", &here)]).await;
     let mut heard = String::new();
     while !heard.contains("data: gitops.sync_succeeded") {

@@ -2,7 +2,7 @@
 
 use windlass_api::types::{ForgeFields, ForgeInfo};
 use windlass_core::repository::{ForgeSettings, Repository};
-use windlass_forge::api::{ForgeKind, place_of};
+use windlass_forge::api::{ForgeKind, repository_location};
 
 use crate::config::ControlConfig;
 use crate::outside::forge::target::{FORGE_KINDS_HELP, ForgeTarget};
@@ -28,7 +28,8 @@ pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
             .ok_or_else(|| invalid("forge.kind: unknown kind of forge", FORGE_KINDS_HELP))?,
         (None, Some(known)) => known.kind,
         (None, None) => {
-            let guessed = place_of(&repository.repo_url).and_then(|place| ForgeKind::of_host(&place.host));
+            let guessed = repository_location(&repository.repo_url)
+                .and_then(|location| ForgeKind::of_host(&location.host));
             let message = "forge.kind: cannot detect the forge from repo_url";
             guessed.ok_or_else(|| invalid(message, FORGE_KINDS_HELP))?
         }

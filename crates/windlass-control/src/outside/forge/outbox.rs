@@ -3,7 +3,7 @@
 use windlass_core::id::RunId;
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
-use windlass_forge::api::{StatusState, marked, marker};
+use windlass_forge::api::{StatusState, comment_text, marker};
 use windlass_store::{
     AccountWriting, ForgeReport, NewForgeReport, PendingPullRequest, Reading, ReportKind, ReportState,
     StoreError,
@@ -136,7 +136,7 @@ pub(crate) async fn report_preview(
     };
     let status = encode_status(&preview_status(foreseen, &repository.name, public_url));
     let comment =
-        marked(&marker(&repository.id), &preview_comment(foreseen, &repository, commit, public_url));
+        comment_text(&marker(&repository.id), &preview_comment(foreseen, &repository, commit, public_url));
     let number = wish.number.to_string();
     let forge = repository.forge.as_ref();
     let report = |kind, subject, content| NewForgeReport {

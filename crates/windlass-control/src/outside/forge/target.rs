@@ -6,7 +6,7 @@ use windlass_core::credential_hosts::CredentialDestination;
 use windlass_core::redacted::Redacted;
 use windlass_core::repository::{ForgeSettings, Repository};
 use windlass_forge::api::{
-    ApiAddress, Forge, ForgeError, HostRule, PlainHttp, Project, RepositoryAccess, place_of,
+    ApiAddress, Forge, ForgeError, HostRule, PlainHttp, Project, RepositoryAccess, repository_location,
 };
 use windlass_secrets::CredentialFields;
 use windlass_source::InsecureUrls;
@@ -41,17 +41,17 @@ impl ForgeTarget {
         config: &ControlConfig,
     ) -> Result<ForgeTarget, ForgeProblem> {
         let kind = settings.kind;
-        let place = place_of(&repository.repo_url);
+        let place = repository_location(&repository.repo_url);
         let address = match (&settings.api_url, &place) {
             (Some(url), _) => ApiAddress::read(url, kind, plain_http_policy(config)),
-            (None, Some(place)) => ApiAddress::usual(kind, place, plain_http_policy(config)),
+            (None, Some(place)) => ApiAddress::default_for(kind, place, plain_http_policy(config)),
             (None, None) => {
                 let help = "give the address of the forge's API";
                 return Err(ForgeProblem::setting("forge.api_url", "cannot be derived from repo_url", help));
             }
         };
         let address = address.map_err(|error| ForgeProblem::address(&error))?;
-        let rule = HostRule { place: place.as_ref(), allowed: &config.forge_api_hosts };
+        let rule = HostRule { repository: place.as_ref(), allowed: &config.forge_api_hosts };
         address.check(rule).map_err(|error| ForgeProblem::address(&error))?;
         let project = match (&settings.project, &place) {
             (Some(text), _) => Project::parse(text),

@@ -156,7 +156,7 @@ async fn take(
     delivery: &VerifiedDelivery<'_>,
     now: Timestamp,
 ) -> Result<DeliveryOutcome, DeliveryRejected> {
-    let wish = delivery_action(&repository.branch, delivery.meaning());
+    let wish = delivery_action(&repository.branch, delivery.content());
     if let Err(wait) = server.allowances().valid_deliveries.take(repository.id.as_str(), Instant::now()) {
         metrics::webhook(delivery.sender.slug(), "limited");
         if let DeliveryAction::Sync = wish {

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::happened::{CommitOrigin, DeliveryContent, PullRequestAction};
-use super::parts::{HEADS, parse, pull_request, pushed};
+use super::delivery_content::{CommitOrigin, DeliveryContent, PullRequestAction};
+use super::shared_parts::{BRANCH_PREFIX, parse, pull_request, push_of_refs};
 
 #[derive(Deserialize)]
 struct CloudPush {
@@ -115,10 +115,12 @@ pub(super) fn read(event: &str, body: &[u8]) -> Option<DeliveryContent> {
         "repo:push" => {
             let changes = parse::<CloudPush>(body)?.push.changes;
             let refs = changes.into_iter().flat_map(|change| [change.new, change.old]).flatten();
-            pushed(refs.filter(|it| it.r#type == "branch").map(|it| format!("{HEADS}{}", it.name)))
+            push_of_refs(
+                refs.filter(|it| it.r#type == "branch").map(|it| format!("{BRANCH_PREFIX}{}", it.name)),
+            )
         }
         "repo:refs_changed" => {
-            pushed(parse::<CenterPush>(body)?.changes.into_iter().map(|change| change.r#ref.id))
+            push_of_refs(parse::<CenterPush>(body)?.changes.into_iter().map(|change| change.r#ref.id))
         }
         "pullrequest:created" => read_cloud_request(Opened, body),
         "pullrequest:updated" => read_cloud_request(Updated, body),
@@ -140,7 +142,7 @@ fn read_cloud_request(action: PullRequestAction, body: &[u8]) -> Option<Delivery
 
 fn read_center_request(action: PullRequestAction, body: &[u8]) -> Option<DeliveryContent> {
     let CenterEnds { id, from_ref, to_ref } = parse::<CenterPullRequest>(body)?.pull_request;
-    let branches = [from_ref.id.strip_prefix(HEADS)?, to_ref.id.strip_prefix(HEADS)?];
+    let branches = [from_ref.id.strip_prefix(BRANCH_PREFIX)?, to_ref.id.strip_prefix(BRANCH_PREFIX)?];
     let id_of = |end: &Option<CenterRepository>| end.as_ref().and_then(|it| it.id);
     let origin = CommitOrigin::of(id_of(&from_ref.repository), id_of(&to_ref.repository));
     pull_request(id, action, from_ref.latest_commit, branches, origin)

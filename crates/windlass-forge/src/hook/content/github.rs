@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::happened::{CommitOrigin, DeliveryContent, PullRequestAction};
-use super::parts::{RefBody, parse, pull_request, pushed};
+use super::delivery_content::{CommitOrigin, DeliveryContent, PullRequestAction};
+use super::shared_parts::{RefBody, parse, pull_request, push_of_refs};
 
 #[derive(Deserialize)]
 struct PullRequestBody {
@@ -47,7 +47,7 @@ fn id_of(repo: Option<Repo>) -> Option<u64> {
 
 pub(super) fn read(event: &str, body: &[u8]) -> Option<DeliveryContent> {
     match event {
-        "push" => pushed([parse::<RefBody>(body)?.r#ref]),
+        "push" => push_of_refs([parse::<RefBody>(body)?.r#ref]),
         // Gitea sends separate events for new commits and for reviews.
         "pull_request" | "pull_request_sync" => {
             let body: PullRequestBody = parse(body)?;

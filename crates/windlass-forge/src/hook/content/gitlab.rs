@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::happened::{CommitOrigin, DeliveryContent, PullRequestAction};
-use super::parts::{RefBody, parse, pull_request, pushed};
+use super::delivery_content::{CommitOrigin, DeliveryContent, PullRequestAction};
+use super::shared_parts::{RefBody, parse, pull_request, push_of_refs};
 
 #[derive(Deserialize)]
 struct GitLabBody {
@@ -42,7 +42,7 @@ pub(super) fn read(event: &str, body: &[u8]) -> Option<DeliveryContent> {
         return Some(DeliveryContent::Other);
     }
     match parse::<GitLabBody>(body)?.object_kind.as_str() {
-        "push" => pushed([parse::<RefBody>(body)?.r#ref]),
+        "push" => push_of_refs([parse::<RefBody>(body)?.r#ref]),
         "merge_request" => {
             let merge = parse::<MergeBody>(body)?.object_attributes;
             let action = match (merge.action.as_str(), &merge.oldrev) {

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::happened::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction};
+use super::delivery_content::{CommitOrigin, DeliveryContent, PullRequest, PullRequestAction};
 
 /// The longest branch name; git's own limit is similar on most file systems.
-const LONGEST_BRANCH: usize = 255;
+const MAX_BRANCH_CHARS: usize = 255;
 
 /// Parses a body as a type. The parser limits the nesting; the caller limited the size.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
@@ -20,14 +20,14 @@ pub(super) struct RefBody {
 }
 
 /// The prefix of branches among refs.
-pub(super) const HEADS: &str = "refs/heads/";
+pub(super) const BRANCH_PREFIX: &str = "refs/heads/";
 
 /// A push of these refs; refs that are not branches are ignored.
-pub(super) fn pushed(refs: impl IntoIterator<Item = String>) -> Option<DeliveryContent> {
+pub(super) fn push_of_refs(refs: impl IntoIterator<Item = String>) -> Option<DeliveryContent> {
     let mut branches = Vec::new();
     for name in refs {
-        if let Some(branch) = name.strip_prefix(HEADS) {
-            branches.push(plain(branch)?);
+        if let Some(branch) = name.strip_prefix(BRANCH_PREFIX) {
+            branches.push(valid_branch(branch)?);
         }
     }
     branches.dedup();
@@ -47,7 +47,7 @@ pub(super) fn pull_request(
     if !is_commit {
         return None;
     }
-    let (head_branch, base_branch) = (plain(head.as_ref())?, plain(base.as_ref())?);
+    let (head_branch, base_branch) = (valid_branch(head.as_ref())?, valid_branch(base.as_ref())?);
     Some(DeliveryContent::PullRequest(PullRequest {
         number,
         action,
@@ -59,8 +59,8 @@ pub(super) fn pull_request(
 }
 
 /// The name of a branch, if it is valid and safe to display.
-fn plain(branch: &str) -> Option<String> {
+fn valid_branch(branch: &str) -> Option<String> {
     let is_plain =
-        (1..=LONGEST_BRANCH).contains(&branch.len()) && !branch.chars().any(|c| c.is_control() || c == ' ');
+        (1..=MAX_BRANCH_CHARS).contains(&branch.len()) && !branch.chars().any(|c| c.is_control() || c == ' ');
     is_plain.then(|| branch.to_owned())
 }

@@ -25,7 +25,7 @@ use self::state::{ForgeState, PreparedAnswer};
 pub struct FakeForge {
     flavour: ForgeFlavour,
     address: SocketAddr,
-    inside: Arc<Mutex<ForgeState>>,
+    state: Arc<Mutex<ForgeState>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,10 +40,10 @@ impl FakeForge {
 
     /// Starts a fake forge.
     pub fn start(flavour: ForgeFlavour) -> FakeForge {
-        let inside: Arc<Mutex<ForgeState>> = Arc::default();
+        let state: Arc<Mutex<ForgeState>> = Arc::default();
         let (stop, stopped) = oneshot::channel();
-        let (tell, told) = std::sync::mpsc::channel();
-        let shared = (flavour, Arc::clone(&inside));
+        let (tell, listed) = std::sync::mpsc::channel();
+        let shared = (flavour, Arc::clone(&state));
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(async move {
@@ -56,12 +56,12 @@ impl FakeForge {
                 let _ = serving.await;
             });
         });
-        let address = told.recv().expect("it listens");
-        FakeForge { flavour, address, inside, stop: Some(stop), thread: Some(thread) }
+        let address = listed.recv().expect("it listens");
+        FakeForge { flavour, address, state, stop: Some(stop), thread: Some(thread) }
     }
 
-    fn inside(&self) -> MutexGuard<'_, ForgeState> {
-        lock(&self.inside)
+    fn state(&self) -> MutexGuard<'_, ForgeState> {
+        lock(&self.state)
     }
 
     /// Its URL.
@@ -85,64 +85,64 @@ impl FakeForge {
 
     /// Every request so far.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.inside().requests.clone()
+        self.state().requests.clone()
     }
 
     /// Clears the recorded requests.
-    pub fn forget_requests(&self) {
-        self.inside().requests.clear();
+    pub fn clear_requests(&self) {
+        self.state().requests.clear();
     }
 
     /// Sets the response to the next request, whatever it is. Several are used in order.
     pub fn prepare(&self, status: u16, headers: &[(&str, &str)], body: Value) {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.inside().prepared.push_back(PreparedAnswer { status, headers, body });
+        self.state().prepared.push_back(PreparedAnswer { status, headers, body });
     }
 
     /// Answers every request with 500 from now on.
-    pub fn break_down(&self) {
-        self.inside().is_down = true;
+    pub fn fail_all_requests(&self) {
+        self.state().is_down = true;
     }
 
     /// Answers normally again.
     pub fn recover(&self) {
-        self.inside().is_down = false;
+        self.state().is_down = false;
     }
 
     /// Makes the token an administrator's.
     pub fn make_admin(&self) {
-        self.inside().is_admin = true;
+        self.state().is_admin = true;
     }
 
     /// Removes the write permission of the token's user.
-    pub fn let_only_read(&self) {
-        self.inside().may_only_read = true;
+    pub fn revoke_write_permission(&self) {
+        self.state().may_only_read = true;
     }
 
     /// Adds a comment by a user.
     pub fn write_comment(&self, number: u64, author: i64, body: &str) {
-        let mut inside = self.inside();
-        answer::add_comment(&mut inside, &number.to_string(), author, body);
+        let mut state = self.state();
+        answer::add_comment(&mut state, &number.to_string(), author, body);
     }
 
     /// Every comment.
     pub fn comments(&self) -> Vec<FakeComment> {
-        self.inside().comments.clone()
+        self.state().comments.clone()
     }
 
     /// Removes every comment.
     pub fn remove_comments(&self) {
-        self.inside().comments.clear();
+        self.state().comments.clear();
     }
 
     /// Commit and body of every status that was set, in order.
     pub fn statuses(&self) -> Vec<(String, Value)> {
-        self.inside().statuses.clone()
+        self.state().statuses.clone()
     }
 
     /// The repositories that were created: path of the request, and name.
     pub fn repositories(&self) -> Vec<String> {
-        self.inside().repositories.clone()
+        self.state().repositories.clone()
     }
 }
 
@@ -156,12 +156,12 @@ impl Drop for FakeForge {
 }
 
 /// The state is consistent even if another thread panicked while it held the lock.
-fn lock(inside: &Mutex<ForgeState>) -> MutexGuard<'_, ForgeState> {
-    inside.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<ForgeState>) -> MutexGuard<'_, ForgeState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn take(
-    State((flavour, inside)): State<(ForgeFlavour, Arc<Mutex<ForgeState>>)>,
+    State((flavour, state)): State<(ForgeFlavour, Arc<Mutex<ForgeState>>)>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -175,14 +175,14 @@ async fn take(
         headers: headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
     };
-    let mut inside = lock(&inside);
-    inside.requests.push(received.clone());
-    if let Some(prepared) = inside.prepared.pop_front() {
+    let mut state = lock(&state);
+    state.requests.push(received.clone());
+    if let Some(prepared) = state.prepared.pop_front() {
         return respond(prepared);
     }
-    let (status, body) = match inside.is_down {
+    let (status, body) = match state.is_down {
         true => (500, json!({"message": "something went wrong"})),
-        false => answer::answer(flavour, &mut inside, &received),
+        false => answer::answer(flavour, &mut state, &received),
     };
     respond(PreparedAnswer { status, headers: Vec::new(), body })
 }

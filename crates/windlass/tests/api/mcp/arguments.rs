@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::client::{Over, Tools};
+use super::client::{ToolTransport, Tools};
 use crate::harness::Installation;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tools_describe_themselves_as_they_did() {
     let installation = Installation::start().await;
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     let all = tools.all().await;
     for tool in &all {
         let schema = tool.schema_as_json_value();
@@ -32,7 +32,7 @@ async fn the_tools_describe_themselves_as_they_did() {
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_arguments_are_refused_with_what_would_be_right() {
     let installation = Installation::start().await;
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     for (tool, arguments, code, help) in [
         (
             "system_gitops_sync_repository",

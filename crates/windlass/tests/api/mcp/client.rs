@@ -25,46 +25,51 @@ pub(super) struct Tools {
 
 /// The transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum ToolTransport {
     Http,
     /// HTTP as of 2026-07-28: no handshake, and every request is self-contained.
     HttpWithoutHandshake,
     Stdio,
 }
 
-pub(super) const WAYS: [Over; 3] = [Over::Http, Over::HttpWithoutHandshake, Over::Stdio];
+pub(super) const SIGNING_METHODS: [ToolTransport; 3] =
+    [ToolTransport::Http, ToolTransport::HttpWithoutHandshake, ToolTransport::Stdio];
 
 impl Tools {
     /// Connects with a token that has all permissions.
-    pub(super) async fn of_an_admin(installation: &Installation, over: Over) -> Tools {
+    pub(super) async fn with_all_permissions(installation: &Installation, transport: ToolTransport) -> Tools {
         let admin = installation.admin().await;
-        Tools::granted(installation, &admin, &ALL, over).await
+        Tools::with_permissions(installation, &admin, &ALL, transport).await
     }
 
     /// Connects with a new token of a person.
-    pub(super) async fn granted(
+    pub(super) async fn with_permissions(
         installation: &Installation,
         person: &Person,
         permissions: &[Permission],
-        over: Over,
+        transport: ToolTransport,
     ) -> Tools {
         let token = installation.api_token(person, permissions, Life::Good).await;
-        Tools::connect(installation, &token.secret, over).await
+        Tools::connect(installation, &token.secret, transport).await
     }
 
-    pub(super) async fn connect(installation: &Installation, secret: &str, over: Over) -> Tools {
-        if over == Over::Stdio {
+    pub(super) async fn connect(
+        installation: &Installation,
+        secret: &str,
+        transport: ToolTransport,
+    ) -> Tools {
+        if transport == ToolTransport::Stdio {
             return Tools::start(installation, secret).await;
         }
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", installation.base));
-        let transport = StreamableHttpClientTransport::from_config(config.auth_header(secret));
-        let client = match over {
-            Over::HttpWithoutHandshake => {
+        let http = StreamableHttpClientTransport::from_config(config.auth_header(secret));
+        let client = match transport {
+            ToolTransport::HttpWithoutHandshake => {
                 let mode =
                     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
-                ().serve_with_lifecycle(transport, mode).await.unwrap()
+                ().serve_with_lifecycle(http, mode).await.unwrap()
             }
-            _ => ().serve(transport).await.unwrap(),
+            _ => ().serve(http).await.unwrap(),
         };
         Tools { client, process: None }
     }
@@ -120,7 +125,7 @@ impl Tools {
     }
 
     /// Disconnects; a started process must exit by itself with success.
-    pub(super) async fn leave(self) {
+    pub(super) async fn disconnect(self) {
         self.client.cancel().await.unwrap();
         if let Some(mut process) = self.process {
             assert!(process.wait().await.unwrap().success());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_api::permission::{Permission, Role};
 
-use super::client::{Over, PROPOSES, Tools, WAYS};
+use super::client::{PROPOSES, SIGNING_METHODS, ToolTransport, Tools};
 use crate::harness::{ALL, FLEET, Installation, Person, fleet};
 
 const DECISIONS: [&str; 3] =
@@ -31,8 +31,8 @@ async fn a_session_decides_nothing_whatever_the_person_may() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;
     let admin = installation.admin().await;
-    for over in WAYS {
-        let tools = Tools::connect(&installation, &admin.token, over).await;
+    for transport in SIGNING_METHODS {
+        let tools = Tools::connect(&installation, &admin.token, transport).await;
         let offered = tools.names().await;
         assert!(DECISIONS.iter().all(|name| !offered.iter().any(|offered| offered == name)), "{offered:?}");
         for tool in DECISIONS {
@@ -42,7 +42,7 @@ async fn a_session_decides_nothing_whatever_the_person_may() {
         }
         let untouched = tools.call("system_gitops_get_proposal", json!({"proposal_id": proposal})).await;
         assert_eq!(untouched["proposal"]["status"], "pending_approval");
-        tools.leave().await;
+        tools.disconnect().await;
     }
     let noted = refusals(&installation).await;
     // Twice over HTTP; what `windlass mcp` refuses never reaches the server.
@@ -57,16 +57,16 @@ async fn a_session_confirms_no_mass_destroy() {
     let admin = installation.admin().await;
     let sync = "system_gitops_sync_repository";
     let confirming = json!({"repository_id": "fleet", "confirm_mass_destroy": true});
-    let tools = Tools::connect(&installation, &admin.token, Over::Http).await;
+    let tools = Tools::connect(&installation, &admin.token, ToolTransport::Http).await;
     let refused = tools.refused(sync, confirming.clone()).await;
     assert_eq!(refused["code"], "approval-not-granted", "{refused}");
     tools.call(sync, json!({"repository_id": "fleet"})).await;
-    tools.leave().await;
-    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await;
+    tools.disconnect().await;
+    let proposing = Tools::with_permissions(&installation, &admin, PROPOSES, ToolTransport::Http).await;
     let refused = proposing.refused(sync, confirming.clone()).await;
     assert!(refused["message"].as_str().unwrap().contains("system.gitops.approve"), "{refused}");
     let permissions = [Permission::GitopsRead, Permission::GitopsSync, Permission::GitopsApprove];
-    let deciding = Tools::granted(&installation, &admin, &permissions, Over::Http).await;
+    let deciding = Tools::with_permissions(&installation, &admin, &permissions, ToolTransport::Http).await;
     deciding.call(sync, confirming).await;
 }
 
@@ -75,13 +75,13 @@ async fn a_token_decides_only_if_it_was_given_that() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;
     let admin = installation.admin().await;
-    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await;
+    let proposing = Tools::with_permissions(&installation, &admin, PROPOSES, ToolTransport::Http).await;
     let refused = proposing.refused(DECISIONS[0], json!({"proposal_id": proposal})).await;
     assert_eq!(refused["message"], "this needs the permission system.gitops.approve");
     assert_eq!(refusals(&installation).await.len(), 1, "what REST refuses is on the record");
     let approver = installation.person(&installation.account, Role::Approver).await;
     let permissions = [Permission::GitopsRead, Permission::GitopsApprove];
-    let deciding = Tools::granted(&installation, &approver, &permissions, Over::Http).await;
+    let deciding = Tools::with_permissions(&installation, &approver, &permissions, ToolTransport::Http).await;
     let rejected = json!({"proposal_id": proposal, "reason": "not today", "until_change": true});
     let rejected = deciding.call("system_gitops_reject_proposal", rejected).await;
     assert_eq!(
@@ -109,7 +109,7 @@ async fn what_someone_typed_is_approved_only_with_its_digest() {
     let edit = json!({ "payload": payload });
     installation.tell(&operator.token, "POST", &format!("{path}/edit"), &edit).await.expect(200);
     let permissions = [Permission::GitopsRead, Permission::GitopsApprove];
-    let tools = Tools::granted(&installation, &admin, &permissions, Over::Http).await;
+    let tools = Tools::with_permissions(&installation, &admin, &permissions, ToolTransport::Http).await;
     let approve = json!({"proposal_id": typed});
     let apply = json!({"proposal_id": typed, "approve": true});
     for (tool, arguments) in [(DECISIONS[0], approve), (DECISIONS[2], apply)] {
@@ -155,7 +155,7 @@ async fn tools_that_someone_can_never_use_are_not_offered() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     for permission in Permission::ALL {
-        let tools = Tools::granted(&installation, &admin, &[*permission], Over::Http).await;
+        let tools = Tools::with_permissions(&installation, &admin, &[*permission], ToolTransport::Http).await;
         let offered = tools.names().await;
         for tool in windlass_mcp::tools() {
             let access = tool.operation.endpoint().access;
@@ -163,7 +163,8 @@ async fn tools_that_someone_can_never_use_are_not_offered() {
             assert_eq!(offered.iter().any(|name| name == tool.name), may, "{} with {permission}", tool.name);
         }
     }
-    let proposing = Tools::granted(&installation, &admin, PROPOSES, Over::Http).await.names().await;
+    let proposing =
+        Tools::with_permissions(&installation, &admin, PROPOSES, ToolTransport::Http).await.names().await;
     assert!(proposing.iter().any(|name| name == "system_gitops_register_repository"));
     assert!(!proposing.iter().any(|name| DECISIONS.contains(&name.as_str()) || name == "system_create_node"));
 }
@@ -174,7 +175,7 @@ async fn what_is_another_accounts_is_as_absent_as_what_never_was() {
     let proposal = first_proposal(&installation).await;
     let other = installation.new_account("other").await;
     let stranger = installation.person(&other, Role::Admin).await;
-    let tools = Tools::granted(&installation, &stranger, &ALL, Over::Http).await;
+    let tools = Tools::with_permissions(&installation, &stranger, &ALL, ToolTransport::Http).await;
     let admin = installation.admin().await;
     let shown = installation.get(&admin, &format!("/api/v1/system/proposals/{proposal}")).await;
     let (run, repository) = (&shown["proposal"]["run_id"], &shown["proposal"]["repository_id"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::client::{Over, Tools};
+use super::client::{ToolTransport, Tools};
 use crate::harness::{FLEET, Installation, file_url, fleet};
 
 /// Every item of a list, a few at a time, by a text that each has.
@@ -33,7 +33,7 @@ async fn a_list_comes_in_pages_that_make_up_the_whole() {
             installation.sync(&admin, &repository).await;
         }
     }
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     assert_eq!(all(&tools, "system_gitops_list_repositories", "repositories", "name").await.len(), 5);
     for (tool, list, key, path) in [
         ("system_gitops_list_proposals", "proposals", "id", "proposals"),
@@ -58,7 +58,7 @@ async fn a_large_run_is_told_in_part_with_how_to_get_the_rest() {
     let work = fleet(&format!(
         "version: 1\naccount: acme\ntemplates: {{t: {{node_platform: ubuntu-24.04-amd64}}}}\nnodes:\n{nodes}"
     ));
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     let repository = installation.register(&admin, "large", &work).await;
     let run = installation.sync(&admin, &repository).await;
     let told = tools.call("system_gitops_get_sync_run", json!({"sync_run_id": run["id"]})).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Over, Tools};
+use super::client::{ToolTransport, Tools};
 use crate::harness::{Installation, fleet};
 
 /// Part of the fleet, under a key that looks like a secret.
@@ -14,7 +14,7 @@ const MISPLACED: &str = "canary-misplaced-mcp-2Zq";
 async fn a_planted_secret_is_in_no_result() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     let work = fleet(&format!(
         "version: 1\naccount: acme\nmodules: {{web: {{config: {{db_password: {IN_FLEET}}}}}}}\n\
          templates: {{t: {{node_platform: ubuntu-24.04-amd64}}}}\n\

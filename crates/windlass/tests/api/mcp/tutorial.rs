@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_server::{Gitea, credentials_in};
 use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
-use super::client::{Over, Tools, WAYS};
+use super::client::{SIGNING_METHODS, ToolTransport, Tools};
 use crate::harness::{Installation, PATIENCE, config, file_url, fleet};
 
 /// The tutorial's fleet.
@@ -40,10 +40,10 @@ async fn with_gitea(gitea: &FakeForge) -> Installation {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_tutorials_calls_lead_from_an_empty_account_to_a_fleet_without_drift_however_one_connects() {
-    for over in WAYS {
+    for transport in SIGNING_METHODS {
         let gitea = FakeForge::start(ForgeFlavour::Gitea);
         let installation = with_gitea(&gitea).await;
-        let tools = Tools::of_an_admin(&installation, over).await;
+        let tools = Tools::with_all_permissions(&installation, transport).await;
         let made = json!({"owner": "acme", "repo": "fleet-config", "private": true});
         let made = tools.call("create_gitea_repository", made).await;
         assert_eq!(made["repository"]["full_name"], "acme/fleet-config", "{made}");
@@ -66,7 +66,7 @@ async fn the_tutorials_calls_lead_from_an_empty_account_to_a_fleet_without_drift
         assert_eq!(report["drift"], false, "{report}");
         a_change_by_hand_is_drift_until_it_is_taken_back(&tools, repository).await;
         it_is_exported_and_unregistered(&tools, repository).await;
-        tools.leave().await;
+        tools.disconnect().await;
     }
 }
 
@@ -146,7 +146,7 @@ async fn it_is_exported_and_unregistered(tools: &Tools, repository: &str) {
 async fn approved_proposals_serve_as_a_checklist_to_be_done_by_hand() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     let sections = TUTORIAL.split("sdwan:").next().unwrap();
     let work = fleet(sections);
     let repository = installation.register(&admin, "fleet", &work).await;
@@ -169,7 +169,7 @@ async fn approved_proposals_serve_as_a_checklist_to_be_done_by_hand() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_is_named_as_the_tutorial_names_it() {
     let installation = Installation::start().await;
-    let tools = Tools::of_an_admin(&installation, Over::Http).await;
+    let tools = Tools::with_all_permissions(&installation, ToolTransport::Http).await;
     let arguments = json!({"repo_url": "git@registry.example.com:acme/fleet-config.git", "branch": "main",
         "ssh_credential_id": "git/ssh", "reconcile_interval_seconds": 300, "enabled": false});
     let registered = tools.call("system_gitops_register_repository", arguments.clone()).await;
