@@ -227,7 +227,7 @@ impl VaultError {
             VaultError::TokenRefused => {
                 "store a new token in --vault-token-file; it must have permission to read auth/token/lookup-self"
             }
-            VaultError::TokenEnds { .. } => "create a renewable or periodic token, or log in with AppRole",
+            VaultError::TokenExpires { .. } => "create a renewable or periodic token, or log in with AppRole",
             VaultError::Denied { .. } => {
                 "allow the token's policy to read this path (with `data/` after the mount) and to list it under \
                     `metadata/`"

@@ -137,12 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_tells_fields_that_it_has() {
+    fn every_kind_is_summarised_by_fields_that_it_has() {
         for kind in Kind::ALL {
             let fields = kind.description().fields;
-            for told in telling(kind.slug()) {
-                let is_there = fields.iter().any(|field| field.name == *told);
-                assert!(is_there, "a {kind} has no field `{told}`: correct `telling`");
+            for name in summary_fields(kind.slug()) {
+                let is_there = fields.iter().any(|field| field.name == *name);
+                assert!(is_there, "a {kind} has no field `{name}`: correct `summary_fields`");
             }
         }
     }
