@@ -94,8 +94,8 @@ pub(crate) async fn keep_contents(
     match task.await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::warn!(%error, %repository_id, "could not protect objects in a mirror from garbage \
-            collection")
+            let repository_id = repository_id.as_str();
+            tracing::warn!(%error, repository_id, "cannot protect objects of a mirror from garbage collection");
         }
         Err(panic) => tracing::error!(error = %panic, "a task panicked"),
     }

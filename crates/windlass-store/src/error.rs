@@ -108,6 +108,7 @@ impl From<sqlx::Error> for StoreError {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+    use windlass_core::id::AccountId;
     use windlass_core::time::Timestamp;
 
     use super::StoreError;
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(writing.setting("early").await.unwrap(), None);
         writing.connection.execute("PRAGMA max_page_count = 1000000", Vec::new()).await.unwrap();
         writing.setting_put("large", &"x".repeat(1 << 20)).await.unwrap();
-        writing.account_add(&windlass_core::id::AccountId::new("id"), "acme", now).await.unwrap();
+        writing.account_add(&AccountId::new("id"), "acme", now).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = store.read().await.unwrap();
         assert!(reading.setting("large").await.unwrap().is_some());

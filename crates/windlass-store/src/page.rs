@@ -31,7 +31,7 @@ pub fn new_id<T: Id>() -> T {
     T::from_text(unique_text())
 }
 
-/// A text that nothing else has, for names of files.
+/// A text that nothing else has: for names of files, and for what is no row's id.
 pub fn unique_text() -> String {
     uuid::Uuid::now_v7().to_string()
 }

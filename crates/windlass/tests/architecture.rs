@@ -302,6 +302,7 @@ const TEXT_IDS: &[(&str, &str, &str)] = &[
         "fleet.yaml names what another system calls so",
     ),
     ("windlass-core/src/schema.rs", "id", "the address of a JSON schema"),
+    ("windlass-control/src/flow/sync/pretend.rs", "id", "git's id of a commit"),
 ];
 
 /// Source text without comments and without what is for tests alone.

@@ -125,7 +125,7 @@ fn info(preview: Preview, repository: &Repository) -> Result<PreviewInfo, Refusa
     let plan = match preview.document.as_str() {
         "" => Value::Null,
         document => serde_json::from_str(document).map_err(|error| {
-            tracing::error!(%error, preview = %preview.id, "a stored preview cannot be read");
+            tracing::error!(%error, preview = preview.id.as_str(), "a stored preview cannot be read");
             let help = "create the preview again";
             Refusal::new(RefusalKind::Internal, "internal", "the preview cannot be read", help)
         })?,

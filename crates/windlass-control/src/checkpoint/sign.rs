@@ -150,7 +150,8 @@ fn note(server: &Control, checkpoint: &Checkpoint) {
 
 fn refuse(server: &Control, account_id: &AccountId, reason: String) -> SignOutcome {
     if server.signed_heads().note_fault(account_id, &reason) {
-        tracing::error!(%account_id, reason, "the audit log was modified; the server stopped signing it");
+        let account_id = account_id.as_str();
+        tracing::error!(account_id, reason, "the audit log was modified; the server stopped signing it");
     }
     SignOutcome::Refused(reason)
 }

@@ -135,7 +135,7 @@ async fn runs_of(
     who: &Identity,
     proposals: &[ProposalInfo],
 ) -> Result<Vec<windlass_api::types::RunInfo>, Refusal> {
-    let ids: BTreeSet<RunId> = proposals.iter().map(|proposal| RunId::new(&*proposal.run_id)).collect();
+    let ids: BTreeSet<RunId> = proposals.iter().map(|proposal| RunId::new(&proposal.run_id)).collect();
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         found.extend(show::load_head(reading, who, &id).await?);
@@ -210,7 +210,7 @@ async fn notice_of(
     let mut notice = Notice::new(tone, message.join(", "));
     let mut reading = server.store().read().await?;
     for item in result.results.iter().filter(|item| item.error.is_some()).take(8) {
-        let proposal = reading.proposal(&who.account_id, &ProposalId::new(&*item.id)).await?;
+        let proposal = reading.proposal(&who.account_id, &ProposalId::new(&item.id)).await?;
         let name = proposal.map_or_else(|| item.id.clone(), |proposal| proposal.change.key.to_string());
         let why = item.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
         notice.lines.push(format!("{name}: {why}"));

@@ -38,7 +38,7 @@ pub(super) async fn show(
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Overview).await?;
     let repositories = find::load_all(&mut reading, &who).await?;
     let ids: Vec<RepositoryId> =
-        repositories.iter().map(|repository| RepositoryId::new(&*repository.id)).collect();
+        repositories.iter().map(|repository| RepositoryId::new(&repository.id)).collect();
     let kinds = health(&mut reading, &who, &ids).await?;
     let last = PageQuery { limit: Some(RUNS), cursor: None };
     let runs = show::load_page(&mut reading, &who, None, &last).await?.sync_runs;

@@ -34,7 +34,7 @@ pub(super) async fn show(
 ) -> HandlerResult {
     let proposal = list::load(&server, &who, &id).await?;
     let mut reading = server.store().read().await?;
-    let run = show::load_head(&mut reading, &who, &RunId::new(&*proposal.run_id)).await?;
+    let run = show::load_head(&mut reading, &who, &RunId::new(&proposal.run_id)).await?;
     let reach = load_blast_radius(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Approvals).await?;
     drop(reading);

@@ -112,9 +112,7 @@ async fn listed(
     let owned: Vec<(RepositoryId, &ResourceKey)> = resources
         .iter()
         .zip(&keys)
-        .filter_map(|(resource, key)| {
-            Some((RepositoryId::new(&*resource.owner.as_ref()?.repository_id), key))
-        })
+        .filter_map(|(resource, key)| Some((RepositoryId::new(&resource.owner.as_ref()?.repository_id), key)))
         .collect();
     let owned: Vec<(&RepositoryId, &ResourceKey)> = owned.iter().map(|(id, key)| (id, *key)).collect();
     let drifted: BTreeSet<ResourceKey> = reading.drifted_among(&owned).await?.into_iter().collect();

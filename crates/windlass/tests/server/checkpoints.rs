@@ -217,11 +217,11 @@ fn checkpoints_that_others_signed_or_moved_are_found_without_the_servers_memory(
         });
     };
     let stored = |info: &CheckpointInfo| Checkpoint {
-        account_id: AccountId::new(&*info.account_id),
+        account_id: AccountId::new(&info.account_id),
         seq: info.seq,
         hash: info.head.clone(),
         at: windlass_core::time::Timestamp::parse(&info.at).unwrap(),
-        key_id: AuditKeyId::new(&*info.key_id),
+        key_id: AuditKeyId::new(&info.key_id),
         signature: info.signature.clone(),
     };
     add(stored(&kept));

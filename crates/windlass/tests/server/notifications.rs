@@ -299,7 +299,7 @@ fn a_digest_tells_how_much_was_not_told_by_itself() {
     let an_hour_ago = Timestamp::from_millis(0).plus(since_1970 - Duration::from_secs(3600));
     let suppressed = |seq| Delivery {
         id: new_id(),
-        account_id: AccountId::new(&*account),
+        account_id: AccountId::new(&account),
         alert: "clusters".to_owned(),
         provider: "hook".to_owned(),
         event_seq: Some(seq),

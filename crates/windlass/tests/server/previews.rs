@@ -257,6 +257,7 @@ fn the_policy_and_what_is_missing_are_foreseen() {
     assert_eq!(foreseen["new"]["outlook"], "auto", "{:?}", made.plan);
     assert_eq!((&foreseen["n"]["outlook"], &foreseen["n"]["rule"]), (&json!("blocked"), &json!("frozen")));
     assert_eq!(foreseen["lost"]["blocked_by"], json!(["template nowhere does not exist yet"]));
+    assert_eq!(foreseen["lost"]["blocked_by_kinds"], json!(["missing_resource"]));
 }
 
 #[test]

@@ -118,6 +118,7 @@ fn a_reference_across_repositories_waits_until_its_end_appears() {
     assert_eq!(run.status.slug(), "diff_ready", "{:?}", run.error);
     let blocked = &run.proposals[0];
     assert_eq!(blocked.blocked_by, ["template shared does not exist yet"]);
+    assert_eq!(blocked.blocked_by_kinds, [windlass_core::blocked_by::BlockedByKind::MissingResource]);
     api.approve(&blocked.id).unwrap();
     assert_eq!(api.proposal(&blocked.id).unwrap().status.slug(), "approved");
 

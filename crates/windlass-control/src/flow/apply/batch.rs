@@ -48,7 +48,8 @@ pub(crate) async fn apply(
 }
 
 fn span_of(account_id: &AccountId) -> Span {
-    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id.as_str(), windlass.changes = Empty)
+    let account_id = account_id.as_str();
+    tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id, windlass.changes = Empty)
 }
 
 /// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
@@ -94,7 +95,7 @@ async fn fail_next(
     let endings: Vec<ProposalClosing<'_>> =
         group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
     for proposal in &group {
-        tracing::error!(proposal = %proposal.id, %error, "could not apply a change");
+        tracing::error!(proposal = proposal.id.as_str(), %error, "could not apply a change");
     }
     close_proposals(&mut writing, &endings, None, now()).await?;
     server.commit(writing).await?;

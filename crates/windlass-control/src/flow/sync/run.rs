@@ -232,7 +232,11 @@ fn fetch_failed(error: FetchCommitError, repository_id: &RepositoryId) -> Fetche
         FetchCommitError::Failed(error) => FetchedInput::Failed(error, Vec::new()),
         FetchCommitError::Interrupted => FetchedInput::Later,
         FetchCommitError::Transient(error) => {
-            tracing::warn!(%repository_id, cause = error.message, "a sync is postponed");
+            tracing::warn!(
+                repository_id = repository_id.as_str(),
+                cause = error.message,
+                "a sync is postponed"
+            );
             FetchedInput::Later
         }
     }
