@@ -159,7 +159,7 @@ mod tests {
         for access in accesses() {
             match (access, admit(access, &agent)) {
                 (Access::Agent, Ok(Admitted::Agent(caller))) => {
-                    assert_eq!(caller.agent.id, AgentId::new("a"))
+                    assert_eq!(caller.agent.id, AgentId::new("a"));
                 }
                 (Access::Public, Ok(Admitted::Anyone)) | (_, Err(_)) if access != Access::Agent => {}
                 (access, admitted) => panic!("{access:?}: {admitted:?}"),

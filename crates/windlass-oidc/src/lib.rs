@@ -225,7 +225,7 @@ impl Oidc {
             }
             // The standard requires both to be form-encoded before they are joined.
             (Some(secret), ClientAuthMethod::Header) => {
-                login = Some((form_encoded(id), form_encoded(secret.expose())))
+                login = Some((form_encoded(id), form_encoded(secret.expose())));
             }
         }
         let login = login.as_ref().map(|(name, password)| (name.as_str(), password.as_str()));

@@ -157,7 +157,7 @@ pub(super) fn logout(server: ServerOptions, terminal: Terminal) -> Result<Exit, 
     match remote.text(remote.call(Operation::Logout, &[])) {
         Ok(_) => view::line(&format!("signed out of {address}"))?,
         Err(_) => {
-            view::line(&format!("deleted the session of {address}, but the server did not confirm its end"))?
+            view::line(&format!("deleted the session of {address}, but the server did not confirm its end"))?;
         }
     }
     Ok(Exit::Fine)

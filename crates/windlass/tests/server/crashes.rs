@@ -195,7 +195,7 @@ fn killed_anywhere_the_end_is_the_same_on_postgresql() {
     std::thread::scope(|scope| {
         for (point, installation) in points.map(|point| (point, fresh())) {
             scope.spawn(move || {
-                assert_eq!(final_state_after(&installation, Some(point)), *undisturbed, "{point}")
+                assert_eq!(final_state_after(&installation, Some(point)), *undisturbed, "{point}");
             });
         }
     });

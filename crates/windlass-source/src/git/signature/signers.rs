@@ -112,10 +112,10 @@ fn apply_option(word: &str, signer: &mut SshSigner) -> Result<(), &'static str> 
         let (name, value) = option.split_once('=').unwrap_or((&option, ""));
         match name.to_ascii_lowercase().as_str() {
             "valid-after" => {
-                signer.valid_after = Some(parse_timestamp(value).ok_or("valid-after is not a date")?)
+                signer.valid_after = Some(parse_timestamp(value).ok_or("valid-after is not a date")?);
             }
             "valid-before" => {
-                signer.valid_before = Some(parse_timestamp(value).ok_or("valid-before is not a date")?)
+                signer.valid_before = Some(parse_timestamp(value).ok_or("valid-before is not a date")?);
             }
             "namespaces" if !value.split(',').any(|namespace| namespace == "git") => {
                 return Err("the key may not sign for git: `namespaces` does not name it");
