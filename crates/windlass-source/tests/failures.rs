@@ -99,7 +99,7 @@ fn nobody_there_and_somebody_silent_or_other_are_told_alike() {
     for scheme in ["https", "ssh"] {
         let url = format!("{scheme}://{}/fleet.git", silent.local_addr().unwrap());
         let error = fails(&Remote { limits, ..Remote::at(&url) }, "connect");
-        assert!(error.problem.detail().unwrap().contains("says nothing"), "{:?}", error.problem);
+        assert!(error.problem.detail().unwrap().contains("does not respond"), "{:?}", error.problem);
     }
     // A server that speaks neither TLS nor ssh.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
