@@ -6,7 +6,7 @@ use windlass_api::noun::Noun;
 use windlass_api::types::{BatchDecision, PreviewEnvelope, ProposalInfo, RunInfo};
 
 use crate::api::{Api, refused};
-use crate::fleet::{fleet, nodes, register, repository_with, template};
+use crate::fleet::{fleet, nodes, register, repository_with};
 use crate::installation::Installation;
 
 fn proposal<'r>(run: &'r RunInfo, name: &str) -> &'r windlass_api::types::RunProposal {
@@ -66,34 +66,6 @@ fn a_name_that_another_repository_owns_blocks_that_resource_and_what_depends_on_
     assert_eq!(taken.owner.unwrap().repository_name, "fleet-core");
     let last = api.sync(&core_id).unwrap();
     assert_eq!((last.status.slug(), last.problems.len()), ("success", 0), "{:?}", last.problems);
-    server.stop();
-}
-
-#[test]
-fn of_two_repositories_that_propose_one_new_name_the_second_waits_and_is_told_of_the_first() {
-    let installation = Installation::new();
-    let server = installation.serve(&[]);
-    let api = &server.api;
-    let shared =
-        |label: &str| fleet(&format!("clusters:\n  - {{name: shared, labels: {{from: {label}}}}}\n"));
-    let (edge, core) = (repository_with(&shared("edge")), repository_with(&shared("core")));
-    let edge_id = register(api, "fleet-edge", &edge).id;
-    let core_id = register(api, "fleet-core", &core).id;
-    let first = api.sync(&edge_id).unwrap().proposals.remove(0);
-    let second = api.sync(&core_id).unwrap().proposals.remove(0);
-    assert!(first.blocked_by.is_empty());
-    let reason = "cluster shared is already proposed by the repository `fleet-edge`";
-    assert_eq!(second.blocked_by, [reason]);
-    api.approve(&second.id).unwrap();
-    assert_eq!(waits_for(api, &second.id, reason).status.slug(), "approved");
-    assert!(accepted_names(api).is_empty());
-
-    // When the first is gone, the second continues automatically.
-    api.reject(&first.id, &json!({"until_change": true})).unwrap();
-    api.wait_for_status(&second.id, "applied");
-    let accepted = api.resource(Noun::Cluster, "shared").unwrap();
-    assert_eq!(accepted.owner.unwrap().repository_name, "fleet-core");
-    assert_eq!(accepted.spec["labels"]["from"], "core");
     server.stop();
 }
 
@@ -176,27 +148,5 @@ fn an_edit_that_clashes_is_blocked_before_anyone_approves_it() {
     api.wait_for("the end of the block", |api| {
         api.proposal(&proposed.id).unwrap().blocked_by.is_empty().then_some(())
     });
-    server.stop();
-}
-
-#[test]
-fn an_unknown_platform_is_blocked_with_the_reason() {
-    let installation = Installation::new();
-    let server = installation.serve(&[]);
-    let api = &server.api;
-    let text = fleet(&format!(
-        "{}  odd: {{node_platform: plan9-amd64}}\nnodes:\n  - {{hostname: web-01, template: odd}}\n",
-        template("plain")
-    ));
-    let work = repository_with(&text);
-    let id = register(api, "fleet-config", &work).id;
-    let run = api.sync(&id).unwrap();
-    assert_eq!(run.status.slug(), "diff_ready", "{:?}", run.error);
-    let reason = "the platform plan9-amd64 is not in the catalogue";
-    assert_eq!(proposal(&run, "odd").blocked_by, [reason]);
-    api.decide(&run, BatchDecision::Approve).unwrap();
-    api.wait_for_status(&proposal(&run, "plain").id, "applied");
-    waits_for(api, &proposal(&run, "odd").id, reason);
-    assert_eq!(accepted_names(api), ["plain"]);
     server.stop();
 }

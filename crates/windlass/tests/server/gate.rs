@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
-use windlass_api::types::{RepositoryFields, UserCreated};
+use windlass_api::types::UserCreated;
 
 use crate::api::{Api, refused};
-use crate::fleet::{fields, fleet, nodes, register, repository_with};
+use crate::fleet::{fleet, nodes, register, repository_with};
 use crate::installation::{Installation, Server, sign_in};
 
 fn set_policy(api: &Api, rules: &Value) {
@@ -83,55 +83,6 @@ fn an_approval_given_before_an_edit_stops_counting() {
     ben.approve(&proposal.id).unwrap();
     api.wait_for_status(&proposal.id, "applied");
     assert_eq!(api.resources().unwrap()[0].spec["description"], "edited");
-    server.stop();
-}
-
-#[test]
-fn what_a_policy_blocks_nobody_can_approve() {
-    let installation = Installation::new();
-    let server = installation.serve(&[]);
-    let api = &server.api;
-    set_policy(
-        api,
-        &json!([{"name": "no-nodes", "match": {"kinds": ["node"]}, "action": "block", "reason": "frozen"}]),
-    );
-    let work = repository_with(&nodes("web", "web", 0..1));
-    let id = api
-        .register(RepositoryFields { auto_apply: Some(true), ..fields("fleet-config", &work) })
-        .unwrap()
-        .id;
-    let run = api.sync(&id).unwrap();
-    let node = run.proposals.iter().find(|proposal| proposal.kind == "node").unwrap();
-    let (_, message) = refused(api.approve(&node.id));
-    assert!(message.contains("no-nodes") || message.contains("frozen"), "{message}");
-    let template = run.proposals.iter().find(|proposal| proposal.kind == "template").unwrap();
-    api.wait_for_status(&template.id, "applied");
-    assert_eq!(api.resources().unwrap().len(), 1);
-    server.stop();
-}
-
-#[test]
-fn auto_apply_lets_creates_and_updates_through_but_no_destroys() {
-    let installation = Installation::new();
-    let server = installation.serve(&[]);
-    let api = &server.api;
-    let work = repository_with(&nodes("web", "web", 0..2));
-    let id = api
-        .register(RepositoryFields { auto_apply: Some(true), ..fields("fleet-config", &work) })
-        .unwrap()
-        .id;
-    let run = api.wait_until_applied(&api.sync(&id).unwrap().id).unwrap();
-    assert_eq!(api.resources().unwrap().len(), 3, "{run:?}");
-    work.commit("fleet.yaml", &nodes("web", "web", 0..1).replace("eu-1", "eu-2"));
-    let run = api.sync(&id).unwrap();
-    let update = run.proposals.iter().find(|proposal| proposal.change.word() == "update").unwrap();
-    let destroy = run.proposals.iter().find(|proposal| proposal.change.word() == "destroy").unwrap();
-    api.wait_for_status(&update.id, "applied");
-    assert_eq!(api.proposal(&destroy.id).unwrap().status.slug(), "pending_approval");
-    assert_eq!(api.resources().unwrap().len(), 3);
-    api.approve(&destroy.id).unwrap();
-    api.wait_for_status(&destroy.id, "applied");
-    assert_eq!(api.run(&run.id).unwrap().status.slug(), "applied");
     server.stop();
 }
 

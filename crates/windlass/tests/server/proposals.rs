@@ -70,15 +70,6 @@ fn when_git_moves_the_open_proposal_is_superseded_by_a_new_one() {
 }
 
 #[test]
-fn when_the_difference_vanishes_the_proposal_is_withdrawn() {
-    let moved = Moved::new(&[]);
-    moved.work.commit("fleet.yaml", &fleet_in("eu-1"));
-    assert_eq!(moved.api().sync(&moved.repository).unwrap().status.slug(), "success");
-    assert_eq!(moved.api().proposal(&moved.update.id).unwrap().status.slug(), "withdrawn");
-    moved.server.stop();
-}
-
-#[test]
 fn the_kill_switch_holds_what_is_approved_until_someone_resumes() {
     let moved = Moved::new(&[]);
     moved.halt();
@@ -103,18 +94,6 @@ fn an_approved_change_that_someone_makes_by_hand_is_applied_manually() {
     moved.api().wait_for_status(&moved.update.id, "applied_manually");
     let opened_by = moved.api().proposal(&moved.update.id).unwrap().run_id;
     assert_eq!(moved.api().run(&opened_by).unwrap().status.slug(), "applied_manually");
-    moved.server.stop();
-}
-
-#[test]
-fn an_approved_change_is_not_forced_on_an_accepted_state_that_moved() {
-    let moved = Moved::new(&[]);
-    moved.api().patch(Noun::Node, NODE, &json!({"region": "eu-9"})).unwrap();
-    moved.api().approve(&moved.update.id).unwrap();
-    let superseded = moved.api().wait_for_status(&moved.update.id, "superseded");
-    assert!(superseded.reason.unwrap().contains("moved"));
-    assert_eq!(moved.region(), "eu-9");
-    assert_eq!(moved.api().sync(&moved.repository).unwrap().proposals.len(), 1, "it is proposed anew");
     moved.server.stop();
 }
 

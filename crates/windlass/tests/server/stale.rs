@@ -2,7 +2,6 @@
 
 use serde_json::json;
 use windlass_api::endpoint::Operation;
-use windlass_api::noun::Noun;
 use windlass_api::types::{BatchDecision, ConfirmFailureBody, RunEnvelope, RunInfo, SyncBody};
 use windlass_core::time::Timestamp;
 use windlass_testkit::servers::WorkTree;
@@ -72,14 +71,6 @@ fn proposals_of_a_repository_whose_newest_sync_failed_are_held_until_one_succeed
     assert_eq!(stale.api().sync(&stale.repository).unwrap().status.slug(), "success");
     assert_eq!(stale.api().proposal(&stale.destroy).unwrap().status.slug(), "withdrawn");
     assert_eq!(stale.api().resources().unwrap().len(), 4);
-    stale.server.stop();
-}
-
-#[test]
-fn a_direct_change_is_not_held_by_a_sync_that_failed() {
-    let stale = Stale::new();
-    let made = stale.api().patch(Noun::Node, "web-000", &json!({"region": "eu-9"})).unwrap();
-    assert_eq!(made.spec["region"], "eu-9", "git is down, and this cannot wait");
     stale.server.stop();
 }
 
