@@ -102,6 +102,10 @@ else
   skip "lints: clippy is not installed (rustup component add clippy)"
 fi
 
+# Crash points and other checks exist in debug builds only. What the README builds first must compile without them.
+step "release build, checked"
+cargo check --release --package windlass --locked --quiet
+
 step "tests"
 cargo test --workspace --locked
 

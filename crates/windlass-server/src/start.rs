@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use windlass_control::ask::first_start::{FirstLogin, FirstStartError, first_start};
@@ -84,8 +85,13 @@ pub struct RunningServer {
     _lock: Option<File>,
 }
 
-/// Starts a server.
-pub async fn start(config: Config) -> Result<RunningServer, StartError> {
+/// Starts a server. Boxed, so that what serves requests is compiled and optimised with this crate, not with each program
+/// that starts a server.
+pub fn start(config: Config) -> BoxFuture<'static, Result<RunningServer, StartError>> {
+    Box::pin(start_server(config))
+}
+
+async fn start_server(config: Config) -> Result<RunningServer, StartError> {
     let directory = config.control.data_dir.clone();
     let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
     make_private(&config.control.data_dir).map_err(unusable)?;
