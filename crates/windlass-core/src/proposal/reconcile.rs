@@ -160,3 +160,7 @@ fn is_done(proposal: &ExistingProposal, accepted: &Accepted) -> bool {
     accepted.resources.get(proposal.key.kind, &proposal.key.name).map(|accepted| accepted.digest)
         == proposal.desired
 }
+
+#[cfg(test)]
+#[path = "reconcile_tests.rs"]
+mod tests;
