@@ -3,6 +3,7 @@
 mod auth;
 mod config;
 mod connections;
+mod erased;
 #[cfg(test)]
 mod gate_machine;
 mod http;

@@ -2,13 +2,14 @@
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, delete, get, patch, post, put};
+use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, ResourceVerb, endpoints};
 use windlass_control::ask::resource::change::UpdateExtent;
 
+use crate::erased::{delete, get, patch, post, put};
 use crate::http::patience::PATIENCE;
 use crate::http::{
     accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,

@@ -2,10 +2,11 @@
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
+use crate::erased::{get, post};
 use crate::http::guard::panicked;
 use crate::state::Server;
 use crate::web::{
