@@ -1,9 +1,9 @@
 //! A server for the bench, and repositories for it.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -64,6 +64,8 @@ pub(super) struct Fixture {
     pages: reqwest::Client,
     root: TempDir,
     child: Child,
+    // Kept open: a server that cannot print ends.
+    _printed: Lines<BufReader<ChildStdout>>,
 }
 
 impl Drop for Fixture {
@@ -89,6 +91,7 @@ struct Launched {
     child: Child,
     address: String,
     password: Option<String>,
+    printed: Lines<BufReader<ChildStdout>>,
 }
 
 impl ServerOptions {
@@ -124,7 +127,7 @@ impl ServerOptions {
                 password = Some(secret.to_owned());
             }
         }
-        Ok(Launched { child, address: server.unwrap_or_default(), password })
+        Ok(Launched { child, address: server.unwrap_or_default(), password, printed: lines })
     }
 }
 
@@ -137,10 +140,19 @@ impl Fixture {
     /// Starts the first server of a database.
     pub(super) async fn start_with(options: &ServerOptions) -> Outcome<Fixture> {
         let root = tempfile::tempdir()?;
-        let Launched { child, address, password } = options.launch(&root.path().join("data"), true)?;
+        let Launched { child, address, password, printed } =
+            options.launch(&root.path().join("data"), true)?;
         let session = sign_in(&address, &password.unwrap_or_default()).await?;
         let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
-        Ok(Fixture { client, address, session, pages: reqwest::Client::new(), root, child })
+        Ok(Fixture {
+            client,
+            address,
+            session,
+            pages: reqwest::Client::new(),
+            root,
+            child,
+            _printed: printed,
+        })
     }
 
     /// Starts another server on the same database, with the same secret key.
@@ -149,10 +161,18 @@ impl Fixture {
         let data = root.path().join("data");
         std::fs::DirBuilder::new().mode(0o700).create(&data)?;
         std::fs::copy(self.root.path().join("data/secret.key"), data.join("secret.key"))?;
-        let Launched { child, address, .. } = options.launch(&data, false)?;
+        let Launched { child, address, printed, .. } = options.launch(&data, false)?;
         let session = self.session.clone();
         let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
-        Ok(Fixture { client, address, session, pages: reqwest::Client::new(), root, child })
+        Ok(Fixture {
+            client,
+            address,
+            session,
+            pages: reqwest::Client::new(),
+            root,
+            child,
+            _printed: printed,
+        })
     }
 
     /// The number of the server's process.

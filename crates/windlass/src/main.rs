@@ -19,7 +19,7 @@ use crate::view::Terminal;
 /// A server needs tens of megabytes for moments at a time: a password is checked, a large fleet is read. The system's
 /// allocator would keep them, for each thread.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
