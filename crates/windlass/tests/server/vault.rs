@@ -210,5 +210,5 @@ fn the_doctor_tells_whether_vault_lets_the_server_in() {
     let (_, told) = doctor(vault.root());
     assert!(told.contains("ok    Vault responds and accepts the login"), "{told}");
     let (is_well, told) = doctor("planted-wrong-token");
-    assert!(!is_well && told.contains("FAULT Vault answers") && !told.contains("planted"), "{told}");
+    assert!(!is_well && told.contains("FAULT Vault responds") && !told.contains("planted"), "{told}");
 }
