@@ -140,19 +140,18 @@ impl Fixture {
     /// Starts the first server of a database.
     pub(super) async fn start_with(options: &ServerOptions) -> Outcome<Fixture> {
         let root = tempfile::tempdir()?;
-        let Launched { child, address, password, printed } =
-            options.launch(&root.path().join("data"), true)?;
-        let session = sign_in(&address, &password.unwrap_or_default()).await?;
+        let launched = options.launch(&root.path().join("data"), true)?;
+        let password = launched.password.as_deref().unwrap_or_default();
+        let session = sign_in(&launched.address, password).await?;
+        Fixture::signed_in(launched, session, root)
+    }
+
+    /// A server that someone has signed in to.
+    fn signed_in(launched: Launched, session: String, root: TempDir) -> Outcome<Fixture> {
+        let Launched { child, address, printed, .. } = launched;
         let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
-        Ok(Fixture {
-            client,
-            address,
-            session,
-            pages: reqwest::Client::new(),
-            root,
-            child,
-            _printed: printed,
-        })
+        let pages = reqwest::Client::new();
+        Ok(Fixture { client, address, session, pages, root, child, _printed: printed })
     }
 
     /// Starts another server on the same database, with the same secret key.
@@ -161,18 +160,7 @@ impl Fixture {
         let data = root.path().join("data");
         std::fs::DirBuilder::new().mode(0o700).create(&data)?;
         std::fs::copy(self.root.path().join("data/secret.key"), data.join("secret.key"))?;
-        let Launched { child, address, printed, .. } = options.launch(&data, false)?;
-        let session = self.session.clone();
-        let client = Client::new(&address, Some(Redacted::new(session.clone())))?;
-        Ok(Fixture {
-            client,
-            address,
-            session,
-            pages: reqwest::Client::new(),
-            root,
-            child,
-            _printed: printed,
-        })
+        Fixture::signed_in(options.launch(&data, false)?, self.session.clone(), root)
     }
 
     /// The number of the server's process.
