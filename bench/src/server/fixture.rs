@@ -16,7 +16,7 @@ use windlass_testkit::fleet::{ACCOUNT, FleetText};
 use crate::Outcome;
 
 /// Anything that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(150);
+const TIMEOUT: Duration = Duration::from_secs(150);
 
 /// How often to poll besides events: not every change is an event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -223,8 +223,8 @@ impl Fixture {
 
     /// The stream of the server's events from now on.
     pub(super) async fn happenings(&self) -> Outcome<Happenings> {
-        let call = self.client.call(Operation::EventStream, &[]).patience(PATIENCE);
-        Ok(Happenings { stream: call.send_response().await?, deadline: Instant::now() + PATIENCE })
+        let call = self.client.call(Operation::EventStream, &[]).timeout(TIMEOUT);
+        Ok(Happenings { stream: call.send_response().await?, deadline: Instant::now() + TIMEOUT })
     }
 
     /// Requests a page of the web app several times: the durations, and the size of the last response.

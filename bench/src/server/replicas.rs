@@ -22,7 +22,7 @@ const CHANGES: usize = 20;
 const KILLS: usize = 5;
 
 /// Far longer than a fetch takes to begin.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often the bench looks whether a fetch has begun; git says so by a file.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -135,7 +135,7 @@ impl StalledGit {
     /// Waits until a server fetches; its process.
     async fn until_fetched(&self) -> Outcome<u32> {
         let asked: &Path = &self.directory.path().join("asked");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !asked.exists() {
             if Instant::now() > deadline {
                 return Err("no server fetched".into());

@@ -68,7 +68,7 @@ pub struct ApiCall<'c> {
     url: url::Url,
     headers: HeaderMap,
     body: Option<serde_json::Value>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Client {
@@ -126,7 +126,7 @@ impl Client {
             url,
             headers: HeaderMap::new(),
             body: None,
-            patience: None,
+            timeout: None,
         }
     }
 }
@@ -167,8 +167,8 @@ impl ApiCall<'_> {
     }
 
     /// Lets the answer take as long as this: for a stream, which has no end of its own.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
         self
     }
 
@@ -201,8 +201,8 @@ impl ApiCall<'_> {
         if let Some(body) = &self.body {
             request = request.json(body);
         }
-        if let Some(patience) = self.patience {
-            request = request.timeout(patience);
+        if let Some(timeout) = self.timeout {
+            request = request.timeout(timeout);
         }
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_endpoint_is_in_the_document_and_every_reference_leads_somewhere() {
+    fn every_endpoint_is_in_the_document_and_every_reference_resolves() {
         let document = document();
         for endpoint in endpoints() {
             let method = endpoint.method.as_str().to_lowercase();

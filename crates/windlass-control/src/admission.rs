@@ -1,14 +1,14 @@
-//! Whether a caller may use an endpoint or a page: the one place that decides it, for REST, pages and tools alike.
+//! Decides whether a caller may use an endpoint or a page: the only place that does, for REST, pages and tools.
 
 use windlass_api::endpoint::Access;
 
 use crate::caller::{AgentCaller, Caller, Identity};
 use crate::refusal::Refusal;
 
-/// As whom a caller is let in.
+/// The identity under which a caller is admitted.
 #[derive(Clone, Debug)]
-pub enum Admitted {
-    /// As anybody: what is public asks nobody who they are.
+pub enum AdmittedCaller {
+    /// Without an identity: a public endpoint needs none.
     Anyone,
     /// As a person.
     Person(Identity),
@@ -16,15 +16,15 @@ pub enum Admitted {
     Agent(AgentCaller),
 }
 
-/// Lets a caller in as who they are, or says why not. What needs a second permission because of what was sent, such as an
-/// export with secrets, asks for that itself.
-pub fn admit(access: Access, caller: &Caller) -> Result<Admitted, Refusal> {
+/// Admits a caller under their identity, or returns why not. A use case that needs a second permission because of the
+/// request's content, such as an export with secrets, checks that permission itself.
+pub fn admit(access: Access, caller: &Caller) -> Result<AdmittedCaller, Refusal> {
     match (access, caller) {
-        (Access::Public, Caller::Person(_) | Caller::Agent(_)) => Ok(Admitted::Anyone),
-        (Access::SignedIn, Caller::Person(identity)) => Ok(Admitted::Person(identity.clone())),
+        (Access::Public, Caller::Person(_) | Caller::Agent(_)) => Ok(AdmittedCaller::Anyone),
+        (Access::SignedIn, Caller::Person(identity)) => Ok(AdmittedCaller::Person(identity.clone())),
         (Access::Needs(permission), Caller::Person(identity)) => {
             match identity.permissions.contains(&permission) {
-                true => Ok(Admitted::Person(identity.clone())),
+                true => Ok(AdmittedCaller::Person(identity.clone())),
                 false => Err(Refusal::forbidden(
                     format!("this needs the permission {permission}"),
                     "ask an admin of the account for it",
@@ -32,7 +32,7 @@ pub fn admit(access: Access, caller: &Caller) -> Result<Admitted, Refusal> {
             }
         }
         (Access::Root, Caller::Person(identity)) => match identity.is_root {
-            true => Ok(Admitted::Person(identity.clone())),
+            true => Ok(AdmittedCaller::Person(identity.clone())),
             false => Err(Refusal::forbidden(
                 "only administrators of the installation may do this",
                 "ask one of them",
@@ -41,18 +41,18 @@ pub fn admit(access: Access, caller: &Caller) -> Result<Admitted, Refusal> {
         (Access::Agent, Caller::Person(_)) => {
             Err(Refusal::forbidden("only agents may do this", "use an endpoint for people"))
         }
-        (Access::Agent, Caller::Agent(agent)) => Ok(Admitted::Agent(agent.clone())),
+        (Access::Agent, Caller::Agent(agent)) => Ok(AdmittedCaller::Agent(agent.clone())),
         (Access::SignedIn | Access::Needs(_) | Access::Root, Caller::Agent(_)) => {
             Err(Refusal::forbidden("only people may do this", "use an endpoint for agents"))
         }
     }
 }
 
-/// Lets a caller in as a person, or says why not: for whatever only people use.
+/// Admits a caller as a person, or returns why not: for everything that only people use.
 pub fn admit_person(access: Access, caller: &Caller) -> Result<Identity, Refusal> {
     match admit(access, caller)? {
-        Admitted::Person(identity) => Ok(identity),
-        Admitted::Anyone | Admitted::Agent(_) => {
+        AdmittedCaller::Person(identity) => Ok(identity),
+        AdmittedCaller::Anyone | AdmittedCaller::Agent(_) => {
             Err(Refusal::forbidden("only people may do this", "sign in as a person"))
         }
     }
@@ -110,8 +110,8 @@ mod tests {
         Credential::Token { id: TokenId::new("t"), name: "ci".to_owned() }
     }
 
-    /// Everyone who may ask: each role and each single permission, by session and by token, with and without the
-    /// installation in their hands.
+    /// People with the permissions of each role, with each single permission and with none; each with a session, with a
+    /// session as administrator of the installation, and with a token.
     fn people() -> Vec<Caller> {
         let mut granted: Vec<BTreeSet<Permission>> =
             Role::ALL.iter().map(|role| role.permissions()).collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_let_in_where_the_table_says_and_never_where_agents_are() {
+    fn people_are_admitted_where_the_table_says_and_never_where_only_agents_are() {
         for access in accesses() {
             for caller in people() {
                 let Caller::Person(identity) = &caller else { panic!("a person") };
@@ -144,7 +144,7 @@ mod tests {
                 assert_eq!(admitted.is_ok(), expected, "{access:?} {identity:?}");
                 if let Ok(admitted) = admitted {
                     assert_eq!(
-                        matches!(admitted, Admitted::Person(_)),
+                        matches!(admitted, AdmittedCaller::Person(_)),
                         access != Access::Public,
                         "{access:?} hands on who it is"
                     );
@@ -154,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_let_in_as_agents_where_only_agents_are() {
+    fn agents_are_admitted_as_agents_and_never_as_people() {
         let agent = agent();
         for access in accesses() {
             match (access, admit(access, &agent)) {
-                (Access::Agent, Ok(Admitted::Agent(caller))) => {
+                (Access::Agent, Ok(AdmittedCaller::Agent(caller))) => {
                     assert_eq!(caller.agent.id, AgentId::new("a"));
                 }
-                (Access::Public, Ok(Admitted::Anyone)) | (_, Err(_)) if access != Access::Agent => {}
+                (Access::Public, Ok(AdmittedCaller::Anyone)) | (_, Err(_)) if access != Access::Agent => {}
                 (access, admitted) => panic!("{access:?}: {admitted:?}"),
             }
             assert!(admit_person(access, &agent).is_err(), "{access:?}: no agent is ever a person");
@@ -169,15 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn no_endpoint_of_people_lets_an_agent_in_and_no_endpoint_of_agents_a_person() {
+    fn no_endpoint_of_people_admits_an_agent_and_no_endpoint_of_agents_a_person() {
         let (agent, people) = (agent(), people());
         for endpoint in endpoints() {
             let (access, path) = (endpoint.access, &endpoint.path);
             match access {
-                Access::Public => assert!(matches!(admit(access, &agent), Ok(Admitted::Anyone)), "{path}"),
+                Access::Public => {
+                    assert!(matches!(admit(access, &agent), Ok(AdmittedCaller::Anyone)), "{path}");
+                }
                 Access::Agent => {
                     assert!(people.iter().all(|person| admit(access, person).is_err()), "{path}");
-                    assert!(matches!(admit(access, &agent), Ok(Admitted::Agent(_))), "{path}");
+                    assert!(matches!(admit(access, &agent), Ok(AdmittedCaller::Agent(_))), "{path}");
                 }
                 Access::SignedIn | Access::Needs(_) | Access::Root => {
                     assert!(admit(access, &agent).is_err(), "{path}");
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_named_on_the_record_and_a_session_is_not() {
+    fn the_audit_actor_names_a_token_and_not_a_session() {
         let name = |credential| person(BTreeSet::new(), false, credential).actor();
         assert_eq!((name(session()).name.as_str(), name(session()).token_id), ("ada@example.com", None));
         let actor = name(token());

@@ -1,4 +1,4 @@
-//! Who asks, and what they may.
+//! The caller of a request, and their permissions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use windlass_core::id::{AccountId, SessionId, TokenId, UserId};
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, Member, Origin};
 
-/// Who is asking.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// A person, by themselves or through a program that has their token.
+    /// A person who signed in, or a program with a person's token.
     Person(Identity),
-    /// The agent of a target. It is nobody's member: no use case of people takes one.
+    /// The agent of a target. It is not a member of the account: no use case for people accepts one.
     Agent(AgentCaller),
 }
 
-/// A person who is asking. Only [`crate::admission::admit`] and signing in hand one on, so that whatever takes one is
-/// never asked by an agent.
+/// A person who makes a request. Only [`crate::admission::admit`] and sign-in provide an `Identity`, so an agent can
+/// never call what takes one.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The account they act in.
     pub account_id: AccountId,
-    /// What it is called.
+    /// Its name.
     pub account_name: String,
     /// The person.
     pub user_id: UserId,
@@ -33,21 +33,21 @@ pub struct Identity {
     pub email: String,
     /// Their role in the account.
     pub role: Role,
-    /// What they may do there.
+    /// Their permissions there.
     pub permissions: BTreeSet<Permission>,
-    /// How they showed who they are.
+    /// How they authenticated.
     pub credential: Credential,
     /// Whether they administer the installation.
     pub is_root: bool,
-    /// Whether they have a one-time password still.
+    /// Whether they still have a one-time password.
     pub must_change_password: bool,
-    /// Where the request comes from.
+    /// The network address that sent the request.
     pub address: String,
     /// The id of the request.
     pub request_id: String,
 }
 
-/// How a person showed who they are: a token has no session, and a session no token.
+/// How a person authenticated: with a session or with a token, never with both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// They signed in.
@@ -55,28 +55,28 @@ pub enum Credential {
         /// The session.
         id: SessionId,
     },
-    /// A program sent an API token of theirs.
+    /// A program sent one of their API tokens.
     Token {
         /// The token.
         id: TokenId,
-        /// What it is called.
+        /// Its name.
         name: String,
     },
 }
 
-/// An agent that is asking.
+/// An agent that makes a request.
 #[derive(Clone, Debug)]
 pub struct AgentCaller {
     /// Which agent, of which target and account.
     pub agent: Agent,
-    /// Where the request comes from.
+    /// The network address that sent the request.
     pub address: String,
     /// The id of the request.
     pub request_id: String,
 }
 
 impl Caller {
-    /// The account in which a request is on the record.
+    /// The account whose audit log records the request.
     pub fn account_id(&self) -> &AccountId {
         match self {
             Caller::Person(identity) => &identity.account_id,
@@ -84,7 +84,7 @@ impl Caller {
         }
     }
 
-    /// The same for the audit log.
+    /// The caller, as recorded in the audit log.
     pub fn actor(&self) -> Actor {
         match self {
             Caller::Person(identity) => identity.actor(),
@@ -94,7 +94,7 @@ impl Caller {
 }
 
 impl AgentCaller {
-    /// The same for the audit log.
+    /// The agent, as recorded in the audit log.
     pub fn actor(&self) -> Actor {
         Actor {
             name: format!("agent {} of {}", self.agent.id, self.agent.target),
@@ -125,7 +125,7 @@ impl Credential {
 }
 
 impl Identity {
-    /// The same for the audit log.
+    /// The person, as recorded in the audit log.
     pub fn actor(&self) -> Actor {
         let (name, token_id) = match &self.credential {
             Credential::Session { .. } => (self.email.clone(), None),
@@ -141,20 +141,21 @@ impl Identity {
     }
 }
 
-/// Whether a member's role holds now.
+/// Whether a member's role is valid now.
 pub fn is_role_valid(member: &Member, now: Timestamp) -> bool {
     let source = match member.origin {
-        Origin::Hand => RoleSource::Manual,
+        Origin::Manual => RoleSource::Manual,
         Origin::Groups => RoleSource::Groups { proved_at: member.proved_at },
     };
     source.is_valid_at(now, SESSION_LIFETIME)
 }
 
-/// The role that a member has now; none if they are shut out, or if what gave it holds no longer.
+/// The role that a member has now; none if they are disabled or have no e-mail address, or if the role is no longer
+/// valid.
 pub fn current_role(member: &Member, now: Timestamp) -> Option<Role> {
     let is_shut_out = member.user.disabled_at.is_some() || member.user.email.is_empty();
     Some(member.role).filter(|_| !is_shut_out && is_role_valid(member, now))
 }
 
-/// How long a session lasts, and what someone's groups give them.
+/// How long a session lasts, and how long a role from groups is valid after it was proved.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);

@@ -1,11 +1,11 @@
-//! What time it is, for everything that is stored or decided by it. Timers count by themselves, and sign-in over OpenID
-//! Connect asks the system itself: its library for tokens does.
+//! The current time, for everything that stores it or decides by it. Timers do not use it, and sign-in over OpenID
+//! Connect reads the system clock directly, because its token library does.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use windlass_core::time::Timestamp;
 
-/// Now. Stored moments come from here; waiting is done on timers that do not jump with the clock.
+/// The current time, for stored timestamps. Code that waits uses timers, which do not jump with the clock.
 pub fn now() -> Timestamp {
     let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),

@@ -1,23 +1,23 @@
-//! What comparisons came to, for runs that find nothing new.
+//! Results of comparisons, for runs that find nothing new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_core::id::RunId;
 use windlass_core::time::Timestamp;
 
-/// Which run compared a repository last, and for how long what it came to holds.
+/// The last comparison of a repository, and how long its result is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LastComparison {
     /// The run that made it.
     pub(crate) run_id: RunId,
-    /// The version of the account's state that it left behind.
+    /// The version of the account's state after that run.
     pub(crate) state_version: i64,
-    /// When accepted drift runs out that it left alone.
+    /// When the first accepted drift that it skipped expires.
     pub(crate) until: Option<Timestamp>,
 }
 
-/// Forgets what comparisons of other repositories than these came to: they were removed, here or by another replica.
-pub(crate) fn forget_all_but<K: Ord>(known: &BTreeSet<K>, last: &mut BTreeMap<K, LastComparison>) {
+/// Removes the results of all repositories except these: the others were removed, here or by another replica.
+pub(crate) fn retain_known<K: Ord>(known: &BTreeSet<K>, last: &mut BTreeMap<K, LastComparison>) {
     last.retain(|repository, _| known.contains(repository));
 }
 
@@ -26,11 +26,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_removed_repository_came_to_is_forgotten_and_nothing_else() {
+    fn only_results_of_removed_repositories_are_forgotten() {
         let comparison =
             |run: &str| LastComparison { run_id: RunId::new(run), state_version: 1, until: None };
         let mut last = BTreeMap::from([("kept", comparison("1")), ("removed", comparison("2"))]);
-        forget_all_but(&BTreeSet::from(["kept", "never compared"]), &mut last);
+        retain_known(&BTreeSet::from(["kept", "never compared"]), &mut last);
         assert_eq!(last, BTreeMap::from([("kept", comparison("1"))]));
     }
 }

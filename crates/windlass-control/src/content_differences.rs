@@ -1,5 +1,5 @@
-//! What stands at the paths that resources name: kept where a later change can be shown, compared when one is offered,
-//! and never taken from anyone's word.
+//! The content at the paths that resources name. Mirrors keep it so that later changes can be shown, and Windlass
+//! compares it before it proposes a change. It comes from git, never from what a request claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use windlass_source::{GitObjects, Mirror, Objects, content_differences};
 
 use crate::control::Control;
 
-/// What differs in these changes, from the mirrors in these directories, on a thread that may block. Where a mirror is not
-/// there, or does not have it, the difference says so.
-pub(crate) async fn differences(
+/// Compares the contents of these changes in the mirrors in these directories, on a thread that may block. If no mirror
+/// has the content, the difference has a note.
+pub(crate) async fn compare_contents(
     directories: Vec<PathBuf>,
     changes: Vec<ContentChange>,
 ) -> Vec<ContentDifference> {
@@ -37,22 +37,26 @@ pub(crate) async fn differences(
     })
 }
 
-/// What differs, looked up before a transaction begins: while one is open, everybody else's writes wait, and whoever can
-/// push decides how long looking takes.
+/// Differences that are computed before a transaction begins: an open transaction blocks all other writes, and anyone
+/// who can push controls how long the comparison takes.
 #[derive(Debug, Default)]
 pub(crate) struct ContentDifferences {
     differences: BTreeMap<ContentChange, ContentDifference>,
 }
 
 impl ContentDifferences {
-    /// What differs in these changes, from the mirror in this directory.
-    pub(crate) async fn in_mirror(directory: PathBuf, changes: Vec<ContentChange>) -> ContentDifferences {
-        let found = differences(vec![directory], changes).await;
+    /// Compares the contents of these changes in the mirror in this directory.
+    pub(crate) async fn compare_in_mirror(
+        directory: PathBuf,
+        changes: Vec<ContentChange>,
+    ) -> ContentDifferences {
+        let found = compare_contents(vec![directory], changes).await;
         let by_change = found.into_iter().map(|found| (found.change.clone(), found));
         ContentDifferences { differences: by_change.collect() }
     }
 
-    /// What differs in these changes, each once. One that was not looked up says so: what is accepted changed meanwhile.
+    /// The differences of these changes, each once. A change that was not compared gets a note: the accepted state
+    /// changed meanwhile.
     pub(crate) fn of(&self, wanted: Vec<ContentChange>) -> Vec<ContentDifference> {
         let wanted: BTreeSet<ContentChange> = wanted.into_iter().collect();
         let known = |change: ContentChange| match self.differences.get(&change) {
@@ -66,7 +70,8 @@ impl ContentDifferences {
     }
 }
 
-/// The content that a later change of this repository may start from: what is accepted, and what may be accepted next.
+/// The content that a later change of this repository may start from: accepted content, and declared content, which may
+/// be accepted next.
 pub(crate) fn contents_to_keep(
     desired: &Desired,
     accepted: &Accepted,
@@ -83,7 +88,7 @@ pub(crate) fn contents_to_keep(
     kept
 }
 
-/// Has a repository's mirror keep content. Without it a later difference says less, and nothing else is wrong.
+/// Makes a repository's mirror keep content. If this fails, later differences show less; nothing else is affected.
 pub(crate) async fn keep_contents(
     server: &Control,
     repository_id: &RepositoryId,
@@ -101,8 +106,8 @@ pub(crate) async fn keep_contents(
     }
 }
 
-/// A spec that someone wrote by hand, with what is known to stand at the paths that it names. A path of which nobody knows
-/// the content is refused: files live in git, and what is not known cannot be reviewed.
+/// Adds the known content of paths to a spec that someone wrote manually. Rejects a path whose content is not known:
+/// files live in git, and nobody can review unknown content.
 pub(crate) fn with_known_contents(spec: &Spec, known: &[&Spec]) -> Result<Spec, Box<Diagnostic>> {
     spec.with_contents_of(known).map_err(|unknown| {
         let kind = spec.kind();
@@ -122,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_looked_up_before_is_noted_and_never_looked_up_later() {
+    fn a_content_diff_that_was_not_computed_before_has_a_note_instead() {
         let known = ContentDifference::new(change("a")).with_note("as it was looked up");
         let looked_up = ContentDifferences { differences: [(change("a"), known.clone())].into() };
         let found = looked_up.of(vec![change("b"), change("a"), change("a")]);

@@ -1,4 +1,4 @@
-//! The control plane: what its loops and everything that is asked of it share.
+//! The control plane: the state that its loops and requests share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use crate::{idempotency, metrics};
 /// How long a loop waits after the database failed, before it tries again.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// The part in trouble when requests cannot be saved.
+/// The part that has a problem when requests cannot be saved.
 const WRITING: &str = "writing";
 
 /// The control plane of a running server, shared by its loops and requests.
@@ -41,11 +41,11 @@ struct Inner {
     store: Store,
     nudges: Nudges,
     written: watch::Sender<u64>,
-    given_back: watch::Sender<u64>,
+    lease_releases: watch::Sender<u64>,
     apply_turns: watch::Sender<ApplyTurns>,
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
-    troubles: Mutex<BTreeMap<&'static str, String>>,
+    problems: Mutex<BTreeMap<&'static str, String>>,
     last_comparisons: Mutex<BTreeMap<RepositoryId, LastComparison>>,
     holder: HolderId,
     preview_permits: FairPermits,
@@ -54,19 +54,19 @@ struct Inner {
     keys: Keyring,
     signed_heads: SignedHeads,
     preview_bodies: body_budget::BodyBudget,
-    company: WorkIsolation,
-    allowances: RateLimits,
+    work_isolation: WorkIsolation,
+    rate_limits: RateLimits,
     sender: NotificationSender,
     guard: AddressGuard,
     forge_guard: AddressGuard,
 }
 
-/// Wakes for the loops: something may be there to do.
+/// Wake-ups for the loops: there may be work.
 #[derive(Debug, Default)]
 pub struct Nudges {
     /// A run was queued, or a repository may be due.
     pub(crate) sync: Notify,
-    /// Something was approved, or what was in the way is gone.
+    /// A change was approved, or something that blocked one is gone.
     pub apply: Notify,
     /// The accepted state may differ from git.
     pub(crate) drift: Notify,
@@ -74,37 +74,37 @@ pub struct Nudges {
     pub(crate) notifications: Notify,
     /// Something could not be saved.
     pub(crate) housekeeping: Notify,
-    /// A forge may have to be told something.
+    /// There may be something to report to a forge.
     pub(crate) forge: Notify,
-    /// A pull request is to be looked at.
+    /// There may be a pull request to preview.
     pub(crate) pull_requests: Notify,
-    /// A checkpoint of the audit log was made, and may have to be sent elsewhere.
+    /// A checkpoint of the audit log was made and may have to be sent to another system.
     pub(crate) checkpoints: Notify,
-    /// Other replicas are to be listened to again at once.
+    /// For the loop that listens to other replicas. Nothing notifies it: that loop only follows its interval.
     pub(crate) replicas: Notify,
 }
 
-/// Turns that the apply loop took since the server began.
+/// Iterations of the apply loop since the server started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ApplyTurns {
     pub(crate) begun: u64,
     pub(crate) ended: u64,
 }
 
-/// What a control plane is made of besides its configuration.
+/// The parts of a control plane besides its configuration.
 pub struct ControlParts {
     /// The database.
     pub store: Store,
-    /// What signs sessions, forms and checkpoints.
+    /// The keys that sign sessions, forms and checkpoints.
     pub keys: Keyring,
-    /// The heads of the audit log that were signed last.
+    /// The heads of the audit log that this server signed last.
     pub signed_heads: SignedHeads,
-    /// What sends notifications.
+    /// Sends notifications.
     pub sender: NotificationSender,
 }
 
 impl Control {
-    /// A control plane that nothing runs in yet.
+    /// A control plane whose loops are not running yet.
     pub fn new(config: ControlConfig, parts: ControlParts) -> Control {
         let ControlParts { store, keys, signed_heads, sender } = parts;
         let guard = AddressGuard::new(config.address_rules());
@@ -116,11 +116,11 @@ impl Control {
             store,
             nudges: Nudges::default(),
             written: watch::Sender::new(0),
-            given_back: watch::Sender::new(0),
+            lease_releases: watch::Sender::new(0),
             apply_turns: watch::Sender::new(ApplyTurns::default()),
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
-            troubles: Mutex::default(),
+            problems: Mutex::default(),
             last_comparisons: Mutex::default(),
             holder: windlass_store::new_id(),
             preview_permits: FairPermits::default(),
@@ -129,8 +129,8 @@ impl Control {
             keys,
             signed_heads,
             preview_bodies: body_budget::BodyBudget::default(),
-            company: WorkIsolation::default(),
-            allowances: RateLimits::default(),
+            work_isolation: WorkIsolation::default(),
+            rate_limits: RateLimits::default(),
             sender,
         };
         Control { inner: Arc::new(inner) }
@@ -145,48 +145,48 @@ impl Control {
         &self.inner.store
     }
 
-    /// Wakes for the loops.
+    /// Wake-ups for the loops.
     pub fn nudges(&self) -> &Nudges {
         &self.inner.nudges
     }
 
-    /// Refuses addresses that accounts may not have the server connect to.
+    /// The address guard: rejects addresses that the server must not connect to for an account.
     pub(crate) fn guard(&self) -> &AddressGuard {
         &self.inner.guard
     }
 
-    /// The same for the APIs of forges.
+    /// The address guard for the APIs of forges.
     pub(crate) fn forge_guard(&self) -> &AddressGuard {
         &self.inner.forge_guard
     }
 
-    /// Who works beside whom.
+    /// Decides which work runs alone and which runs beside other work.
     pub(crate) fn work_isolation(&self) -> &WorkIsolation {
-        &self.inner.company
+        &self.inner.work_isolation
     }
 
-    /// What bodies of previews hold that wait to be looked at.
+    /// The memory budget of preview bodies that are not processed yet.
     pub fn preview_bodies(&self) -> &body_budget::BodyBudget {
         &self.inner.preview_bodies
     }
 
-    /// What sends notifications.
+    /// Sends notifications.
     pub(crate) fn sender(&self) -> &NotificationSender {
         &self.inner.sender
     }
 
-    /// A turn to read and compare a fleet of an account, which ends when it is dropped. Two cores read no faster with more
-    /// at once, and each may hold a large fleet.
+    /// A permit to read and compare a fleet of an account, held until it is dropped. Permits are few because two cores
+    /// read no faster with more at once, and each reader may hold a large fleet.
     pub(crate) async fn reading_permit(&self, account_id: &AccountId) -> FairPermit {
         self.inner.reading_permits.wait(account_id).await
     }
 
-    /// Who this process is among replicas.
+    /// The id of this process among the replicas.
     pub(crate) fn holder(&self) -> &HolderId {
         &self.inner.holder
     }
 
-    /// What signs sessions, forms and checkpoints, and gives webhooks their secrets.
+    /// The keys that sign sessions, forms and checkpoints, and from which the secrets of webhooks are derived.
     pub fn keys(&self) -> &Keyring {
         &self.inner.keys
     }
@@ -196,12 +196,12 @@ impl Control {
         &self.inner.signed_heads
     }
 
-    /// What strangers may cost.
-    pub fn allowances(&self) -> &RateLimits {
-        &self.inner.allowances
+    /// The rate limits of webhooks and of invalid tokens.
+    pub fn rate_limits(&self) -> &RateLimits {
+        &self.inner.rate_limits
     }
 
-    /// Makes a transaction true and wakes everyone who watches events.
+    /// Commits a transaction and wakes everything that watches for writes.
     pub async fn commit(&self, mut writing: AccountWriting) -> Result<(), StoreError> {
         idempotency::record_key(&mut writing).await?;
         let begun = Instant::now();
@@ -222,14 +222,14 @@ impl Control {
         Ok(())
     }
 
-    /// Another replica wrote something: whoever watches looks again, and what was asked for there may be done here.
-    pub(crate) fn heard_of_writes(&self) {
+    /// Another replica wrote something: wakes what watches for writes, and the loops that can do work requested there.
+    pub(crate) fn wake_after_remote_write(&self) {
         self.inner.written.send_modify(|count| *count += 1);
         let Nudges { sync, apply, pull_requests, .. } = &self.inner.nudges;
         [sync, apply, pull_requests].into_iter().for_each(Notify::notify_one);
     }
 
-    /// Has every loop look again: another replica may have left something undone.
+    /// Wakes every loop: another replica may have left work unfinished.
     pub(crate) fn wake_all(&self) {
         let Nudges {
             sync,
@@ -247,38 +247,40 @@ impl Control {
             .for_each(Notify::notify_one);
     }
 
-    /// Changes each time something was written.
+    /// Changes with each write, here or on another replica.
     pub fn watch_writes(&self) -> watch::Receiver<u64> {
         self.inner.written.subscribe()
     }
 
-    /// Gives a lease back for which others of this server may wait. One that cannot be given back runs out by itself.
-    pub(crate) async fn give_back(&self, lease: &Lease) {
+    /// Releases a lease that other tasks of this server may wait for. If that fails, the lease expires.
+    pub(crate) async fn release_lease(&self, lease: &Lease) {
         let _ = self.store().lease_release(lease).await;
-        self.inner.given_back.send_modify(|count| *count += 1);
+        self.inner.lease_releases.send_modify(|count| *count += 1);
     }
 
-    /// Changes each time this server gave such a lease back. Writes are many more, and each look at a lease is one.
-    pub(crate) fn watch_leases_given_back(&self) -> watch::Receiver<u64> {
-        self.inner.given_back.subscribe()
+    /// Changes each time this server releases such a lease. Tasks that wait for a lease do not watch all writes
+    /// instead: those are far more frequent, and each attempt to take a lease is a write itself.
+    pub(crate) fn watch_lease_releases(&self) -> watch::Receiver<u64> {
+        self.inner.lease_releases.subscribe()
     }
 
-    /// Changes with each turn of the apply loop: what was approved before a turn begins has been looked at when it ends.
+    /// Changes with each iteration of the apply loop. A change that was approved before an iteration began has been
+    /// checked when it ends.
     pub(crate) fn apply_turns(&self) -> &watch::Sender<ApplyTurns> {
         &self.inner.apply_turns
     }
 
-    /// Becomes true when the server is to stop.
+    /// Becomes true when the server begins to stop.
     pub fn watch_stopping(&self) -> watch::Receiver<bool> {
         self.inner.stopping.subscribe()
     }
 
-    /// Whether the server is to stop.
+    /// Whether the server is stopping.
     pub fn is_stopping(&self) -> bool {
         *self.inner.stopping.borrow()
     }
 
-    /// Ends what is under way as soon as it can be ended without losing anything.
+    /// Stops the server. Work in progress ends as soon as it can end without losing anything.
     pub fn stop(&self) {
         self.inner.interrupt.store(true, Ordering::Relaxed);
         self.inner.stopping.send_replace(true);
@@ -289,28 +291,30 @@ impl Control {
         &self.inner.interrupt
     }
 
-    /// Where the mirror of a repository is.
+    /// The directory of a repository's mirror.
     pub(crate) fn mirror_directory(&self, repository_id: &RepositoryId) -> PathBuf {
         self.inner.config.data_dir.join("mirrors").join(repository_id.as_str())
     }
 
-    /// Where what previews look at is mirrored: never where runs do it.
+    /// The directory of a repository's mirror for previews. Runs never fetch into it, and previews never into the
+    /// other.
     pub(crate) fn preview_directory(&self, repository_id: &RepositoryId) -> PathBuf {
         self.inner.config.data_dir.join("previews").join(repository_id.as_str())
     }
 
-    /// Turns to make a preview.
+    /// Permits to compute a preview.
     pub fn preview_permits(&self) -> &FairPermits {
         &self.inner.preview_permits
     }
 
-    /// Turns to speak with a git server because someone asked for it. Each holds a thread, and a slow server holds it long.
+    /// Permits to connect to a git server, a forge or a notification provider because of a request. A connection can
+    /// hold a thread, and a slow server holds it for long.
     pub(crate) fn remote_permits(&self) -> &FairPermits {
         &self.inner.remote_permits
     }
 
-    /// Notes that a part cannot do its work, and returns how long it should wait before it tries again. Nothing is
-    /// lost by it: what was not saved is found again.
+    /// Records that a part cannot do its work, and returns how long it should wait before it retries. Nothing is lost:
+    /// the part finds unsaved work again. A lost lease or a busy database is not a problem and is not recorded.
     pub(crate) fn report_problem(&self, part: &'static str, error: &StoreError) -> Duration {
         if !matches!(error, StoreError::LeaseLost { .. } | StoreError::Busy(_)) {
             tracing::error!(part, %error, "the database failed");
@@ -319,7 +323,7 @@ impl Control {
         RETRY
     }
 
-    /// Where nothing could be saved when it was last tried: tries again, so that the trouble ends with its cause.
+    /// If the last attempt to save failed, tries to write again, so that the problem is cleared when its cause is gone.
     pub(crate) async fn retry_writing(&self, now: Timestamp) -> Result<(), StoreError> {
         if !self.problems().contains_key(WRITING) {
             return Ok(());
@@ -331,17 +335,17 @@ impl Control {
         Ok(())
     }
 
-    /// Notes that a part does its work.
+    /// Records that a part does its work.
     pub(crate) fn clear_problem(&self, part: &'static str) {
         self.problems().remove(part);
     }
 
-    /// What is wrong, by part.
+    /// The current problems, by part.
     pub fn problems(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
-        self.inner.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the last comparison of each repository came to.
+    /// The result of the last comparison of each repository.
     pub(crate) fn last_comparisons(&self) -> MutexGuard<'_, BTreeMap<RepositoryId, LastComparison>> {
         self.inner.last_comparisons.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
-//! Places where tests make the process die, to show that nothing is lost or done twice.
+//! Points at which tests crash the process, to show that nothing is lost or done twice.
 //!
-//! Only in builds with debug assertions: a release has none of this.
+//! They work only in builds with debug assertions, not in a release.
 
-/// Every place, in the order of a sync and an apply.
+/// Every point of a sync and an apply, in order.
 pub const CRASH_POINTS: &[&str] = &[
     "sync.queued",
     "sync.begun",
@@ -19,20 +19,21 @@ pub const CRASH_POINTS: &[&str] = &[
     "apply.settled",
 ];
 
-/// Every place in a request that carries an idempotency key.
+/// Every point of a request that has an idempotency key.
 pub const REQUEST_CRASH_POINTS: &[&str] = &["request.before_commit", "request.done"];
 
-/// Every place in sending a notification.
+/// Every point of sending a notification.
 pub const NOTIFY_CRASH_POINTS: &[&str] = &["notify.sent"];
 
-/// Every place in planning a pull request, and in previews and tests that someone asks for.
+/// Every point of planning a pull request, and of previews and tests that someone requests.
 pub const PREVIEW_CRASH_POINTS: &[&str] = &["preview.begun", "requested.begun"];
 
-/// Every place in approving a set of a plan and in opening what comes next of it.
+/// Every point of approving a plan set, and of opening the next changes of a plan.
 pub const PLAN_CRASH_POINTS: &[&str] =
     &["set.before_commit", "set.committed", "open.before_commit", "open.committed"];
 
-/// Dies here if the environment says so: `WINDLASS_CRASH_AT=apply.written`. Does nothing in a release.
+/// Aborts the process if the environment names this point: `WINDLASS_CRASH_AT=apply.written`. Does nothing in a
+/// release.
 pub fn crash_point(name: &'static str) {
     if !cfg!(debug_assertions) {
         return;

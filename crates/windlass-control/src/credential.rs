@@ -1,4 +1,4 @@
-//! Which credential is told to which host, and why not.
+//! Which credential may be sent to which host, and why not.
 
 use windlass_core::credential_hosts::{
     CredentialDestination, CredentialHostRefusal, CredentialHosts, UnreadableHosts, check_destination,
@@ -10,14 +10,14 @@ use windlass_store::StoreError;
 
 use crate::control::Control;
 
-/// A credential and the host it is told to.
+/// A credential and the host to which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CredentialUse {
     pub(crate) path: String,
     pub(crate) to: CredentialDestination,
 }
 
-/// Why a credential is not told to a host, in words.
+/// Why a credential is not sent to a host, as text.
 #[derive(Debug)]
 pub(crate) struct CredentialRefusal {
     pub(crate) code: &'static str,
@@ -31,7 +31,7 @@ impl CredentialRefusal {
         CredentialRefusal { code: why.code(), message: why.message(path, to), help: why.help(path, to) }
     }
 
-    /// Bindings could not be loaded.
+    /// The bindings could not be loaded.
     fn unknown(error: &StoreError) -> CredentialRefusal {
         tracing::error!(%error, "could not read a credential's bindings");
         let message = "could not check which hosts the credential is bound to".to_owned();
@@ -49,7 +49,7 @@ pub(crate) fn named_hosts(fields: &CredentialFields) -> Result<Option<Credential
     CredentialHosts::read(field("url"), field("hosts"))
 }
 
-/// Where the git credential of a repository is told; none for a directory.
+/// The destination of a repository's git credential; none for a local directory.
 pub(crate) fn git_destination(url: &RemoteUrl) -> Option<CredentialDestination> {
     (url.scheme() != RemoteScheme::File).then(|| CredentialDestination::new(url.host(), url.effective_port()))
 }
@@ -63,7 +63,7 @@ pub(crate) async fn bound_hosts(
     Ok(hosts.iter().filter_map(|host| CredentialDestination::parse(host)).collect())
 }
 
-/// Fails unless a credential of an account that was just read may be told to a host.
+/// Fails unless a credential of an account may be sent to a host. `fields` is its content, as just read.
 pub(crate) async fn check(
     server: &Control,
     account_id: &AccountId,

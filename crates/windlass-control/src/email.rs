@@ -2,7 +2,8 @@
 
 use crate::refusal::Refusal;
 
-/// An address good enough to tell people apart: something, `@`, something, nothing invisible.
+/// Normalises an address and checks it just enough to distinguish people: text, `@`, text, at most 254 bytes, no
+/// whitespace or control characters.
 pub fn check_email(email: &str) -> Result<String, Refusal> {
     let email = email.trim().to_lowercase();
     let (name, host) = email.split_once('@').unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A request with an idempotency key, while it is carried out.
 //!
-//! Its key becomes true together with the first thing it changes, so that no crash lets a repetition do it again: either
-//! nothing was changed and nothing is known of it, or both. The answer is added when there is one.
+//! The key is committed together with the first change of the request. After a crash, either both are stored or neither
+//! is, so a repeated request never makes the change twice. The response is added when there is one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ tokio::task_local! {
     static CARRIED_OUT: Arc<IdempotentRequest>;
 }
 
-/// A request that is to be carried out once.
+/// A request that must be carried out only once.
 #[derive(Debug)]
 pub struct IdempotentRequest {
     account_id: AccountId,
@@ -52,20 +52,20 @@ fn current() -> Option<Arc<IdempotentRequest>> {
     CARRIED_OUT.try_with(Arc::clone).ok()
 }
 
-/// Notes the key of the request that is being carried out in the transaction of its first change. Fails if the request
-/// was carried out elsewhere meanwhile.
+/// Stores the key of the current request in the transaction of its first change. Fails if the request was carried out
+/// elsewhere meanwhile.
 pub(crate) async fn record_key(writing: &mut AccountWriting) -> Result<(), StoreError> {
-    let Some(once) = current().filter(|once| !once.has_changed_something()) else { return Ok(()) };
-    if !writing.request_begin(&once.account_id, &once.key, &once.digest, now()).await? {
+    let Some(request) = current().filter(|request| !request.has_changed_something()) else { return Ok(()) };
+    if !writing.request_begin(&request.account_id, &request.key, &request.digest, now()).await? {
         return Err(StoreError::Repeated);
     }
     crash_point("request.before_commit");
     Ok(())
 }
 
-/// The transaction in which the key was noted is true.
+/// Records that the transaction with the key was committed.
 pub(crate) fn mark_committed() {
-    if let Some(once) = current() {
-        once.has_changed_something.store(true, Ordering::Relaxed);
+    if let Some(request) = current() {
+        request.has_changed_something.store(true, Ordering::Relaxed);
     }
 }

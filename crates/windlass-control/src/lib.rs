@@ -1,9 +1,9 @@
-//! The control plane without HTTP: use cases, loops, and the worlds outside.
+//! The control plane without HTTP: use cases, loops, and connections to other systems.
 //!
-//! `flow` is what happens to a commit, from the sync to the apply and the drift that follows. `ask` is what people, tokens
-//! and tools ask for, one file per use case. `outside` speaks with forges, receivers of notifications and pull requests.
-//! `loops` do what nobody asks for: load, decide, save. Whoever asks through HTTP, pages or tools comes through
-//! `windlass-server`, which is thin over this.
+//! `flow` processes a commit, from the sync to the apply, and detects drift. `ask` has the use cases that people,
+//! tokens and tools request, one file each. `outside` connects to forges and notification providers, and handles
+//! webhooks and previews of pull requests. `loops` work without a request: load, decide, save. HTTP, pages and tools
+//! are in `windlass-server`, a thin layer over this crate.
 
 pub mod account_state;
 pub mod admission;

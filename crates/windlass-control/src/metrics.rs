@@ -1,7 +1,7 @@
-//! Every number that Prometheus is told: its name, what it counts, and the words it is split by.
+//! Every metric that Prometheus reads: its name, its meaning and its labels.
 //!
-//! Nothing else names one, so that the reference page, which is made from this table, has them all. No word is a name that
-//! people chose: the number of series does not grow with the fleet.
+//! Metrics are named only here, so the reference page, which is generated from this table, is complete. No label holds
+//! a name that people chose: the number of series does not grow with the fleet.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -10,36 +10,36 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windlass_core::proposal::Status;
 
-/// Where numbers are gathered: one for the process.
+/// The recorder of the process.
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
-/// Begins to gather numbers.
+/// Starts recording metrics.
 pub fn start_metrics() {
     RECORDER.get_or_init(start_recording);
 }
 
-/// Puts what was measured into its buckets, so that it takes no more room however seldom anyone asks.
+/// Moves measured values into their buckets, so that memory does not grow while nobody reads the metrics.
 pub(crate) fn compact_metrics() {
     if let Some(handle) = RECORDER.get().and_then(Option::as_ref) {
         handle.run_upkeep();
     }
 }
 
-/// What was gathered so far, as Prometheus reads it.
+/// The metrics in the format that Prometheus reads.
 pub fn render_metrics() -> String {
     RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
 
-/// What kind of number it is.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
-    /// Only grows, until the server starts anew.
+    /// Only grows, until the server restarts.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// How often something took how long: quick things.
+    /// Durations of short operations.
     QuickHistogram,
-    /// The same for things that take seconds to minutes.
+    /// Durations of operations that take seconds to minutes.
     SlowHistogram,
 }
 
@@ -52,7 +52,7 @@ impl MetricKind {
         }
     }
 
-    /// Where a histogram's buckets end, in seconds.
+    /// The upper bounds of a histogram's buckets, in seconds.
     fn buckets(self) -> &'static [f64] {
         match self {
             MetricKind::Counter | MetricKind::Gauge => &[],
@@ -62,7 +62,7 @@ impl MetricKind {
     }
 }
 
-/// One number.
+/// One metric.
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
     pub(crate) kind: MetricKind,
@@ -70,18 +70,18 @@ pub(crate) struct Metric {
     pub(crate) meaning: &'static str,
 }
 
-macro_rules! numbers {
+macro_rules! metrics {
     ($($constant:ident $kind:ident $name:literal $labels:expr, $meaning:literal;)*) => {
         $(const $constant: &str = $name;)*
 
-        /// Every number.
-        pub(crate) const NUMBERS: &[Metric] = &[
+        /// Every metric.
+        pub(crate) const METRICS: &[Metric] = &[
             $(Metric { name: $name, kind: MetricKind::$kind, labels: &$labels, meaning: $meaning },)*
         ];
     };
 }
 
-numbers! {
+metrics! {
     BUILD Gauge "windlass_build_info" ["version"], "always 1; the label is the running version";
     REQUESTS Counter "windlass_http_requests_total" ["method", "route", "status"], "requests answered";
     REQUEST_SECONDS QuickHistogram "windlass_http_request_seconds" ["route"], "how long requests took, including \
@@ -121,25 +121,25 @@ numbers! {
         as Unix time: its heartbeat";
 }
 
-/// Begins to gather.
+/// Installs the recorder and describes every metric; none if that fails.
 pub(crate) fn start_recording() -> Option<PrometheusHandle> {
     let mut builder = PrometheusBuilder::new();
-    for number in NUMBERS.iter().filter(|number| !number.kind.buckets().is_empty()) {
-        let matcher = Matcher::Full(number.name.to_owned());
-        builder = builder.set_buckets_for_metric(matcher, number.kind.buckets()).ok()?;
+    for metric in METRICS.iter().filter(|metric| !metric.kind.buckets().is_empty()) {
+        let matcher = Matcher::Full(metric.name.to_owned());
+        builder = builder.set_buckets_for_metric(matcher, metric.kind.buckets()).ok()?;
     }
     let handle = builder.install_recorder().ok()?;
-    for number in NUMBERS {
-        match number.kind {
-            MetricKind::Counter => metrics::describe_counter!(number.name, number.meaning),
-            MetricKind::Gauge => metrics::describe_gauge!(number.name, number.meaning),
+    for metric in METRICS {
+        match metric.kind {
+            MetricKind::Counter => metrics::describe_counter!(metric.name, metric.meaning),
+            MetricKind::Gauge => metrics::describe_gauge!(metric.name, metric.meaning),
             MetricKind::QuickHistogram | MetricKind::SlowHistogram => {
-                metrics::describe_histogram!(number.name, number.meaning);
+                metrics::describe_histogram!(metric.name, metric.meaning);
             }
         }
     }
     metrics::gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
-    // What has not happened yet is nought, not unknown: rates need a beginning.
+    // Counters are present with 0 before the first event, because a rate needs a start value.
     for reason in [ConnectionEnd::Late, ConnectionEnd::Replaced, ConnectionEnd::Refused] {
         metrics::counter!(CONNECTIONS_ENDED, "reason" => reason.word()).increment(0);
     }
@@ -157,7 +157,7 @@ pub(crate) fn start_recording() -> Option<PrometheusHandle> {
     Some(handle)
 }
 
-/// A request that was answered.
+/// Records a request that was answered.
 pub fn request(method: &'static str, route: &str, status: u16, took: Duration) {
     let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
     metrics::counter!(REQUESTS, &labels).increment(1);
@@ -172,21 +172,21 @@ pub(crate) fn notification(state: &'static str) {
     metrics::counter!(NOTIFICATIONS, "state" => state).increment(1);
 }
 
-/// Whether something was done.
+/// The result of an operation, as a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricOutcome {
-    /// It was done.
+    /// It succeeded.
     Done,
-    /// It was refused.
+    /// It was rejected.
     Refused,
-    /// Too many were tried.
+    /// It was rejected because there were too many attempts.
     Throttled,
-    /// It could not be done.
+    /// It failed.
     Failed,
 }
 
 impl MetricOutcome {
-    /// Done if it was a success, else failed.
+    /// Done for `Ok`, failed for `Err`.
     pub(crate) fn of<T, E>(result: &Result<T, E>) -> MetricOutcome {
         if result.is_ok() { MetricOutcome::Done } else { MetricOutcome::Failed }
     }
@@ -204,13 +204,13 @@ impl MetricOutcome {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEnd {
-    /// By itself.
+    /// Normally.
     Ended,
     /// The client took too long.
     Late,
-    /// It was closed for a newer one.
+    /// The server closed it in favour of a newer one.
     Replaced,
-    /// It was not served at all.
+    /// The server did not serve it: there were too many.
     Refused,
 }
 
@@ -225,27 +225,27 @@ impl ConnectionEnd {
     }
 }
 
-/// How many connections are open.
+/// Sets the number of open connections.
 pub fn connections(open: usize) {
-    metrics::gauge!(CONNECTIONS).set(precise(open));
+    metrics::gauge!(CONNECTIONS).set(to_f64(open));
 }
 
-/// A connection that the server ended.
+/// Counts a connection that ended.
 pub fn connection_ended(how: ConnectionEnd) {
     metrics::counter!(CONNECTIONS_ENDED, "reason" => how.word()).increment(1);
 }
 
-/// How many streams of events are open.
+/// Sets the number of open event streams.
 pub fn event_streams(open: usize) {
-    metrics::gauge!(EVENT_STREAMS).set(precise(open));
+    metrics::gauge!(EVENT_STREAMS).set(to_f64(open));
 }
 
-/// A certificate that was read again.
+/// Counts a reload of the TLS certificate.
 pub fn tls_reload(outcome: MetricOutcome) {
     metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(1);
 }
 
-/// A sign-in that was tried.
+/// Counts a sign-in, by result.
 pub fn sign_in(by: &'static str, outcome: MetricOutcome) {
     metrics::counter!(SIGN_INS, "by" => by, "outcome" => outcome.word()).increment(1);
 }
@@ -256,7 +256,7 @@ pub(crate) fn sync_run(status: &'static str, took: Duration) {
 }
 
 pub(crate) fn sync_queue(runs: usize) {
-    metrics::gauge!(SYNC_QUEUE).set(precise(runs));
+    metrics::gauge!(SYNC_QUEUE).set(to_f64(runs));
 }
 
 pub(crate) fn fetch(outcome: MetricOutcome, bytes: u64, took: Duration) {
@@ -264,7 +264,7 @@ pub(crate) fn fetch(outcome: MetricOutcome, bytes: u64, took: Duration) {
     metrics::counter!(FETCH_BYTES).increment(bytes);
 }
 
-/// A group of changes that were applied, and how long each had waited.
+/// Records a batch of applied changes, and how long each waited between approval and apply.
 pub(crate) fn changes_applied(took: Duration, count: u64, waited: impl Iterator<Item = Duration>) {
     for wait in waited {
         metrics::histogram!(APPLY_WAIT).record(wait.as_secs_f64());
@@ -283,7 +283,7 @@ pub(crate) fn transaction_committed(took: Duration) {
     metrics::histogram!(COMMIT_SECONDS).record(took.as_secs_f64());
 }
 
-/// A loop ended a turn.
+/// Records an iteration of a loop.
 pub(crate) fn loop_turn(name: &'static str, outcome: MetricOutcome, took: Duration, now_seconds: i64) {
     metrics::counter!(TURNS, "loop" => name, "outcome" => outcome.word()).increment(1);
     metrics::histogram!(TURN_SECONDS, "loop" => name).record(took.as_secs_f64());
@@ -291,7 +291,7 @@ pub(crate) fn loop_turn(name: &'static str, outcome: MetricOutcome, took: Durati
     metrics::gauge!(LAST_TURN, "loop" => name).set(now_seconds as f64);
 }
 
-/// How things stand on the whole: open proposals by account and state, and counts over all accounts.
+/// Counts over all accounts. `proposals` has one entry for each account and state.
 #[derive(Default)]
 pub(crate) struct AccountGauges {
     pub(crate) proposals: Vec<(Status, usize)>,
@@ -299,31 +299,31 @@ pub(crate) struct AccountGauges {
     pub(crate) halted: usize,
 }
 
-pub(crate) fn set_account_gauges(standing: &AccountGauges) {
+pub(crate) fn set_account_gauges(gauges: &AccountGauges) {
     for status in [Status::PendingApproval, Status::Approved] {
-        let found = standing.proposals.iter().filter(|(known, _)| *known == status);
+        let found = gauges.proposals.iter().filter(|(known, _)| *known == status);
         let count = found.map(|(_, count)| *count).sum();
-        metrics::gauge!(PROPOSALS, "status" => status.slug()).set(precise(count));
+        metrics::gauge!(PROPOSALS, "status" => status.slug()).set(to_f64(count));
     }
-    metrics::gauge!(DRIFT).set(precise(standing.drifted));
-    metrics::gauge!(HALTED).set(precise(standing.halted));
+    metrics::gauge!(DRIFT).set(to_f64(gauges.drifted));
+    metrics::gauge!(HALTED).set(to_f64(gauges.halted));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nothing is counted beyond 2^52")]
-fn precise(count: usize) -> f64 {
+fn to_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// The reference page of all numbers.
+/// The reference page of all metrics.
 pub fn metrics_page() -> String {
     let mut page = String::from(
         "# Metrics\n\nGenerated from the server's own table. Prometheus reads `/metrics` without a token: no label \
             contains a name\nthat people chose. Every server of an installation reports its own; values counted in the database are the same on each,\nso take the `max` of gauges. See [telemetry](../guide/telemetry.md).\n\n\
          | Name | Kind | Labels | Meaning |\n|---|---|---|---|\n",
     );
-    for number in NUMBERS {
-        let labels: Vec<String> = number.labels.iter().map(|label| format!("`{label}`")).collect();
-        let (name, kind, meaning) = (number.name, number.kind.word(), number.meaning);
+    for metric in METRICS {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let (name, kind, meaning) = (metric.name, metric.kind.word(), metric.meaning);
         let _ = writeln!(page, "| `{name}` | {kind} | {} | {meaning} |", labels.join(", "));
     }
     let buckets =

@@ -1,4 +1,4 @@
-//! Pages of lists: a limit, and a cursor that only this server understands.
+//! Pages of lists: a limit and an opaque cursor.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,14 +15,14 @@ const MAX_LIMIT: usize = 500;
 /// The page a caller asks for.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct PageQuery {
-    /// How many there are on a page.
+    /// The number of items on a page.
     pub limit: Option<usize>,
-    /// Where the page begins, as the page before said.
+    /// Where the page begins: `next_cursor` of the previous page.
     pub cursor: Option<String>,
 }
 
 impl PageQuery {
-    /// How many.
+    /// The number of items on the page; fails if it is out of range.
     pub fn limit(&self) -> Result<usize, Refusal> {
         match self.limit.unwrap_or(DEFAULT_LIMIT) {
             limit @ 1..=MAX_LIMIT => Ok(limit),
@@ -33,7 +33,7 @@ impl PageQuery {
         }
     }
 
-    /// Where the last page ended.
+    /// Where the previous page ended.
     fn after(&self) -> Result<Option<String>, Refusal> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
@@ -41,13 +41,13 @@ impl PageQuery {
         text.map(Some).ok_or_else(invalid_cursor)
     }
 
-    /// Where the last page ended, as what this list goes by.
+    /// Where the previous page ended, parsed as the sort key of this list.
     pub fn after_as<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Refusal> {
         self.after()?.map(|text| read(&text).ok_or_else(invalid_cursor)).transpose()
     }
 }
 
-/// An id as it stands in a cursor.
+/// Reads an id from a cursor.
 pub fn read_id<T: Id>(text: &str) -> Option<T> {
     uuid::Uuid::try_parse(text).ok().map(|_| T::from_text(text.to_owned()))
 }
@@ -56,7 +56,7 @@ fn invalid_cursor() -> Refusal {
     Refusal::bad_request("invalid cursor", "send back meta.next_cursor")
 }
 
-/// Cuts a list that was read with one item more than a page has, and tells where it goes on.
+/// Cuts a list that was read with one item more than a page has, and returns the cursor of the next page.
 pub fn cut<T>(items: &mut Vec<T>, limit: usize, position: impl Fn(&T) -> String) -> PageMeta {
     let is_more = items.len() > limit;
     items.truncate(limit);
@@ -68,10 +68,10 @@ pub fn cut<T>(items: &mut Vec<T>, limit: usize, position: impl Fn(&T) -> String)
 pub struct IfMatch(pub Option<i64>);
 
 impl IfMatch {
-    /// Fails unless the version is the one the caller knows, if they said so.
+    /// Fails if the caller named another version. Succeeds if they named none.
     pub(crate) fn check(&self, version: i64) -> Result<(), Refusal> {
         match self.0 {
-            Some(known) if known != version => Err(Refusal::precondition()),
+            Some(known) if known != version => Err(Refusal::changed_meanwhile()),
             _ => Ok(()),
         }
     }

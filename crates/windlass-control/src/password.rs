@@ -1,4 +1,4 @@
-//! Passwords: argon2id, on threads that may take their time.
+//! Passwords: argon2id, on threads that may block.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
@@ -14,31 +14,31 @@ const MIN_LENGTH: usize = 12;
 /// Longer ones only cost time.
 const MAX_LENGTH: usize = 1024;
 
-/// What is verified when there is no such person, so that both take the same time.
+/// Verified when there is no such person, so that both cases take the same time.
 const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Passwords that are hashed or verified at once: each takes 19 MiB and a core. The work itself keeps its room, because it
-/// goes on when whoever asked hangs up.
+/// Passwords that are hashed or verified at once: each takes 19 MiB and a core. The thread itself holds the permit,
+/// because it continues when the client disconnects.
 const MAX_CONCURRENT_HASHES: usize = 4;
 
 static HASH_PERMITS: Semaphore = Semaphore::const_new(MAX_CONCURRENT_HASHES);
 
 /// Hashes a password.
 pub async fn hash_password(password: Redacted<String>) -> Option<Redacted<String>> {
-    let room = HASH_PERMITS.acquire().await.ok()?;
+    let permit = HASH_PERMITS.acquire().await.ok()?;
     let hash = tokio::task::spawn_blocking(move || {
-        let _room = room;
+        let _permit = permit;
         Argon2::default().hash_password(password.expose().as_bytes()).ok().map(|hash| hash.to_string())
     });
     hash.await.ok().flatten().map(Redacted::new)
 }
 
-/// Whether a password is the one that was hashed. Takes as long when there is no hash.
+/// Whether a password matches a hash. Takes the same time when there is no hash.
 pub async fn verify_password(password: Redacted<String>, hash: Option<Redacted<String>>) -> bool {
-    let Ok(room) = HASH_PERMITS.acquire().await else { return false };
+    let Ok(permit) = HASH_PERMITS.acquire().await else { return false };
     let verified = tokio::task::spawn_blocking(move || {
-        let _room = room;
+        let _permit = permit;
         let is_known = hash.is_some();
         let text = hash.map_or_else(|| DUMMY_HASH.to_owned(), |hash| hash.expose().clone());
         let Ok(parsed) = PasswordHash::new(&text) else { return false };
@@ -47,7 +47,7 @@ pub async fn verify_password(password: Redacted<String>, hash: Option<Redacted<S
     verified.await.unwrap_or(false)
 }
 
-/// Why a password will not do.
+/// Rejects a weak password, with the reason.
 pub fn check_strength(password: &str, email: &str) -> Result<(), String> {
     let length = password.chars().count();
     if length < MIN_LENGTH {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_verified_against_its_hash_and_nobody_has_one() {
+    async fn a_password_matches_only_its_own_hash_and_never_a_missing_one() {
         let secret = |text: &str| Redacted::new(text.to_owned());
         let hash = hash_password(secret("correct horse battery")).await;
         assert!(hash.as_ref().is_some_and(|hash| hash.expose().starts_with("$argon2id$")));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn easy_passwords_are_refused_with_the_reason() {
+    fn weak_passwords_are_rejected() {
         assert!(check_strength("short", "a@b").is_err());
         assert!(check_strength("aaaaaaaaaaaaaaaa", "a@b").is_err());
         assert!(check_strength("ada@example.com", "Ada@example.com").is_err());

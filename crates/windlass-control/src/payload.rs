@@ -1,7 +1,7 @@
-//! Resources as requests and answers carry them: the fields of the spec, with the name among them.
+//! Resources in requests and responses: the fields of the spec together with the name.
 //!
-//! The documents create a node with `{hostname, template, …}` and a peer with `{network, host, …}`; that is taken as it
-//! is. So is `{name, spec: {…}}`, which is how answers look.
+//! A request may be flat, as in the documentation: `{hostname, template, …}` creates a node, `{network, host, …}` a
+//! peer. It may also have the form of responses: `{name, spec: {…}}`.
 
 use serde_json::{Map, Value};
 use windlass_core::code::Code;
@@ -12,14 +12,14 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::secret::{HIDDEN, is_mask};
 use windlass_core::shape::Defaults;
 
-/// The spec a proposal is about, with its name, secrets hidden.
+/// The spec of a proposal with its name, secrets hidden.
 pub(crate) fn payload_of(proposal: &Proposal) -> Value {
     let spec = proposal.change.after.as_ref().or(proposal.change.before.as_ref());
     let spec = spec.map_or(Value::Null, |spec| hide_secrets(spec.to_json(Defaults::Omit)));
     with_name(&proposal.change.key, spec)
 }
 
-/// The keys beside the spec that say which resource is meant, in the order in which they make up its name.
+/// The keys beside the spec that identify the resource, in the order in which they form its name.
 const fn name_keys(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Node => &["hostname"],
@@ -38,7 +38,7 @@ const fn name_keys(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// What stands between the parts of a name that has several.
+/// The separator between the parts of a name that has several.
 const fn separator(kind: Kind) -> &'static str {
     match kind {
         Kind::Assignment => ":",
@@ -66,15 +66,15 @@ pub(crate) fn with_name(key: &ResourceKey, spec: Value) -> Value {
     Value::Object(payload)
 }
 
-/// The body's resource, out of the wrapper by its noun if there is one.
-pub(crate) fn unwrap<'b>(noun: &str, body: &'b Value) -> &'b Value {
+/// The resource in a body, without the wrapper `{noun: …}` if there is one.
+pub(crate) fn unwrap_noun<'b>(noun: &str, body: &'b Value) -> &'b Value {
     match body.as_object() {
         Some(map) if map.len() == 1 => map.get(noun).unwrap_or(body),
         _ => body,
     }
 }
 
-/// The name a body gives.
+/// The name of the resource in a body.
 pub(crate) fn name_of(kind: Kind, body: &Value) -> Option<String> {
     let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
     let whole = text("name").filter(|name| name_keys(kind).len() == 1 || name.contains(separator(kind)));
@@ -82,7 +82,7 @@ pub(crate) fn name_of(kind: Kind, body: &Value) -> Option<String> {
     whole.or_else(|| parts.map(|parts| parts.join(separator(kind))))
 }
 
-/// The spec's JSON out of a payload for a resource of this name. What names the resource must name this one.
+/// The spec's JSON from a payload for the resource of this name. If the payload names a resource, it must be this one.
 pub fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Box<Diagnostic>> {
     let problem = |message: String, help: &str| {
         Box::new(Diagnostic::without_place(Code::WrongType, kind.slug(), message).help(help))
@@ -110,8 +110,8 @@ pub fn spec_value(kind: Kind, name: &str, payload: &Value) -> Result<Value, Box<
     ))
 }
 
-/// Puts back what answers hide, so that what was shown can be sent again with something else changed. Where nothing
-/// is known to be hidden, the word that stands for it is a mistake and not a value.
+/// Replaces masks with the values that responses hide, so that a client can send a response back with another field
+/// changed. A mask where no hidden value is known is an error and not a value.
 pub(crate) fn restore_hidden(
     kind: Kind,
     mut given: Value,
@@ -125,14 +125,14 @@ pub(crate) fn restore_hidden(
     Ok(given)
 }
 
-/// Puts back in place, or returns the path of what nothing is known about.
+/// Replaces masks in place, or returns the path of a mask whose value is not known.
 fn restore_value(given: &mut Value, before: Option<&Value>, path: &str) -> Result<(), String> {
     match given {
         Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| {
             let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             restore_value(value, before.and_then(|before| before.get(key)), &below)
         }),
-        // What stands where in a list may have moved: it is put back whole or not at all.
+        // Items of a list may have moved: a list is restored as a whole or not at all.
         Value::Array(items) => match before {
             Some(before) if hide_secrets(before.clone()) == Value::Array(items.clone()) => {
                 *given = before.clone();
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn payloads_read_back_as_what_they_were() {
+    fn a_payload_reads_back_as_the_same_name_and_spec() {
         let spec = json!({"publicly_reachable": true});
         for (kind, name) in [
             (Kind::Peer, "fabric/edge-01"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_sent_back_without_losing_what_is_hidden() {
+    fn a_response_can_be_sent_back_without_losing_hidden_values() {
         let accepted = json!({"config": {"db_password": "one", "port": 1}, "list": [{"api_token": "two"}],
             "url": "https://u:p@host/x"});
         let mut shown = hide_secrets(accepted.clone());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_for_another_resource_is_refused() {
+    fn a_payload_for_another_resource_is_rejected() {
         assert!(spec_value(Kind::Node, "a", &json!({"hostname": "b"})).is_err());
         assert!(spec_value(Kind::Node, "a", &json!([])).is_err());
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Events and audit entries that are made in several places, so that they read alike. Those that only one place makes
-//! are made there.
+//! Events and audit entries that several places create, so that they read alike. Those that only one place creates are
+//! built there.
 
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Change};
@@ -85,7 +85,8 @@ pub(crate) fn run_event(
     }
 }
 
-/// The event that asks for approval: one for all that a run opened and that nobody decided yet; so many more follow.
+/// The event that requests approval: one for all undecided proposals that a run opened. `remaining` more changes
+/// follow.
 pub(crate) fn approval_requested(
     run: &Run,
     waiting: &[&Proposal],
@@ -109,7 +110,7 @@ pub(crate) fn approval_requested(
     run_event(EventKind::ApprovalRequested, Severity::Medium, run, message, payload, now)
 }
 
-/// The event that asks for approval of a direct change.
+/// The event that requests approval of a direct change.
 pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> NewEvent {
     let by = proposal.author.as_deref().unwrap_or("someone");
     let (action, key) = (proposal.change.action(), &proposal.change.key);
@@ -127,19 +128,19 @@ pub(crate) fn direct_approval_requested(proposal: &Proposal, now: Timestamp) -> 
     }
 }
 
-/// What there is to tell of a repository.
+/// The content of an event about a repository.
 #[derive(Debug)]
 pub(crate) struct RepositoryEvent<'n> {
     pub(crate) kind: EventKind,
     pub(crate) severity: Severity,
-    /// Whose doing it is.
+    /// Who caused it.
     pub(crate) by: &'n str,
     pub(crate) message: String,
     pub(crate) payload: Value,
 }
 
 impl RepositoryEvent<'_> {
-    /// The event that tells it.
+    /// The event itself.
     pub(crate) fn event(self, repository: &Repository, now: Timestamp) -> NewEvent {
         NewEvent {
             kind: self.kind,

@@ -1,4 +1,5 @@
-//! Why something that was asked for is not done: one type for every way to ask. It knows no HTTP; `http/error.rs` does.
+//! Why a request is rejected or fails: one type for REST, pages and tools. It is independent of HTTP; `http/error.rs`
+//! in windlass-server makes a response of it.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use windlass_store::StoreError;
 use crate::failure::{INTERNAL, QUARANTINED};
 use crate::limits::fair_permits::NoPermit;
 
-/// Something that was asked for and is not done.
+/// A request that was rejected or failed.
 #[derive(Debug)]
 pub struct Refusal {
     kind: RefusalKind,
@@ -19,36 +20,36 @@ pub struct Refusal {
     record: AuditRecording,
 }
 
-/// What kind of refusal it is. Each has one status in HTTP.
+/// The kind of a refusal. Each has one HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
     /// The request cannot be read.
     BadRequest,
-    /// Nobody knows who asks.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// Whoever asks may not.
+    /// The caller may not do this.
     Forbidden,
     /// There is no such thing, or it is in another account.
     NotFound,
-    /// There is such a place, and this cannot be done there.
+    /// The path exists, but does not support the method.
     WrongMethod,
-    /// The request took too long to come.
+    /// The client took too long to send the request.
     TooSlow,
-    /// It does not fit what is there now.
+    /// The request conflicts with the current state.
     Conflict,
-    /// Someone else changed it since the version that was named.
+    /// Someone else changed the object since the version that the request names.
     ChangedMeanwhile,
     /// The request is too large.
     TooLarge,
-    /// It can be read, and is not sound.
+    /// The request can be read, but is not valid.
     Invalid,
-    /// Too much was asked at once; the same may be asked again later.
+    /// There were too many requests; the client may retry later.
     TooMany,
     /// Windlass itself failed.
     Internal,
     /// Another server failed.
     Upstream,
-    /// It cannot be done at the moment.
+    /// The server cannot do it at the moment.
     Unavailable,
 }
 
@@ -56,9 +57,9 @@ pub enum RefusalKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditRecording {
     /// Not yet.
-    Due,
-    /// Whoever refused it has entered it, with more to say than the guard.
-    Made,
+    Required,
+    /// The code that rejected it has recorded it, with more detail than the HTTP guard would.
+    Done,
 }
 
 impl Refusal {
@@ -76,7 +77,7 @@ impl Refusal {
             details: Vec::new(),
             request_id: String::new(),
         };
-        Refusal { kind, body: Box::new(body), retry_after: None, record: AuditRecording::Due }
+        Refusal { kind, body: Box::new(body), retry_after: None, record: AuditRecording::Required }
     }
 
     /// The same answer whether something is absent or in another account.
@@ -89,22 +90,22 @@ impl Refusal {
         Refusal::new(RefusalKind::BadRequest, "bad-request", message, help)
     }
 
-    /// It can be read, and is not sound.
+    /// The request can be read, but is not valid.
     pub fn unprocessable(code: &str, message: impl Into<String>, help: impl Into<String>) -> Refusal {
         Refusal::new(RefusalKind::Invalid, code, message, help)
     }
 
-    /// It does not fit what is there now.
+    /// The request conflicts with the current state.
     pub fn conflict(code: &str, message: impl Into<String>, help: impl Into<String>) -> Refusal {
         Refusal::new(RefusalKind::Conflict, code, message, help)
     }
 
-    /// Whoever asks may not.
+    /// The caller may not do this.
     pub fn forbidden(message: impl Into<String>, help: impl Into<String>) -> Refusal {
         Refusal::new(RefusalKind::Forbidden, "forbidden", message, help)
     }
 
-    /// The same may be asked again after a while.
+    /// The client may retry after a wait.
     pub fn too_many(message: &str, wait: Duration, help: &str) -> Refusal {
         let seconds = wait.as_secs() + 1;
         let message = format!("{message}; wait {seconds} s");
@@ -119,8 +120,8 @@ impl Refusal {
         Refusal::conflict("idempotency-under-way", "a request with this key is in progress", help)
     }
 
-    /// Someone else changed it since the version the caller named.
-    pub(crate) fn precondition() -> Refusal {
+    /// Someone else changed the object since the version that the caller named.
+    pub(crate) fn changed_meanwhile() -> Refusal {
         let help = "reload it and try again";
         Refusal::new(
             RefusalKind::ChangedMeanwhile,
@@ -130,7 +131,7 @@ impl Refusal {
         )
     }
 
-    /// There is too much to do at the moment.
+    /// The server has too much to do at the moment.
     pub fn busy(message: &str) -> Refusal {
         let error = Refusal::new(RefusalKind::TooMany, "busy", message, "try again in a few seconds");
         Refusal { retry_after: Some(5), ..error }
@@ -160,27 +161,27 @@ impl Refusal {
         error
     }
 
-    /// The same, of which an entry in the audit log tells already.
-    pub(crate) fn on_record(self) -> Refusal {
-        Refusal { record: AuditRecording::Made, ..self }
+    /// Marks the refusal as recorded in the audit log.
+    pub(crate) fn mark_recorded(self) -> Refusal {
+        Refusal { record: AuditRecording::Done, ..self }
     }
 
-    /// What kind of refusal it is.
+    /// The kind of the refusal.
     pub fn kind(&self) -> RefusalKind {
         self.kind
     }
 
-    /// The word for it that programs look at.
+    /// The error code, for programs.
     pub fn code(&self) -> &str {
         &self.body.code
     }
 
-    /// After how many seconds the same may be asked again.
+    /// After how many seconds the client may retry.
     pub fn retry_after(&self) -> Option<u64> {
         self.retry_after
     }
 
-    /// Whether the audit log tells of it already.
+    /// Whether it is in the audit log already.
     pub fn record(&self) -> AuditRecording {
         self.record
     }
@@ -231,7 +232,7 @@ impl From<RunError> for Refusal {
     fn from(error: RunError) -> Refusal {
         match error.code.as_str() {
             QUARANTINED => Refusal::conflict(QUARANTINED, error.message, error.help),
-            // Nobody who asks can help it, and nobody knows how much of the work was done.
+            // The caller cannot fix it, and it is not known how much of the work was done.
             INTERNAL => Refusal::new(RefusalKind::Internal, INTERNAL, error.message, error.help),
             code => Refusal::unprocessable(code, error.message, error.help),
         }
@@ -243,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_died_is_the_servers_fault_and_a_quarantine_is_a_conflict() {
+    fn a_panic_is_an_internal_error_and_a_quarantine_is_a_conflict() {
         let kind = |code: &str| {
             let error = RunError { code: code.to_owned(), message: String::new(), help: String::new() };
             Refusal::from(error).kind()

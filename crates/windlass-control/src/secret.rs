@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 
-/// What API tokens begin with, so that people and scanners recognise one.
+/// The prefix of API tokens, so that people and scanners recognise one.
 pub const TOKEN_PREFIX: &str = "wlt_";
 
 /// A new API token: 256 random bits.
@@ -13,7 +13,7 @@ pub(crate) fn new_token_secret() -> Redacted<String> {
     Redacted::new(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
 }
 
-/// What is stored of an API token. It is random enough that no slow hash is needed.
+/// The hash that is stored of an API token. A token is random enough that no slow hash is needed.
 pub fn hash_of_secret(secret: &str) -> String {
     Digest::of(secret.as_bytes()).to_string()
 }

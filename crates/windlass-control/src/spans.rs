@@ -1,4 +1,4 @@
-//! The names under which spans are traced.
+//! The target of traced spans.
 
-/// The target of what is sent. It is no module: no filter for logs names it by accident.
+/// The target of the spans that the server exports. It is not a module path, so no log filter matches it by accident.
 pub const SPANS: &str = "windlass_spans";

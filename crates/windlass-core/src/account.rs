@@ -57,7 +57,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_policy_that_cannot_be_read_lets_nothing_through_by_itself() {
+    fn an_unreadable_policy_approves_nothing_automatically() {
         let free = r#"{"rules": [{"name": "free", "action": "auto_approve"}]}"#;
         assert_eq!(account(free).bound_policy().rules.len(), 1);
         let unreadable = [

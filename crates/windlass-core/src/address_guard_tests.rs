@@ -10,7 +10,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 #[test]
-fn places_that_hold_secrets_of_machines_are_not_spoken_to_however_they_are_written() {
+fn loopback_link_local_and_metadata_addresses_are_refused_in_every_notation() {
     use AddressClass::{LinkLocal, Loopback, Metadata, Unusable};
     let table: &[(&str, AddressClass)] = &[
         ("127.0.0.1", Loopback),
@@ -151,7 +151,7 @@ fn wrapped(address: Ipv4Addr, way: usize) -> IpAddr {
 
 proptest! {
     #[test]
-    fn a_forbidden_address_is_refused_however_it_is_wrapped(
+    fn a_forbidden_address_is_refused_in_every_notation(
         tail in any::<u32>(), prefix in 0..5_usize, way in 0..10_usize
     ) {
         let tail = tail.to_be_bytes();

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_unique_and_lead_back_to_their_code() {
+    fn slugs_are_unique_and_map_back_to_their_code() {
         for code in Code::ALL {
             assert_eq!(Code::from_slug(code.slug()), Some(*code));
         }

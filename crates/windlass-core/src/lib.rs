@@ -41,6 +41,7 @@ mod graph;
 pub mod id;
 pub mod inbound;
 mod known;
+pub mod line_diff;
 pub mod manifest;
 pub mod observed;
 mod origin;

@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_the_same_again_changes_nothing((reports, again) in reports_twice()) {
+    fn merging_the_same_report_again_changes_nothing((reports, again) in reports_twice()) {
         let mut target = merged(&reports);
         let before = target.clone();
         for report in &again {
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_stored_never_goes_backwards(reports in proptest::collection::vec(any_report(), 0..12)) {
+    fn a_merge_never_replaces_a_newer_report_with_an_older_one(reports in proptest::collection::vec(any_report(), 0..12)) {
         let mut target = ObservedTarget::default();
         for report in &reports {
             let before = target.clone();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspect_keeps_others_waiting_twice_and_no_more() {
+    fn suspected_work_delays_other_work_at_most_twice() {
         let first = history(1, 0).after_attempt(WorkEnd::Failed);
         assert_eq!(first.trust_level(), TrustLevel::Suspected);
         assert_eq!(first.after_attempt(WorkEnd::Untried), first, "what was not tried counts neither way");

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_prints_as_hidden_however_it_is_asked() {
+    fn a_secret_prints_as_hidden_in_every_format() {
         let secret = Redacted::new("hunter2".to_owned());
         assert_eq!(
             format!("{secret} {secret:?} {secret:#?} {:?}", Some(&secret)),

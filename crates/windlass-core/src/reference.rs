@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_set_has_a_name_of_its_own_and_every_word_a_spelling_and_a_meaning() {
+    fn every_set_has_a_unique_name_and_every_word_a_spelling_and_a_meaning() {
         let sets: Vec<WordSet> = STATES.iter().flat_map(|(_, sets)| sets.iter()).map(|set| set()).collect();
         let names: BTreeSet<&str> = sets.iter().map(|set| set.name).collect();
         assert_eq!(names.len(), sets.len());

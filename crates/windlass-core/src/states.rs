@@ -179,7 +179,7 @@ mod tests {
     use crate::run::Stage;
 
     #[test]
-    fn a_table_is_the_one_place_of_spelling_meaning_and_label() {
+    fn a_table_defines_spelling_meaning_and_label() {
         assert_eq!((Status::NAME, Status::ABOUT), ("ProposalStatus", "The status of a proposal."));
         assert_eq!(Stage::NAME, "Stage");
         let pending = Status::PendingApproval;
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_is_refused_with_the_known_ones() {
+    fn an_unknown_word_is_rejected_with_a_list_of_the_known_ones() {
         let known = "known are `queued`, `fetching`, `comparing` or `finished`";
         let error = "idle".parse::<Stage>().expect_err("no such stage");
         assert_eq!(error.to_string(), format!("\"idle\" is unknown; {known}"));

@@ -332,7 +332,7 @@ fn an_alias_is_replaced_and_what_it_stands_for_stays() {
 }
 
 #[test]
-fn an_anchor_that_others_use_needs_a_hand() {
+fn an_anchor_that_others_use_needs_a_manual_edit() {
     let fleet = read_text(&format!(
         "{HEAD}clusters:\n- {{name: a, labels: &l {{x: y}}}}\n- {{name: b, labels: *l}}\n"
     ));

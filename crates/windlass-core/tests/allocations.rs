@@ -59,7 +59,7 @@ fn addresses(accepted: &Accepted, allocation: &Allocation, network: &str) -> BTr
 }
 
 #[test]
-fn allocations_are_what_they_were() {
+fn allocations_never_change() {
     let mut accepted = Accepted::default();
     network(&mut accepted, "fabric", None);
     network(&mut accepted, "office", Some("10.20.0.0/24"));

@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn what_does_not_clash_goes_on_and_what_clashes_waits_for_the_first(one in wishes(), other in wishes()) {
+    fn a_conflicting_change_is_blocked_by_the_first_and_others_continue(one in wishes(), other in wishes()) {
         let (one, other) = (one.desired(), other.desired());
         let mut account = Account::default();
         prop_assert_eq!(account.sync("edge", &one), vec![]);

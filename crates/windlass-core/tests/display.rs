@@ -33,7 +33,7 @@ const AFTER: &str = "templates: {t: {node_platform: debian-12-amd64, description
      provider_configs: {aws: {}}\n";
 
 #[test]
-fn a_plan_reads_the_same_from_its_document() {
+fn a_plan_rebuilt_from_its_document_renders_the_same() {
     let plan = plan_from(BEFORE, AFTER);
     let problems = fleet("nodes: {x: {colour: red}}").diagnostics;
     let told = PlanView {
@@ -74,7 +74,7 @@ fn what_is_foreseen_is_told_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn a_comment_is_never_longer_than_forges_take() {
+fn a_comment_is_never_longer_than_forges_accept() {
     let nodes = |count: usize, region: &str| -> String {
         let node =
             |number| format!("  n-{number}: {{template: t, region: {region}-{number}, protect: true}}\n");

@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn what_is_exported_reads_back_to_the_same_fleet(tape in vec(any::<u8>(), 0..160)) {
+    fn an_export_reads_back_to_the_same_fleet(tape in vec(any::<u8>(), 0..160)) {
         check(&read(&Model::from_tape(&tape).files(&[])));
     }
 }

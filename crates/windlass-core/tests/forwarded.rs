@@ -32,7 +32,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
-    fn a_stranger_is_always_himself(
+    fn headers_of_an_untrusted_peer_do_not_change_its_address(
         peer in address(),
         listed in prop::collection::vec(hostile(), 0..4),
         protocols in prop::collection::vec(hostile(), 0..3),

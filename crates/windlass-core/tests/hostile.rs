@@ -15,7 +15,7 @@ fn first_code(text: &str) -> Code {
 const HEAD: &str = "version: 1\naccount: acme\n";
 
 #[test]
-fn an_alias_bomb_is_refused_before_it_is_expanded() {
+fn an_alias_bomb_is_rejected_before_it_is_expanded() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let items = vec![format!("*a{}", level - 1); 10].join(", ");
@@ -25,7 +25,7 @@ fn an_alias_bomb_is_refused_before_it_is_expanded() {
 }
 
 #[test]
-fn a_long_text_used_often_is_refused() {
+fn a_long_text_that_is_aliased_often_is_rejected() {
     let long = "x".repeat(200_000);
     let uses: String = (0..5000).map(|number| format!("  t{number}: {{description: *d}}\n")).collect();
     let text = format!("{HEAD}templates:\n  a: {{description: &d {long}}}\n{uses}");
@@ -41,7 +41,7 @@ fn merge_keys_cannot_multiply_a_large_map() {
 }
 
 #[test]
-fn merging_the_same_again_and_again_is_counted_though_nothing_is_added() {
+fn repeated_merges_count_even_if_they_add_nothing() {
     // Each of the maps at the end would examine every item of the list, and keep one key.
     let list = "*m,".repeat(170_000);
     let uses = "- {<<: *l}\n".repeat(40_000);
@@ -51,7 +51,7 @@ fn merging_the_same_again_and_again_is_counted_though_nothing_is_added() {
 }
 
 #[test]
-fn what_aliases_repeat_counts_as_often_as_it_is_read() {
+fn aliased_values_count_as_often_as_they_are_read() {
     let file = |nth: usize, aliases: usize| {
         let value = format!("{{x: &x [{}], y: [{}]}}", "1,".repeat(1_000), "*x,".repeat(aliases));
         let text = format!("{HEAD}provider_configs: {{p{nth}: {value}}}\n");
@@ -112,7 +112,7 @@ fn a_file_full_of_mistakes_tells_a_thousand() {
 }
 
 #[test]
-fn duplicates_by_the_thousand_are_found_and_placed() {
+fn thousands_of_duplicates_are_each_reported_with_their_place() {
     let nodes: String = (0..9000).map(|_| "- {hostname: a, template: t}\n".to_owned()).collect();
     let file = std::sync::Arc::new(read(&format!(
         "{HEAD}templates: {{t: {{node_platform: debian-12-amd64}}}}\nnodes:\n{nodes}"

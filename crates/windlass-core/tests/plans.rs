@@ -37,7 +37,7 @@ fn clusters(range: std::ops::Range<usize>) -> String {
 }
 
 #[test]
-fn defaults_written_out_are_no_difference() {
+fn explicit_defaults_are_no_difference() {
     let plan = plan_from(
         "bundles: [{name: b, path: x}]",
         "bundles: [{name: b, path: x, prune: true, wait: true, timeout: 300s, targets: [], protect: false}]",
@@ -55,7 +55,7 @@ fn an_update_tells_fields_with_their_defaults() {
 }
 
 #[test]
-fn two_repositories_share_an_account_without_fighting() {
+fn two_repositories_in_one_account_do_not_change_each_others_resources() {
     let accepted = Accepted::from_desired(&desired("clusters: [{name: theirs}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: ours}]");
     let plan =
@@ -65,7 +65,7 @@ fn two_repositories_share_an_account_without_fighting() {
 }
 
 #[test]
-fn what_another_repository_owns_is_an_error_that_names_it() {
+fn declaring_a_resource_of_another_repository_is_an_error_that_names_the_owner() {
     let accepted = Accepted::from_desired(&desired("clusters: [{name: shared}]"), &repository("theirs"));
     let ours = desired("clusters: [{name: shared, labels: {a: b}}, {name: ours}]");
     let plan =
@@ -78,7 +78,7 @@ fn what_another_repository_owns_is_an_error_that_names_it() {
 }
 
 #[test]
-fn what_nobody_owns_is_adopted_by_an_update_that_says_so() {
+fn a_resource_without_an_owner_is_adopted_by_an_update() {
     let accepted = Accepted::from_desired(
         &desired("clusters: [{name: same}, {name: other}, {name: alone}]"),
         &Owner::Nobody,
@@ -149,7 +149,7 @@ fn few_destroys_or_a_small_share_are_not_a_mass_destroy() {
 }
 
 #[test]
-fn a_protected_resource_stays_and_so_does_what_it_needs() {
+fn a_protected_resource_and_its_dependencies_are_not_destroyed() {
     let before = "templates: {t: {node_platform: debian-12-amd64}, u: {node_platform: debian-12-amd64}}\n\
                   nodes: {n: {template: t, protect: true}}";
     let plan = plan_from(before, "");
@@ -166,7 +166,7 @@ fn a_protected_resource_stays_and_so_does_what_it_needs() {
 }
 
 #[test]
-fn what_is_still_referred_to_is_not_destroyed_silently() {
+fn a_resource_that_is_still_referenced_is_not_destroyed() {
     let before = "templates: {t: {node_platform: debian-12-amd64}}\nnodes: {n: {template: t}}";
     let plan = plan_from(before, "nodes: {n: {template: t}}");
     assert_eq!(plan.problems[0].code, Code::ReferenceDestroyed);
@@ -183,7 +183,7 @@ fn a_module_that_changes_under_its_version_is_told() {
 }
 
 #[test]
-fn a_reference_is_dropped_before_its_end_goes() {
+fn a_reference_is_removed_before_the_resource_it_names_is_destroyed() {
     let before = "templates: {a: {node_platform: debian-12-amd64}, b: {node_platform: debian-12-amd64}}\n\
                   nodes: {n: {template: a}}";
     let after = "templates: {b: {node_platform: debian-12-amd64}}\nnodes: {n: {template: b}}";
@@ -191,7 +191,7 @@ fn a_reference_is_dropped_before_its_end_goes() {
 }
 
 #[test]
-fn a_hundred_changes_come_in_four_batches_and_rejected_ones_do_not_starve_the_rest() {
+fn the_cap_splits_a_hundred_changes_into_four_batches_and_skips_rejected_ones() {
     let plan = plan_from("", &clusters(0..100));
     let mut open: Vec<usize> = Vec::new();
     for expected_remaining in [75, 50, 25, 0] {
@@ -220,7 +220,7 @@ fn a_hundred_changes_come_in_four_batches_and_rejected_ones_do_not_starve_the_re
 }
 
 #[test]
-fn the_same_change_on_many_is_one_group() {
+fn the_same_change_to_many_resources_is_one_group() {
     let nodes = |region: &str| {
         let node = |number| format!("  n-{number}: {{template: t, region: {region}}}\n");
         let all: String = (0..5).map(node).collect();
@@ -235,7 +235,7 @@ fn the_same_change_on_many_is_one_group() {
 }
 
 #[test]
-fn digests_are_what_they_were() {
+fn digests_never_change() {
     // Approvals contain digests, so these must never change. A failure here is a breaking change of the format.
     let fleet = desired(
         "templates: {t: {node_platform: debian-12-amd64, modules: [nginx@1.26.0]}}\n\

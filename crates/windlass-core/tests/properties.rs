@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_that_was_applied_leaves_nothing_to_plan(before in tape(), after in tape(), spread in spread()) {
+    fn after_a_plan_is_applied_the_next_plan_is_empty(before in tape(), after in tape(), spread in spread()) {
         let (before, after) = (read(&before, &spread), read(&after, &spread));
         let accepted = Accepted::from_desired(&before.desired, &ours());
         let plan = plan_to(&after.desired, &accepted);
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn form_file_and_order_do_not_matter(tape in tape(), one in spread(), other in spread()) {
+    fn form_file_and_order_do_not_change_the_plan(tape in tape(), one in spread(), other in spread()) {
         let (first, second) = (read(&tape, &one), read(&tape, &other));
         prop_assert_eq!(first.desired.digest(), second.desired.digest());
         let plans = [&first, &second].map(|fleet| plan_to(&fleet.desired, &Accepted::default()).canonical_bytes());
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_of_others_is_touched(before in tape(), after in tape(), owners in vec(0..3_u8, 64)) {
+    fn resources_of_other_repositories_are_only_contested_never_destroyed(before in tape(), after in tape(), owners in vec(0..3_u8, 64)) {
         let (before, after) = (read(&before, &[]), read(&after, &[]));
         let theirs = Owner::Repository("theirs".to_owned());
         let mut accepted = Accepted::from_desired(&before.desired, &ours());
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn a_spec_survives_being_stored(tape in tape(), texts in spread()) {
+    fn a_stored_spec_reads_back_unchanged(tape in tape(), texts in spread()) {
         let files = Model::from_tape(&tape).with_hostile_texts(&texts).files(&[]);
         let fleet = ReadCache::default().read_once(&files, &ReadContext::offline());
         prop_assert!(!has_errors(&fleet.diagnostics), "{:?}", fleet.diagnostics);

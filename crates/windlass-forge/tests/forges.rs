@@ -74,7 +74,7 @@ async fn a_commit_status_reaches_each_forge_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn a_comment_is_written_once_and_changed_in_place_and_never_someone_elses() {
+async fn a_comment_is_written_once_updated_in_place_and_never_someone_elses() {
     for flavour in FLAVOURS {
         let pretend = FakeForge::start(flavour);
         let (forge, marker) = (forge(&pretend), marker(&RepositoryId::new("repository-1")));
@@ -147,7 +147,7 @@ async fn each_failure_has_its_own_name_and_a_remedy_and_repeats_no_token() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_on_the_same_server_and_nowhere_else() {
+async fn a_redirect_is_followed_only_on_the_same_server() {
     let (pretend, other) = (FakeForge::start(ForgeFlavour::Gitea), FakeForge::start(ForgeFlavour::Gitea));
     let forge = forge(&pretend);
     let elsewhere = format!("{}/api/v1/repos/acme/fleet/statuses/{COMMIT}", other.url());

@@ -1,6 +1,7 @@
 //! API calls that tools make, and the trait of those who perform them.
 
 use std::future::Future;
+use std::pin::Pin;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -37,6 +38,31 @@ pub trait ApiCaller: Send + Sync + 'static {
 
     /// Records that a call was refused before it was made.
     fn record_refusal(&self, call: &ApiCallSpec, refusal: &ErrorBody) -> impl Future<Output = ()> + Send;
+}
+
+/// A future without a type of its own.
+pub(crate) type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
+
+/// An [`ApiCaller`] without a type of its own: the protocol is compiled once, in this crate, and not for each caller in the
+/// crates that use it.
+pub(crate) trait DynApiCaller: Send + Sync {
+    fn identify(&self) -> BoxFuture<'_, Result<ToolCaller, CallError>>;
+    fn call<'c>(&'c self, call: &'c ApiCallSpec) -> BoxFuture<'c, Result<Value, CallError>>;
+    fn record_refusal<'c>(&'c self, call: &'c ApiCallSpec, refusal: &'c ErrorBody) -> BoxFuture<'c, ()>;
+}
+
+impl<C: ApiCaller> DynApiCaller for C {
+    fn identify(&self) -> BoxFuture<'_, Result<ToolCaller, CallError>> {
+        Box::pin(ApiCaller::identify(self))
+    }
+
+    fn call<'c>(&'c self, call: &'c ApiCallSpec) -> BoxFuture<'c, Result<Value, CallError>> {
+        Box::pin(ApiCaller::call(self, call))
+    }
+
+    fn record_refusal<'c>(&'c self, call: &'c ApiCallSpec, refusal: &'c ErrorBody) -> BoxFuture<'c, ()> {
+        Box::pin(ApiCaller::record_refusal(self, call, refusal))
+    }
 }
 
 impl ApiCallSpec {

@@ -25,6 +25,5 @@ pub use call::{ApiCallSpec, ApiCaller};
 pub use caller::{CallerCredential, ToolCaller, check_tool_access};
 pub use reference::tools_page;
 pub use refusal::CallError;
-pub use run_tool::{ToolResult, run_tool};
 pub use table::{find, tools};
 pub use tool::{Effect, Tool};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use windlass_core::shape::nearest;
 
-use crate::call::ApiCaller;
+use crate::call::DynApiCaller;
 use crate::caller::{is_decision, is_ever_allowed, may_decide};
 use crate::refusal::CallError;
 use crate::table::{find, tools};
@@ -11,7 +11,7 @@ use crate::tool::{Tool, ToolReply};
 
 /// The result of running a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolResult {
+pub(crate) struct ToolResult {
     /// One sentence.
     pub text: String,
     /// The full result: an object.
@@ -35,8 +35,8 @@ impl From<CallError> for ToolResult {
 }
 
 /// Runs the tool with this name; the error says that there is no such tool.
-pub async fn run_tool(
-    caller: &impl ApiCaller,
+pub(crate) async fn run_tool(
+    caller: &dyn DynApiCaller,
     name: &str,
     given: &Map<String, Value>,
 ) -> Result<ToolResult, String> {
@@ -51,7 +51,7 @@ pub async fn run_tool(
 }
 
 async fn call_tool(
-    caller: &impl ApiCaller,
+    caller: &dyn DynApiCaller,
     tool: &Tool,
     given: &Map<String, Value>,
 ) -> Result<ToolReply, CallError> {
@@ -74,7 +74,7 @@ async fn call_tool(
 }
 
 /// The tools that a user can ever use.
-pub(crate) async fn usable_tools(caller: &impl ApiCaller) -> Result<Vec<&'static Tool>, CallError> {
+pub(crate) async fn usable_tools(caller: &dyn DynApiCaller) -> Result<Vec<&'static Tool>, CallError> {
     let caller = caller.identify().await?;
     Ok(tools().iter().filter(|tool| is_ever_allowed(&caller, tool.operation)).collect())
 }

@@ -63,7 +63,7 @@ pub(crate) trait ToolRequest: Send + Sync {
 
 /// The reply of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolReply {
+pub(crate) struct ToolReply {
     /// One sentence, for people and for programs that read nothing else.
     pub(crate) text: String,
     /// The full reply: an object.

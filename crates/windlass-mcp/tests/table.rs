@@ -60,7 +60,7 @@ fn examples(tool: &Tool) -> Vec<Map<String, Value>> {
 }
 
 #[test]
-fn every_call_of_a_tool_needs_what_its_row_says() {
+fn every_call_of_a_tool_needs_the_permission_of_its_row() {
     for tool in tools() {
         let access = tool.operation.endpoint().access;
         for example in examples(tool) {

@@ -161,7 +161,7 @@ fn check_mail(mail: &Mail, plain: &Mail) {
 
 proptest! {
     #[test]
-    fn hostile_text_is_text_everywhere(
+    fn hostile_text_is_plain_text_in_every_provider(
         pieces in prop::collection::vec(0..PIECES.len(), 1..12), often in 1..20_usize, over in any::<bool>(),
     ) {
         let text: String = pieces.iter().map(|piece| PIECES[*piece]).collect::<String>().repeat(often);

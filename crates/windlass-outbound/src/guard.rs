@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn names_that_are_slow_to_resolve_take_no_more_threads_than_their_room() {
+    async fn slow_name_resolution_takes_no_more_threads_than_its_limit() {
         let running = Arc::new(AtomicUsize::new(0));
         let (finish, finished) = std::sync::mpsc::channel::<()>();
         let finished = std::sync::Mutex::new(finished);

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_word_in_an_address_is_not_taken_for_a_certificate() {
+    async fn a_word_in_an_address_is_not_classified_as_a_certificate_error() {
         let (listener, port) = listener();
         let rules = AddressRules::default().for_operator_host("127.0.0.1", Some(port));
         let http = Http::new(&AddressGuard::new(rules), options()).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_compressed_is_not_unpacked() {
+    async fn compressed_responses_are_not_decompressed() {
         let (listener, port) = listener();
         let rules = AddressRules::default().for_operator_host("127.0.0.1", Some(port));
         let http = Http::new(&AddressGuard::new(rules), options()).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_here_when_it_is_connected_to_is_refused() {
+    async fn a_name_that_resolves_to_a_forbidden_address_at_connect_time_is_refused() {
         let (listener, port) = listener();
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);

@@ -1,4 +1,4 @@
-//! What a server is started with.
+//! The configuration of a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,49 +13,49 @@ use windlass_store::Address;
 use crate::connections::Timeouts;
 use crate::connections::tls::TlsFiles;
 
-/// Everything that can be configured.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What does not depend on how the server is asked.
+    /// The settings that do not concern HTTP.
     pub control: ControlConfig,
-    /// Which database.
+    /// The database.
     pub database: Address,
-    /// Where the secret key comes from.
+    /// The source of the secret key.
     pub secret_key: KeySource,
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// The certificate and key with which it speaks TLS itself, if it does.
+    /// The certificate and key, if the server terminates TLS itself.
     pub tls: Option<TlsFiles>,
-    /// The proxies whose word counts about where requests come from.
+    /// The proxies whose forwarding headers count.
     pub trusted_proxies: TrustedProxies,
-    /// How many connections may be open; if not given, as many as the limit of open files allows.
+    /// How many connections may be open. By default, as many as the limit of open files allows.
     pub max_connections: Option<usize>,
     /// How long clients may take.
     pub timeouts: Timeouts,
-    /// Other names by which MCP clients may reach it, beside those that are known: see `mcp::host_names`.
+    /// Host names that MCP clients may use, in addition to those that `mcp::host_names` allows.
     pub mcp_hosts: Vec<String>,
-    /// Through which provider people sign in, if through any.
+    /// The single sign-on provider, if there is one.
     pub oidc: Option<OidcSettings>,
-    /// The account made at the first start.
+    /// The account that the first start creates.
     pub first_account: String,
-    /// The e-mail address of the administrator made at the first start.
+    /// The e-mail address of the administrator that the first start creates.
     pub first_admin: String,
-    /// How often it is looked whether the TLS certificate was replaced.
+    /// How often the server checks whether the TLS certificate was replaced.
     pub certificates_every: Duration,
 }
 
 impl Config {
-    /// How the server itself is spoken to.
+    /// The scheme of the server's own listener.
     pub(crate) fn scheme(&self) -> HttpScheme {
         if self.tls.is_some() { HttpScheme::Https } else { HttpScheme::Http }
     }
 
-    /// Where browsers and forges reach a server that listens at an address.
+    /// The origin at which browsers and forges reach a server that listens on this address.
     pub fn origin_at(&self, address: SocketAddr) -> String {
         self.control.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme().word()))
     }
 
-    /// A server with its data in this directory and everything else as it is by default.
+    /// The default configuration, with the data in this directory.
     pub fn in_directory(data_dir: impl Into<PathBuf>) -> Config {
         let control = ControlConfig::in_directory(data_dir);
         Config {

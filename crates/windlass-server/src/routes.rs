@@ -1,4 +1,4 @@
-//! The router, made from the endpoint table: the compiler sees to it that every operation has a handler.
+//! The router, built from the endpoint table: an operation without a handler does not compile.
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -10,7 +10,7 @@ use windlass_api::endpoint::{Operation, ResourceVerb, endpoints};
 use windlass_control::ask::resource::change::UpdateExtent;
 
 use crate::erased::{delete, get, patch, post, put};
-use crate::http::patience::PATIENCE;
+use crate::http::request_timeout::REQUEST_TIMEOUT;
 use crate::http::{
     accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
     idempotency, invitations, notifications, plan_sets, policy, previews, proposals, quarantines, relocate,
@@ -19,26 +19,28 @@ use crate::http::{
 use crate::state::Server;
 use crate::{mcp, web};
 
-/// Every route of the API and every page, with what surrounds them.
+/// Every route of the API and every page, with their middleware.
 pub(crate) fn router(server: &Server) -> Router {
     let mut router = Router::new();
     for endpoint in endpoints() {
         let streams = endpoint.operation == Operation::EventStream;
         let mut route = handler(endpoint.operation);
         if !streams {
-            route = route
-                .layer(TimeoutLayer::with_status_code(axum::http::StatusCode::GATEWAY_TIMEOUT, PATIENCE));
+            route = route.layer(TimeoutLayer::with_status_code(
+                axum::http::StatusCode::GATEWAY_TIMEOUT,
+                REQUEST_TIMEOUT,
+            ));
         }
         router = router.route(&endpoint.path, route);
     }
     let api = router
-        .route_layer(from_fn_with_state(server.clone(), idempotency::remember))
+        .route_layer(from_fn_with_state(server.clone(), idempotency::handle_idempotency_key))
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
         .fallback(health::route_not_found)
         .method_not_allowed_fallback(health::wrong_method)
-        .layer(CatchPanicLayer::custom(guard::panicked))
+        .layer(CatchPanicLayer::custom(guard::panic_response))
         .layer(from_fn(guard::render_errors));
-    // Tools call the very routes that everyone calls, with all that surrounds them.
+    // MCP tools call the same API routes as every other client, with the same middleware.
     let surround = from_fn_with_state(server.clone(), guard::trace_and_log);
     let inside = api.clone().layer(surround.clone()).with_state(server.clone());
     api.merge(web::routes::router(server))
@@ -67,7 +69,7 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::UserRemove => delete(users::remove),
         Operation::InvitationList => get(invitations::list),
         Operation::InvitationRevoke => delete(invitations::revoke),
-        Operation::ReceivedInvitationList => get(invitations::received),
+        Operation::ReceivedInvitationList => get(invitations::list_received),
         Operation::InvitationAccept => post(invitations::accept),
         Operation::InvitationDecline => post(invitations::decline),
         Operation::AccountList => get(accounts::list),

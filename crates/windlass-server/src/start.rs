@@ -1,4 +1,4 @@
-//! Starting a server, and stopping it without losing anything.
+//! Starts a server, and stops it without losing data.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::connections::tls::{TlsError, TlsKeys, reload_loop};
 use crate::routes;
 use crate::state::Server;
 
-/// How long a data directory that is in use is waited for.
+/// How long a server waits for a data directory that is in use.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a server could not be started.
@@ -36,23 +36,23 @@ pub enum StartError {
     /// The data directory cannot be used.
     #[error("cannot use the data directory {path}: {source}")]
     DataDirectory {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// Another server uses the same data.
     #[error("another Windlass server uses the data directory {path}")]
     InUse {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
-    /// The address is taken, or may not be used.
+    /// The address is in use, or the process may not use it.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The database cannot be used.
@@ -61,7 +61,7 @@ pub enum StartError {
     /// The secret key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// Notifications could not be sent.
+    /// The notification sender could not be created.
     #[error("cannot send notifications: {0}")]
     Notifications(#[from] windlass_notify::SendError),
     /// Single sign-on cannot be used as configured.
@@ -70,12 +70,12 @@ pub enum StartError {
     /// TLS cannot be used as configured.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The first administrator could not be made.
+    /// The first administrator could not be created.
     #[error(transparent)]
     FirstStart(#[from] FirstStartError),
 }
 
-/// A server that runs.
+/// A running server.
 pub struct RunningServer {
     server: Server,
     address: SocketAddr,
@@ -85,8 +85,8 @@ pub struct RunningServer {
     _lock: Option<File>,
 }
 
-/// Starts a server. Boxed, so that what serves requests is compiled and optimised with this crate, not with each program
-/// that starts a server.
+/// Starts a server. The future is boxed, so that the code that serves requests is compiled and optimised with this crate,
+/// not with each program that starts a server.
 pub fn start(config: Config) -> BoxFuture<'static, Result<RunningServer, StartError>> {
     Box::pin(start_server(config))
 }
@@ -100,7 +100,7 @@ async fn start_server(config: Config) -> Result<RunningServer, StartError> {
     let lock = if is_embedded { Some(lock(&config.control.data_dir).await?) } else { None };
     let store = Store::open(&config.database).await?;
     if lock.is_some() {
-        // Nobody else can hold one: whoever did is dead.
+        // This server holds the lock, so a lease in the database belongs to a server that no longer runs.
         store.leases_end_all().await?;
     }
     let keys = take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await?;
@@ -134,7 +134,7 @@ async fn start_server(config: Config) -> Result<RunningServer, StartError> {
     Ok(RunningServer { server, address, first_login, loops, http, _lock: lock })
 }
 
-/// A directory that only its owner can look into.
+/// Creates the directory if it does not exist, and makes it accessible to its owner only.
 pub fn make_private(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     use std::os::unix::fs::PermissionsExt as _;
@@ -148,15 +148,15 @@ pub fn make_private(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The file that whoever uses the embedded database locks; others on the machine cannot even open it.
+/// Opens the file that a process locks while it uses the embedded database. Only the owner may open the file.
 pub fn open_lock(directory: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600).open(directory.join("windlass.lock"))
 }
 
-/// Keeps a second server away from the same embedded database. A server that is just ending, or a program that it started
-/// a moment ago, may hold the lock a little longer, so that it is tried for a while.
+/// Prevents a second server from using the same embedded database. A server that is stopping, or a process that it
+/// started, may still hold the lock for a moment, so this retries for [`LOCK_TIMEOUT`].
 async fn lock(directory: &Path) -> Result<File, StartError> {
     let unusable = |source| StartError::DataDirectory { path: directory.to_path_buf(), source };
     let file = open_lock(directory).map_err(unusable)?;
@@ -175,7 +175,7 @@ async fn lock(directory: &Path) -> Result<File, StartError> {
     }
 }
 
-/// The provider through which people sign in, with what its groups give in accounts that exist.
+/// The single sign-on provider, with the roles that its groups grant. Each account that a grant names must exist.
 async fn single_sign_on(
     store: &Store,
     config: &Config,
@@ -199,12 +199,12 @@ async fn single_sign_on(
 }
 
 impl RunningServer {
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How it is reached there: `http://…` or `https://…`.
+    /// The origin of that address: `http://…` or `https://…`.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.server.config().scheme().word(), self.address)
     }
@@ -214,11 +214,11 @@ impl RunningServer {
         self.first_login.as_ref()
     }
 
-    /// Stops: no new work is begun, what is under way is brought to an end, and everything is closed.
+    /// Stops the server: it starts no new work, completes the work in progress, and closes everything.
     pub async fn stop(mut self) {
         self.server.stop();
         while self.loops.join_next().await.is_some() {}
-        // Requests that wait or listen end by themselves; one that does not is not waited for.
+        // Requests that wait, and event streams, end when the server stops. Any other request has 10 seconds.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(10), &mut self.http).await;
         self.http.abort();
         self.server.store().close().await;

@@ -1,4 +1,4 @@
-//! What everything that speaks HTTP shares: the control plane, and who is connected and signs in.
+//! The state that all HTTP handlers share: the control plane, the connections, and the limits on sign-ins and streams.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -24,14 +24,14 @@ pub(crate) struct Server {
 #[derive(Debug)]
 struct Inner {
     config: Config,
-    password_turns: PasswordPermits,
+    password_permits: PasswordPermits,
     connections: Arc<Connections>,
-    untrusted_proxy_told: AtomicBool,
-    stream_places: EventStreamSlots,
+    untrusted_proxy_warned: AtomicBool,
+    stream_slots: EventStreamSlots,
     oidc: Option<Oidc>,
 }
 
-/// What is asked of the control plane can be asked of the server.
+/// A server has every method of the control plane.
 impl Deref for Server {
     type Target = Control;
 
@@ -44,10 +44,10 @@ impl Server {
     pub(crate) fn new(config: Config, control: Control, oidc: Option<Oidc>) -> Server {
         let limits = config.max_connections.map_or_else(limits_of_process, ConnectionLimits::of_total);
         let inner = Inner {
-            password_turns: PasswordPermits::default(),
+            password_permits: PasswordPermits::default(),
             connections: Arc::new(Connections::new(limits, config.timeouts)),
-            untrusted_proxy_told: AtomicBool::new(false),
-            stream_places: EventStreamSlots::new(limits.total / 2),
+            untrusted_proxy_warned: AtomicBool::new(false),
+            stream_slots: EventStreamSlots::new(limits.total / 2),
             oidc,
             config,
         };
@@ -58,9 +58,9 @@ impl Server {
         &self.inner.config
     }
 
-    /// Says, once, that requests seem to come through a proxy that is not trusted: then everybody behind it is one address.
+    /// Logs once that requests seem to pass a proxy that is not trusted: then all clients behind it count as one address.
     pub(crate) fn warn_of_untrusted_proxy(&self, address: IpAddr) {
-        if !self.inner.untrusted_proxy_told.swap(true, Ordering::Relaxed) {
+        if !self.inner.untrusted_proxy_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %address,
                 "requests have forwarding headers, but come from an address that is not a trusted proxy; if it is \
@@ -69,22 +69,22 @@ impl Server {
         }
     }
 
-    /// Every open connection.
+    /// The open connections.
     pub(crate) fn connections(&self) -> &Arc<Connections> {
         &self.inner.connections
     }
 
-    /// Room for streams of events.
-    pub(crate) fn stream_places(&self) -> &EventStreamSlots {
-        &self.inner.stream_places
+    /// The slots for event streams.
+    pub(crate) fn stream_slots(&self) -> &EventStreamSlots {
+        &self.inner.stream_slots
     }
 
-    /// Turns to have a password verified.
-    pub(crate) fn password_turns(&self) -> &PasswordPermits {
-        &self.inner.password_turns
+    /// The permits to verify a password.
+    pub(crate) fn password_permits(&self) -> &PasswordPermits {
+        &self.inner.password_permits
     }
 
-    /// The provider through which people sign in.
+    /// The single sign-on provider, if there is one.
     pub(crate) fn oidc(&self) -> Option<&Oidc> {
         self.inner.oidc.as_ref()
     }

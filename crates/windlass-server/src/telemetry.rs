@@ -1,13 +1,13 @@
-//! Traces for a collector: OTLP over HTTP, where one was named. Without one nothing here runs, and a span costs a glance at
-//! a level.
+//! Sends traces to a collector, with OTLP over HTTP, if one is configured. Without one, nothing here runs, and a span costs
+//! one comparison of levels.
 //!
-//! Only spans of the target `windlass_control::spans::SPANS` are sent. Their fields are ids, routes, counts and words of
-//! our own: never what was asked, answered, typed or read.
+//! Only spans of the target `windlass_control::spans::SPANS` are sent. Their fields are ids, routes, counts and
+//! constants of the code: never the content of a request, a response, a form or a file.
 
 #[cfg(feature = "otlp")]
 pub use exporting::{Telemetry, TelemetryError};
 
-/// Lets a span be part of the trace that a request says it belongs to (W3C Trace Context).
+/// Makes a span part of the trace that the request's headers name (W3C Trace Context).
 #[cfg(feature = "otlp")]
 pub(crate) fn continue_trace(span: &tracing::Span, headers: &axum::http::HeaderMap) {
     use opentelemetry::propagation::TextMapPropagator as _;
@@ -17,11 +17,11 @@ pub(crate) fn continue_trace(span: &tracing::Span, headers: &axum::http::HeaderM
     }
     let headers = opentelemetry_http::HeaderExtractor(headers);
     let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&headers);
-    // A span that nobody listens to has no trace.
+    // Fails if no layer records the span; then there is no trace to continue.
     let _ = span.set_parent(context);
 }
 
-/// Gives a span that has begun its name: which route a request took is known only at its end.
+/// Renames a span that has started: the route of a request is known only when it ends.
 #[cfg(feature = "otlp")]
 pub(crate) fn rename(span: &tracing::Span, name: String) {
     use opentelemetry::trace::TraceContextExt as _;
@@ -29,11 +29,11 @@ pub(crate) fn rename(span: &tracing::Span, name: String) {
     span.context().span().update_name(name);
 }
 
-/// Without a collector nobody reads the name.
+/// Does nothing: without a collector, nothing uses the name.
 #[cfg(not(feature = "otlp"))]
 pub(crate) fn rename(_: &tracing::Span, _: String) {}
 
-/// Without a collector there is no trace to continue.
+/// Does nothing: without a collector, there is no trace to continue.
 #[cfg(not(feature = "otlp"))]
 pub(crate) fn continue_trace(_: &tracing::Span, _: &axum::http::HeaderMap) {}
 
@@ -73,28 +73,28 @@ mod exporting {
 
     use windlass_control::spans::SPANS;
 
-    /// A collector that takes longer loses the spans, not the server its time.
-    const PATIENCE: Duration = Duration::from_secs(5);
+    /// The longest time for one export. If the collector takes longer, the spans are dropped.
+    const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
     /// Why traces cannot be sent as configured.
     #[derive(Debug, thiserror::Error)]
     pub enum TelemetryError {
-        /// The address is none.
+        /// The address is not valid.
         #[error("`{0}` is not a collector address")]
         Address(String),
-        /// The exporter could not be made.
+        /// The exporter could not be created.
         #[error("cannot send traces: {0}")]
         Exporter(String),
     }
 
-    /// Spans on their way to a collector.
+    /// The exporter of spans to a collector.
     pub struct Telemetry {
         provider: SdkTracerProvider,
     }
 
     impl Telemetry {
-        /// Prepares to send spans to `{address}/v1/traces`. Nothing is sent yet: a server starts while its collector is
-        /// down. Requests run on this runtime.
+        /// Prepares to send spans to `{address}/v1/traces`. It sends nothing yet, so that a server starts while its
+        /// collector is down. Requests run on this runtime.
         pub fn start(address: &str, runtime: Handle) -> Result<Telemetry, TelemetryError> {
             let wrong = || TelemetryError::Address(address.to_owned());
             let url = Url::parse(address).map_err(|_| wrong())?;
@@ -103,8 +103,8 @@ mod exporting {
             }
             let failed = |error: &dyn std::error::Error| TelemetryError::Exporter(error.to_string());
             let options = HttpOptions {
-                connect_timeout: PATIENCE,
-                timeout: Some(PATIENCE),
+                connect_timeout: EXPORT_TIMEOUT,
+                timeout: Some(EXPORT_TIMEOUT),
                 trust: TlsTrust::System,
                 proxies: Proxies::Environment,
                 port: None,
@@ -115,9 +115,9 @@ mod exporting {
                 Http::new(&AddressGuard::new(rules), options).map_err(|error| failed(&error))?.into_client();
             let exporter = SpanExporter::builder()
                 .with_http()
-                .with_http_client(Collector { http, runtime, trouble: Arc::default() })
+                .with_http_client(Collector { http, runtime, is_failing: Arc::default() })
                 .with_endpoint(format!("{}/v1/traces", url.as_str().trim_end_matches('/')))
-                .with_timeout(PATIENCE)
+                .with_timeout(EXPORT_TIMEOUT)
                 .build()
                 .map_err(|error| failed(&error))?;
             let resource = Resource::builder()
@@ -129,7 +129,7 @@ mod exporting {
             Ok(Telemetry { provider })
         }
 
-        /// What listens to spans.
+        /// The layer that records spans.
         pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
         where
             S: Subscriber + for<'s> LookupSpan<'s> + Send + Sync,
@@ -142,31 +142,32 @@ mod exporting {
                 .with_filter(Targets::new().with_target(SPANS, LevelFilter::TRACE))
         }
 
-        /// Sends what is left, and ends.
+        /// Sends the remaining spans, and stops.
         pub async fn stop(self) {
-            // It waits for its own thread, which waits for this runtime.
-            let ended = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(PATIENCE));
+            // The shutdown blocks until the exporter's thread ends, and that thread needs this runtime.
+            let ended =
+                tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(EXPORT_TIMEOUT));
             let _ = ended.await;
         }
     }
 
-    /// The way to a collector. The exporter's thread has no runtime of its own, so requests run on the server's.
+    /// The HTTP client of the exporter, whose thread has no runtime of its own: requests run on the server's runtime.
     #[derive(Debug)]
     struct Collector {
         http: reqwest::Client,
         runtime: Handle,
-        trouble: Arc<AtomicBool>,
+        is_failing: Arc<AtomicBool>,
     }
 
-    type Sent<'s> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 's>>;
+    type SendFuture<'s> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 's>>;
 
     impl HttpClient for Collector {
-        fn send_bytes<'s, 'f>(&'s self, request: Request<Bytes>) -> Sent<'f>
+        fn send_bytes<'s, 'f>(&'s self, request: Request<Bytes>) -> SendFuture<'f>
         where
             's: 'f,
             Self: 'f,
         {
-            let (http, trouble) = (self.http.clone(), Arc::clone(&self.trouble));
+            let (http, is_failing) = (self.http.clone(), Arc::clone(&self.is_failing));
             let sent = self.runtime.spawn(async move { http.send_bytes(request).await });
             Box::pin(async move {
                 let answer = match sent.await {
@@ -178,15 +179,15 @@ mod exporting {
                     Ok(response) => Some(format!("status {}", response.status())),
                     Err(error) => Some(error.to_string()),
                 };
-                log_collector_state(&trouble, fault.as_deref());
+                log_collector_state(&is_failing, fault.as_deref());
                 answer
             })
         }
     }
 
-    /// Logs when a collector begins to fail and when it takes spans again.
-    fn log_collector_state(trouble: &AtomicBool, fault: Option<&str>) {
-        match (trouble.swap(fault.is_some(), Ordering::Relaxed), fault) {
+    /// Logs when a collector begins to fail and when it accepts spans again.
+    fn log_collector_state(is_failing: &AtomicBool, fault: Option<&str>) {
+        match (is_failing.swap(fault.is_some(), Ordering::Relaxed), fault) {
             (false, Some(fault)) => {
                 tracing::warn!(fault, "the collector does not accept spans; they are lost");
             }

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn one_directory_is_held_to_every_budget_while_it_is_looked_at() {
+    fn every_limit_applies_within_a_single_directory() {
         let limits = WalkLimits { files: usize::MAX - 1, ..WalkLimits::default() };
         assert_eq!(look_into(3, MAX_NAME_BYTES, limits).0, Ok(3));
         let long = look_into(3, MAX_NAME_BYTES + 1, limits).0;

@@ -105,7 +105,7 @@ proptest! {
     /// The main property: if one byte of a named file changes, exactly the resources that name the file or one of its
     /// parents get another digest, and all kinds of trees agree.
     #[test]
-    fn one_byte_changes_exactly_the_digests_of_what_names_it_and_all_trees_agree(
+    fn one_byte_changes_exactly_the_digests_of_resources_that_name_its_file(
         files in files(), which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), by in 1u8..,
     ) {
         let work = WorkTree::new();

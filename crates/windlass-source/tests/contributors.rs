@@ -101,7 +101,7 @@ fn a_branch_that_left_before_the_commit_that_was_used_brings_its_own_people_alon
 }
 
 #[test]
-fn a_history_that_was_rewritten_forwards_or_backwards_may_lack_someone() {
+fn a_rewritten_history_is_marked_as_incomplete() {
     let followed = SyncedRepository::new();
     followed.work.git(&["commit", "--quiet", "--amend", "--message", "said otherwise"]);
     assert_eq!(
@@ -115,7 +115,7 @@ fn a_history_that_was_rewritten_forwards_or_backwards_may_lack_someone() {
 }
 
 #[test]
-fn what_is_too_large_to_be_received_in_between_may_lack_someone() {
+fn a_history_too_large_to_fetch_is_marked_as_incomplete() {
     let followed = SyncedRepository::new();
     write_noise(&followed.work.path().join("large"));
     followed.work.git(&["add", "large"]);
@@ -140,7 +140,7 @@ fn write_noise(path: &Path) {
 }
 
 #[test]
-fn more_commits_than_are_followed_may_lack_someone() {
+fn a_history_with_too_many_commits_is_marked_as_incomplete() {
     let followed = SyncedRepository::new();
     followed.commit_by("eve@example.com");
     let mut stream = String::new();

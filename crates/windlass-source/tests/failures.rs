@@ -75,7 +75,7 @@ fn over_ssh_each_failure_has_its_code() {
 }
 
 #[test]
-fn known_hosts_that_came_with_the_key_are_what_counts() {
+fn known_hosts_in_the_credential_are_used() {
     let (Some(server), Some(other)) = (GitSsh::start(), GitSsh::start()) else { return };
     repository().publish(&server.root(), "fleet.git");
     let given = |host_key: &str| {
@@ -168,7 +168,7 @@ fn what_is_no_repository_is_told_so() {
 }
 
 #[test]
-fn too_much_is_refused_while_it_comes_and_leaves_nothing_behind() {
+fn a_fetch_over_its_limits_is_aborted_and_leaves_no_data() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     // Bytes that do not compress: digests of counters.
     let noise: String =

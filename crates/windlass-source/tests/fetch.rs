@@ -113,7 +113,7 @@ fn an_unchanged_remote_is_asked_for_references_and_nothing_else() {
 }
 
 #[test]
-fn a_password_stays_with_the_host_it_is_for() {
+fn a_password_is_sent_only_to_its_host() {
     let Some(server) = GitHttps::start() else { return };
     let head = repository().publish(&server.root(), "fleet.git");
     assert!(head.exists());
@@ -164,7 +164,7 @@ fn a_damaged_mirror_is_made_anew() {
 }
 
 #[test]
-fn what_a_killed_fetch_left_behind_is_cleared_away() {
+fn files_of_a_killed_fetch_are_deleted() {
     let (work, root) = (repository(), tempfile::tempdir().unwrap());
     let remote = Remote::file(&work.publish(root.path(), "fleet.git"));
     let scratch = TestMirror::new();
@@ -179,7 +179,7 @@ fn what_a_killed_fetch_left_behind_is_cleared_away() {
 }
 
 #[test]
-fn nothing_of_the_users_git_is_used() {
+fn the_users_git_configuration_is_not_used() {
     let home = tempfile::tempdir().unwrap();
     let trap = "[url \"file:///nonexistent\"]\n insteadOf = file:///\n[core]\n sshCommand = false\n";
     fs::write(home.path().join(".gitconfig"), trap).unwrap();

@@ -40,7 +40,7 @@ fn read_both_ways(work: &WorkTree, commit: &str) -> (GitTree, GitTree, TestMirro
 }
 
 #[test]
-fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
+fn a_kilobyte_with_ten_thousand_million_paths_is_rejected() {
     let work = WorkTree::new();
     let commit = work.commit_path_bomb(10, 10);
     let (mirror_tree, local, scratch) = read_both_ways(&work, &commit);
@@ -55,7 +55,7 @@ fn a_kilobyte_with_ten_thousand_million_paths_is_refused() {
 }
 
 #[test]
-fn twenty_thousand_directories_inside_one_another_are_refused() {
+fn twenty_thousand_nested_directories_are_rejected() {
     let root = tempfile::tempdir().unwrap();
     let remote = Remote::file(&WorkTree::publish_nested_trees(root.path(), "fleet.git", 20_000));
     let scratch = TestMirror::new();
@@ -70,7 +70,7 @@ fn twenty_thousand_directories_inside_one_another_are_refused() {
 }
 
 #[test]
-fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
+fn a_name_of_megabytes_is_rejected_before_paths_are_built() {
     let work = WorkTree::new();
     let commit = work.commit_long_name(7 << 20, 5_000);
     let (mirror_tree, local, scratch) = read_both_ways(&work, &commit);
@@ -89,7 +89,7 @@ fn a_name_of_megabytes_is_refused_before_paths_are_made_of_it() {
 }
 
 #[test]
-fn a_difference_of_content_is_looked_at_within_one_budget() {
+fn a_content_diff_is_computed_within_one_budget() {
     type Bomb = fn(&WorkTree) -> String;
     let bombs: [(Bomb, usize); 3] = [
         (|work| work.commit_long_name(7 << 20, 10), 0),
@@ -134,7 +134,7 @@ fn a_directory_on_disk_has_the_same_budget() {
 }
 
 #[test]
-fn a_file_that_inflates_beyond_all_bounds_is_not_received() {
+fn a_file_that_decompresses_beyond_the_limit_is_rejected() {
     let work = WorkTree::new();
     work.commit("fleet.yaml", "version: 1\naccount: acme\n");
     work.commit_zeros("zeros.bin", 80 << 20);

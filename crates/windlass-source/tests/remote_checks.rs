@@ -27,7 +27,7 @@ fn step_summary(remote: &Remote, prefix: &str) -> String {
 }
 
 #[test]
-fn a_closed_port_is_told_no_sooner_than_a_firewall_that_keeps_silent() {
+fn a_closed_port_is_reported_no_sooner_than_a_firewalled_port() {
     let later = Duration::from_millis(300);
     for scheme in ["http", "ssh"] {
         let remote = Remote::at(&format!("{scheme}://127.0.0.1:{}/fleet.git", free_port()));

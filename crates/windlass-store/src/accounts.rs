@@ -36,7 +36,8 @@ fn read_account(row: &Row) -> Result<Account, StoreError> {
 }
 
 impl Reading {
-    /// The version of what is compared in an account: the accepted state, proposals, accepted drift, settings.
+    /// The version of everything in an account that a comparison reads: the accepted state, proposals, accepted drift,
+    /// settings.
     pub async fn state_version(&mut self, account_id: &AccountId) -> Result<i64, StoreError> {
         let sql = "SELECT state_version FROM chains WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
@@ -77,7 +78,7 @@ impl Writing {
 }
 
 impl AccountWriting {
-    /// Pulls the kill switch, or lets go of it.
+    /// Turns the kill switch on, or off without a halt.
     pub async fn account_halt(&mut self, halt: Option<&Halt>) -> Result<(), StoreError> {
         let sql = "UPDATE accounts SET halted_at = $2, halted_by = $3, halt_reason = $4 WHERE id = $1";
         let values = values![
@@ -90,8 +91,8 @@ impl AccountWriting {
         Ok(())
     }
 
-    /// Replaces the approval policy, with the repositories that its rules name: name → id. False if it was changed since
-    /// the given version.
+    /// Replaces the approval policy and the repositories that its rules name: name → id. False if the policy was
+    /// changed after the given version.
     pub async fn account_set_policy(
         &mut self,
         policy: &str,
@@ -104,7 +105,7 @@ impl AccountWriting {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Notes which repositories the rules of a policy name that was saved before this was noted.
+    /// Stores which repositories the rules of a policy name, for a policy that an earlier version saved without them.
     pub async fn account_bind_policy(
         &mut self,
         repositories: &BTreeMap<String, RepositoryId>,

@@ -1,7 +1,7 @@
 //! Agents and their contacts.
 //!
-//! Enrolling and revoking are decisions of people, so they belong to a transaction of the account. A contact does not: it
-//! takes the agent's own row and nothing else, and makes reports of one agent wait for each other, on every replica.
+//! People decide to enrol and revoke agents, so this happens in a transaction of the account. A contact does not need
+//! one: it locks only the agent's own row. The lock makes reports of one agent wait for each other, on every replica.
 
 use windlass_core::agent::Agent;
 use windlass_core::id::{AccountId, AgentId};
@@ -59,7 +59,7 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Enrols a target: its agent before is revoked, and its reports count no more.
+    /// Enrols a target. Revokes its previous agent, whose reports are then rejected.
     pub async fn agent_enrol(&mut self, target: &ResourceKey, now: Timestamp) -> Result<Agent, StoreError> {
         let account_id = self.account_id().clone();
         self.agent_revoke(target, now).await?;
@@ -95,8 +95,8 @@ impl AccountWriting {
 }
 
 impl Writing {
-    /// Notes that a server hears from an agent; none if it was revoked. Whoever stores a report of it begins with this: until
-    /// the transaction ends, no other report of the agent is stored.
+    /// Records a contact with an agent; none if it was revoked. This is the first step of storing a report: until the
+    /// transaction ends, no other report of the agent is stored.
     pub async fn agent_contact(&mut self, id: &AgentId, now: Timestamp) -> Result<Option<Agent>, StoreError> {
         let sql = format!(
             "UPDATE agents SET last_contact_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING {COLUMNS}"

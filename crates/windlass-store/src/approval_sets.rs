@@ -19,9 +19,9 @@ pub struct ApprovalSet {
     pub id: ApprovalSetId,
     /// Its account.
     pub account_id: AccountId,
-    /// The repository whose plan it is about.
+    /// The repository of the plan.
     pub repository_id: RepositoryId,
-    /// The plan. A newer one takes its place while the set stays the same.
+    /// The plan. A newer plan replaces it as long as the set stays the same.
     pub plan_id: PlanId,
     /// Which changes of the plan.
     pub scope: SetScope,
@@ -38,7 +38,7 @@ pub struct ApprovalSet {
     /// When.
     pub at: Timestamp,
     /// Since when and why it no longer counts.
-    pub fallen: Option<(Timestamp, String)>,
+    pub lapsed: Option<(Timestamp, String)>,
 }
 
 const COLUMNS: &str = "id, account_id, repository_id, plan_id, group_digest, digest, members, destroys, approver, \
@@ -57,7 +57,7 @@ fn read_set(row: &Row) -> Result<ApprovalSet, StoreError> {
         approver: row.text("approver")?,
         reason: row.optional_text("reason")?,
         at: row.timestamp("at")?,
-        fallen: {
+        lapsed: {
             let (at, reason) = (row.optional_timestamp("fallen_at")?, row.optional_text("fallen_reason")?);
             at.map(|at| (at, reason.unwrap_or_default()))
         },
@@ -91,14 +91,14 @@ impl Reading {
         rows.iter().map(read_set).collect()
     }
 
-    /// Approvals of sets of a plan, those that fell included, oldest first.
+    /// Approvals of sets of a plan, including those that lapsed, oldest first.
     pub async fn approval_sets_of(&mut self, plan_id: &PlanId) -> Result<Vec<ApprovalSet>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM approval_sets WHERE plan_id = $1 ORDER BY id");
         let rows = self.connection.rows_built(sql, values![plan_id]).await?;
         rows.iter().map(read_set).collect()
     }
 
-    /// For which of these contents a set's approval was given to a proposal already: set and content.
+    /// For which of these contents a proposal already has the approval of a set: set and content.
     pub async fn approval_sets_used(
         &mut self,
         sets: &[&ApprovalSetId],
@@ -139,8 +139,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that a newer plan has the same set.
-    pub async fn approval_set_carry(
+    /// Moves an approval to a newer plan that has the same set.
+    pub async fn approval_set_move_to_plan(
         &mut self,
         id: &ApprovalSetId,
         plan_id: &PlanId,
@@ -150,7 +150,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that an approval of a set no longer counts. False if it had fallen.
+    /// Records that an approval of a set no longer counts. False if it lapsed before.
     pub async fn approval_set_lapse(
         &mut self,
         id: &ApprovalSetId,

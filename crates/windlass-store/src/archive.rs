@@ -1,5 +1,5 @@
-//! The first entries of an audit log in an archive file instead of the database. What stays here is the anchor: the last
-//! archived entry, which the rest of the log continues and of which there is a signed checkpoint.
+//! Archiving: the first entries of an audit log are moved from the database to a file. The database keeps the anchor:
+//! the last archived entry, which the rest of the log continues and which has a signed checkpoint.
 
 use serde_json::{Value as Json, json};
 use windlass_core::digest::Digest;
@@ -14,25 +14,25 @@ use crate::error::StoreError;
 use crate::sql::values;
 use crate::write::AccountWriting;
 
-/// What the audit log calls archiving its own entries.
-pub(crate) const ACTION: &str = "audit.archive";
+/// The action of the audit entry about archiving.
+pub(crate) const ARCHIVE_ACTION: &str = "audit.archive";
 
 /// Entries read at a time.
 const AT_ONCE: i64 = 2_000;
 
-/// Up to where a log is archived. It is always up to a signed checkpoint.
+/// The limit up to which a log is archived. Archiving always ends at a signed checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveLimit {
-    /// What was signed before a moment.
+    /// The last checkpoint signed before this time.
     Before(Timestamp),
-    /// An entry's number.
+    /// The last checkpoint up to the entry with this number.
     UpTo(i64),
 }
 
-/// The first entries of a log, in a file.
+/// A file with the first entries of a log.
 #[derive(Clone, Debug)]
 pub struct ArchivedEntries {
-    /// The last of them.
+    /// The last entry in the file.
     pub up_to: AuditHead,
     /// The name of the file.
     pub file: String,
@@ -41,14 +41,14 @@ pub struct ArchivedEntries {
 }
 
 impl Reading {
-    /// The last archived entry of a log; none if the log is whole.
+    /// The last archived entry of a log; none if nothing is archived.
     pub async fn audit_anchor(&mut self, account_id: &AccountId) -> Result<Option<AuditHead>, StoreError> {
         let sql = "SELECT seq, hash FROM audit_anchors WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.first().map(|row| Ok(AuditHead { seq: row.number("seq")?, hash: row.text("hash")? })).transpose()
     }
 
-    /// Entries of a log after one number up to another, oldest first: the first of them, not more than fit in memory.
+    /// The first entries of a log after one number and up to another, oldest first, at most `AT_ONCE`.
     pub async fn audit_between(
         &mut self,
         account_id: &AccountId,
@@ -81,8 +81,9 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Deletes the entries of the log that are in a file, keeps the last of them as its anchor, and enters that into the
-    /// log. Says how many were deleted; none, and nothing happens, if the log does not hold the last of them.
+    /// Deletes the entries of the log that are in a file, stores the last of them as the anchor, and adds an audit
+    /// entry about it. Returns how many entries were deleted; none, without changes, if the last of them is not in the
+    /// log.
     pub async fn audit_archive(
         &mut self,
         archived: &ArchivedEntries,
@@ -107,7 +108,7 @@ impl AccountWriting {
         });
         self.audit(AuditEntry {
             actor,
-            action: ACTION,
+            action: ARCHIVE_ACTION,
             target_kind: "audit".to_owned(),
             target: if account_id.is_installation() {
                 "installation".to_owned()
@@ -124,10 +125,10 @@ impl AccountWriting {
     }
 }
 
-/// Whether an entry tells that the log was archived up to a place.
-pub(crate) fn tells_of(entry: &AuditRecord, anchor: &AuditHead) -> bool {
+/// Whether an entry records that the log was archived up to this anchor.
+pub(crate) fn records_archiving(entry: &AuditRecord, anchor: &AuditHead) -> bool {
     let detail = || serde_json::from_str::<Json>(&entry.detail).unwrap_or_default();
-    entry.action == ACTION && {
+    entry.action == ARCHIVE_ACTION && {
         let detail = detail();
         detail["up_to"] == anchor.seq && detail["hash"] == anchor.hash.as_str()
     }

@@ -1,4 +1,4 @@
-//! What each target shall be: a document by digest, and which version it is.
+//! Target assignments: the document that each target must apply, by digest, with its generation.
 
 use windlass_core::digest::Digest;
 use windlass_core::id::AccountId;
@@ -14,14 +14,14 @@ use crate::observed::number_from;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// What a target shall be from now on.
+/// The new assignment of a target.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAssignment<'a> {
     /// The node or cluster.
     pub target: &'a ResourceKey,
     /// Its document.
     pub document: &'a str,
-    /// The digest of that.
+    /// The digest of the document.
     pub digest: Digest,
 }
 
@@ -33,7 +33,7 @@ fn read_assignment(row: &Row) -> Result<AcceptedTarget, StoreError> {
 }
 
 impl Reading {
-    /// What a target shall be; none before it was first assigned anything.
+    /// The assignment of a target; none if it never had one.
     pub async fn assignment(
         &mut self,
         account_id: &AccountId,
@@ -45,7 +45,7 @@ impl Reading {
         rows.first().map(read_assignment).transpose()
     }
 
-    /// What every target of an account shall be.
+    /// The assignments of all targets of an account.
     pub async fn assignments(
         &mut self,
         account_id: &AccountId,
@@ -64,7 +64,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Assigns targets what they shall be. Each that shall be something else than before gets the next generation.
+    /// Stores assignments of targets. A target whose document changed gets the next generation.
     pub async fn assignments_put(
         &mut self,
         account_id: &AccountId,

@@ -1,5 +1,5 @@
-//! The audit log: append-only, each entry holding the hash of the one before, so that no entry can be changed, left
-//! out or put in between without every later hash showing it.
+//! The audit log: append-only. Each entry contains the hash of the previous entry, so every later hash reveals an entry
+//! that was changed, removed or inserted.
 
 use serde_json::{Value as Json, json};
 pub use windlass_core::audit::Outcome;
@@ -23,9 +23,9 @@ pub struct Actor {
     pub id: Option<UserId>,
     /// The API token used.
     pub token_id: Option<TokenId>,
-    /// The network address the request came from.
+    /// The network address of the client.
     pub address: Option<String>,
-    /// The request.
+    /// The id of the request.
     pub request_id: Option<String>,
 }
 
@@ -46,24 +46,24 @@ impl Actor {
     }
 }
 
-/// An entry that is about to be made.
+/// A new entry.
 #[derive(Clone, Debug)]
 pub struct AuditEntry {
     /// Who.
     pub actor: Actor,
-    /// What, for example `proposal.approve`.
+    /// The action, for example `proposal.approve`.
     pub action: &'static str,
-    /// The kind of thing it was done to: a resource kind, `repository`, `user`.
+    /// The kind of the target: a resource kind, `repository`, `user`.
     pub target_kind: String,
     /// Its name or id.
     pub target: String,
-    /// What became of it.
+    /// The outcome of the action.
     pub outcome: Outcome,
-    /// What it was before.
+    /// The digest of the target before the action.
     pub before: Option<Digest>,
-    /// What it is now.
+    /// The digest of the target after it.
     pub after: Option<Digest>,
-    /// More. Never a secret: it can never be taken out again.
+    /// Details. Must not contain a secret: an entry cannot be changed later.
     pub detail: Json,
     /// When.
     pub at: Timestamp,
@@ -78,21 +78,21 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Who.
     pub actor: Actor,
-    /// What.
+    /// The action.
     pub action: String,
-    /// The kind of thing it was done to.
+    /// The kind of the target.
     pub target_kind: String,
     /// Its name or id.
     pub target: String,
-    /// What became of it.
+    /// The outcome of the action.
     pub outcome: String,
-    /// What it was before.
+    /// The digest of the target before the action.
     pub before: Option<String>,
-    /// What it is now.
+    /// The digest of the target after it.
     pub after: Option<String>,
-    /// More, as it was written.
+    /// Details, as they were written.
     pub detail: String,
-    /// The hash of the entry before.
+    /// The hash of the previous entry.
     pub previous_hash: String,
     /// The hash of this one.
     pub hash: String,
@@ -125,7 +125,7 @@ pub(crate) fn read_audit_record(row: &Row) -> Result<AuditRecord, StoreError> {
 }
 
 impl AuditRecord {
-    /// The hash this entry should have: of its content, its number, its account and the hash before it.
+    /// The hash this entry should have: of its content, its number, its account and the hash of the previous entry.
     pub(crate) fn expected_hash(&self, account_id: &AccountId) -> String {
         let content = json!([
             account_id,
@@ -149,7 +149,7 @@ impl AuditRecord {
     }
 }
 
-/// Writes entries behind the last one and returns the number and hash of the new last one.
+/// Appends entries and returns the number and hash of the new last one.
 pub(crate) async fn append_audit(
     connection: &mut AnyConnection,
     account_id: &AccountId,
@@ -164,7 +164,7 @@ pub(crate) async fn append_audit(
         let mut audited = AuditRecord {
             seq,
             at: entry.at,
-            // The hash is of what is stored.
+            // The hash covers the texts as they are stored.
             actor: entry.actor.storable(),
             action: entry.action.to_owned(),
             target_kind: storable(entry.target_kind),
@@ -205,7 +205,7 @@ pub(crate) async fn append_audit(
 }
 
 impl Reading {
-    /// Who last changed each of these resources, and when, as far as the log tells.
+    /// Who last changed each of these resources, and when; without those that are not in the log.
     pub async fn audit_last_changes(
         &mut self,
         account_id: &AccountId,
@@ -221,7 +221,7 @@ impl Reading {
         rows.iter().map(|row| Ok((read_key(row)?, (row.text("actor")?, row.timestamp("at")?)))).collect()
     }
 
-    /// Entries of an account before a number, newest first; of one target if given.
+    /// Entries of an account before a number, newest first; of one target (kind and name) if given.
     pub async fn audit(
         &mut self,
         account_id: &AccountId,

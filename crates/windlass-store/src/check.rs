@@ -1,4 +1,4 @@
-//! Looking after the database: backup while running, and checking that it is sound.
+//! Maintenance of the database: backups while it is in use, and consistency checks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,24 +11,24 @@ use crate::contents::read_spec;
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
 use crate::page::unique_text;
-use crate::verify::Verified;
+use crate::verify::LogVerification;
 
-/// One thing that was checked.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
-    /// What was looked at.
+pub struct InstallationCheck {
+    /// What the check verifies.
     pub what: String,
-    /// What is wrong with it; none if nothing is.
+    /// What is wrong; none if the check passed.
     pub fault: Option<String>,
 }
 
-impl Checked {
-    fn new(what: impl Into<String>, fault: Option<String>) -> Checked {
-        Checked { what: what.into(), fault }
+impl InstallationCheck {
+    fn new(what: impl Into<String>, fault: Option<String>) -> InstallationCheck {
+        InstallationCheck { what: what.into(), fault }
     }
 }
 
-/// What must hold between tables, each a count of rows for which it does not.
+/// Rules between tables, each with a statement that counts the rows that break it.
 const RULES: &[(&str, &str)] = &[
     (
         "every owned resource belongs to a registered repository",
@@ -62,7 +62,7 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What holds specs beside their digests: the statement, and what it tells of.
+/// Tables with digests of specs: what the check verifies, and the statement that reads digests and specs.
 const SPECS: &[(&str, &str)] = &[
     (
         "every resource can be read and is what its digest says",
@@ -75,8 +75,8 @@ const SPECS: &[(&str, &str)] = &[
 ];
 
 impl Store {
-    /// Copies an embedded database into a new file while it is being used. The copy is complete and consistent, for
-    /// nobody else to read, and appears under its name only when it is.
+    /// Copies an embedded database into a new file while it is in use. The copy is consistent, only the owner can read
+    /// it, and it gets its name only when it is complete.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         if self.file().is_none() {
             let message = "a PostgreSQL database is backed up with pg_dump, while Windlass runs";
@@ -96,20 +96,20 @@ impl Store {
     }
 
     async fn copy_into(&self, partial: &str, to: &Path) -> Result<(), StoreError> {
-        let told = |error| StoreError::Backup(format!("cannot write {}: {error}", to.display()));
-        // SQLite accepts a file that is empty, and so it is ours from the beginning.
+        let write_error = |error| StoreError::Backup(format!("cannot write {}: {error}", to.display()));
+        // SQLite writes into an existing empty file, so the permissions are restricted from the beginning.
         let mut options = tokio::fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         options.mode(0o600);
-        let file = options.open(partial).await.map_err(told)?;
+        let file = options.open(partial).await.map_err(write_error)?;
         self.copy_file(partial).await?;
-        file.sync_all().await.map_err(told)?;
-        tokio::fs::rename(partial, to).await.map_err(told)
+        file.sync_all().await.map_err(write_error)?;
+        tokio::fs::rename(partial, to).await.map_err(write_error)
     }
 
     /// Checks everything that can be checked without changing anything.
-    pub async fn check(&self) -> Result<Vec<Checked>, StoreError> {
+    pub async fn check(&self) -> Result<Vec<InstallationCheck>, StoreError> {
         let mut reading = self.read().await?;
         let mut checked = Vec::new();
         if self.file().is_some() {
@@ -119,10 +119,10 @@ impl Store {
         for (what, sql) in RULES {
             let rows = reading.connection.rows(sql, Vec::new()).await?;
             let count = rows.first().map_or(Ok(0), |row| row.count("count"))?;
-            checked.push(Checked::new(*what, (count > 0).then(|| format!("not so for {count}"))));
+            checked.push(InstallationCheck::new(*what, (count > 0).then(|| format!("not so for {count}"))));
         }
         for (what, sql) in SPECS {
-            checked.push(Checked::new(*what, reading.unsound_specs(sql).await?));
+            checked.push(InstallationCheck::new(*what, reading.unsound_specs(sql).await?));
         }
         checked.push(reading.check_targets().await?);
         let accounts = reading.accounts().await?;
@@ -135,19 +135,22 @@ impl Store {
 }
 
 impl Reading {
-    async fn check_file(&mut self) -> Result<Checked, StoreError> {
+    async fn check_file(&mut self) -> Result<InstallationCheck, StoreError> {
         let rows = self.connection.rows("PRAGMA integrity_check", Vec::new()).await?;
-        let told: Vec<String> =
+        let messages: Vec<String> =
             rows.iter().map(|row| row.text("integrity_check")).collect::<Result<_, _>>()?;
-        Ok(Checked::new("the database file is whole", (told != ["ok"]).then(|| told.join("; "))))
+        Ok(InstallationCheck::new(
+            "the database file is whole",
+            (messages != ["ok"]).then(|| messages.join("; ")),
+        ))
     }
 
-    async fn check_references(&mut self) -> Result<Checked, StoreError> {
+    async fn check_references(&mut self) -> Result<InstallationCheck, StoreError> {
         let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
         let rows = self.connection.rows(sql, Vec::new()).await?;
         let tables: Vec<String> = rows.iter().map(|row| row.text("table")).collect::<Result<_, _>>()?;
         let fault = (!tables.is_empty()).then(|| format!("not so in {}", tables.join(", ")));
-        Ok(Checked::new("every row refers to rows that are there", fault))
+        Ok(InstallationCheck::new("every row refers to rows that are there", fault))
     }
 
     async fn unsound_specs(&mut self, sql: &'static str) -> Result<Option<String>, StoreError> {
@@ -168,12 +171,12 @@ impl Reading {
         Ok((!faults.is_empty()).then(|| faults.join("; ")))
     }
 
-    /// What is noted of who refers to what, beside what the specs say. Specs that cannot be read are told elsewhere.
-    async fn check_targets(&mut self) -> Result<Checked, StoreError> {
+    /// Compares the stored references with those in the specs. Another check reports specs that cannot be read.
+    async fn check_targets(&mut self) -> Result<InstallationCheck, StoreError> {
         let sql = "SELECT account_id, kind, name, to_kind, to_name FROM resource_references";
-        let mut noted = BTreeSet::new();
+        let mut stored_references = BTreeSet::new();
         for row in &self.connection.rows(sql, Vec::new()).await? {
-            noted.insert([
+            stored_references.insert([
                 row.text("account_id")?,
                 row.text("kind")?,
                 row.text("name")?,
@@ -188,25 +191,29 @@ impl Reading {
             let (account, kind, name) = (row.text("account_id")?, row.text("kind")?, row.text("name")?);
             let body = row.optional_text("spec")?.zip(Kind::from_word(&kind));
             let Some(spec) = body.and_then(|(body, kind)| read_spec(kind, &body).ok()) else {
-                noted.retain(|[at, of, named, ..]| (at, of, named) != (&account, &kind, &name));
+                stored_references.retain(|[at, of, named, ..]| (at, of, named) != (&account, &kind, &name));
                 continue;
             };
             for target in spec.targets(&name) {
                 let to_kind = target.kind.slug().to_owned();
                 let reference = [account.clone(), kind.clone(), name.clone(), to_kind, target.name];
-                wrong += usize::from(!noted.remove(&reference));
+                wrong += usize::from(!stored_references.remove(&reference));
             }
         }
-        wrong += noted.len();
+        wrong += stored_references.len();
         let fault = (wrong > 0).then(|| format!("not so for {wrong}"));
-        Ok(Checked::new("what refers to what is noted as the resources say", fault))
+        Ok(InstallationCheck::new("what refers to what is noted as the resources say", fault))
     }
 
-    async fn check_audit(&mut self, account_id: &AccountId, whose: &str) -> Result<Checked, StoreError> {
+    async fn check_audit(
+        &mut self,
+        account_id: &AccountId,
+        whose: &str,
+    ) -> Result<InstallationCheck, StoreError> {
         let fault = match self.audit_verify(account_id).await? {
-            Verified::Intact { .. } => None,
-            Verified::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),
+            LogVerification::Intact { .. } => None,
+            LogVerification::Broken { seq, reason } => Some(format!("entry {seq}: {reason}")),
         };
-        Ok(Checked::new(format!("the audit log of {whose} is intact"), fault))
+        Ok(InstallationCheck::new(format!("the audit log of {whose} is intact"), fault))
     }
 }

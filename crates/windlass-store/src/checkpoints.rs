@@ -1,5 +1,5 @@
-//! Checkpoints of the audit log: its heads, signed with a key that is not in the database, and the keys' public halves.
-//! What is signed and whether a signature is good is the server's business; here it is text.
+//! Checkpoints of the audit log: its heads, signed with a key that is not in the database, and the public keys. The
+//! server creates and checks the signatures; here they are text.
 
 use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_core::time::Timestamp;
@@ -27,18 +27,18 @@ pub struct Checkpoint {
     pub signature: String,
 }
 
-/// The public half of a key that signs checkpoints.
+/// The public key of a key pair that signs checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditKey {
     /// Its id.
     pub id: AuditKeyId,
     /// The key.
     pub public_key: String,
-    /// The key before it.
+    /// The previous key.
     pub previous_id: Option<AuditKeyId>,
-    /// What the key before signed: that this one follows it.
+    /// The signature of the previous key on the statement that this key follows it.
     pub endorsement: Option<String>,
-    /// What this key signed: that it follows the one before.
+    /// The signature of this key on the statement that it follows the previous key.
     pub acknowledgement: Option<String>,
     /// Since when it is used.
     pub created_at: Timestamp,
@@ -73,7 +73,7 @@ impl Reading {
         rows.iter().map(read_checkpoint).collect()
     }
 
-    /// Checkpoints that were not sent elsewhere, oldest first.
+    /// Checkpoints that were not sent to the external destination yet, oldest first.
     pub async fn checkpoints_unsent(&mut self, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM audit_checkpoints WHERE sent_at IS NULL ORDER BY at, account_id, seq LIMIT {limit}"
@@ -82,7 +82,7 @@ impl Reading {
         rows.iter().map(read_checkpoint).collect()
     }
 
-    /// The head of every chain, with its account; the installation's has none.
+    /// The head of every chain, with its account; the account id of the installation is empty.
     pub async fn audit_heads(&mut self) -> Result<Vec<(AccountId, AuditHead)>, StoreError> {
         let sql = "SELECT account_id, audit_seq, audit_hash FROM chains ORDER BY account_id";
         let rows = self.connection.rows(sql, Vec::new()).await?;
@@ -117,7 +117,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Adds a checkpoint, unless there is one of the same entry. `sent_at` is empty if it is to be sent elsewhere.
+    /// Adds a checkpoint, unless there is one of the same entry. Without `sent_at`, it will be sent to the external
+    /// destination.
     pub async fn checkpoint_add(
         &mut self,
         checkpoint: &Checkpoint,
@@ -137,8 +138,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Notes that a checkpoint was sent elsewhere.
-    pub async fn checkpoint_sent(
+    /// Records that a checkpoint was sent to the external destination.
+    pub async fn checkpoint_mark_sent(
         &mut self,
         checkpoint: &Checkpoint,
         now: Timestamp,
@@ -148,7 +149,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Adds a key that signs checkpoints, unless it is known.
+    /// Adds a key that signs checkpoints, unless it is stored already.
     pub async fn audit_key_add(&mut self, key: &AuditKey) -> Result<bool, StoreError> {
         let sql = "INSERT INTO audit_keys (id, public_key, previous_id, endorsement, acknowledgement, created_at) \
                    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING";

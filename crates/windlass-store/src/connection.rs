@@ -1,24 +1,24 @@
 //! One connection to either database.
 //!
-//! Every statement is one text with `$1` placeholders that both understand. What differs between the two is here, in
-//! `db.rs` (opening), `sql.rs` (values and rows), `error.rs` (what their errors mean) and `check.rs` (backups and
-//! checks); no statement of a noun knows which of them it speaks to.
+//! Every statement is one text with `$1` placeholders that both databases accept. The differences between them are
+//! handled here, in `db.rs` (opening), `sql.rs` (values and rows), `error.rs` (error codes) and `check.rs` (backups and
+//! checks); statements in other files do not depend on the database.
 
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
 use crate::error::StoreError;
 use crate::sql::{Row, Value};
 
-/// Rows of one statement. With at most 31 columns this stays below SQLite's 32,766 values of a statement.
+/// Rows in one statement. With at most 31 columns this stays below SQLite's limit of 32,766 values in a statement.
 const ROWS_AT_ONCE: usize = 500;
 
-/// One connection to one of the two, in a transaction or not.
+/// One connection to one of the two databases, in a transaction or not.
 pub(crate) struct AnyConnection {
     link: Link,
     state: State,
 }
 
-/// What a connection is.
+/// The connection or transaction of sqlx.
 pub(crate) enum Link {
     Sqlite(sqlx::pool::PoolConnection<sqlx::Sqlite>),
     SqliteWriting(sqlx::Transaction<'static, sqlx::Sqlite>),
@@ -26,8 +26,9 @@ pub(crate) enum Link {
     PostgresWriting(sqlx::Transaction<'static, sqlx::Postgres>),
 }
 
-/// Whether every statement of a transaction was done. PostgreSQL does nothing more after one that failed, and says yes
-/// to the commit; SQLite goes on without it. Here both refuse.
+/// Whether every statement of a transaction succeeded. After a failed statement, PostgreSQL executes nothing more and
+/// reports success for the commit, and SQLite continues without the failed statement. With this state, both reject
+/// further statements and the commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Sound,
@@ -39,16 +40,16 @@ enum Target<'c> {
     Postgres(&'c mut sqlx::PgConnection),
 }
 
-/// Whether the database should remember the statement for the next time.
+/// Whether to cache the prepared statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StatementCaching {
     Likely,
-    /// A long text for so many rows.
+    /// Its text depends on the number of rows, so the same text is unlikely to be used again.
     Unlikely,
 }
 
 impl StatementCaching {
-    /// Of a statement for some of many rows: those that are full come again at once, with other rows.
+    /// For the statement of one chunk: the text of a full chunk is used again for the next full chunk.
     fn of_chunk(rows: usize, of: usize) -> StatementCaching {
         if rows == ROWS_AT_ONCE && of > ROWS_AT_ONCE {
             StatementCaching::Likely
@@ -90,7 +91,7 @@ impl AnyConnection {
         self.rows_of(sql.into_sql_str(), values, StatementCaching::Likely).await
     }
 
-    /// All rows of a statement put together from our own texts.
+    /// All rows of a statement that is built from constant texts.
     pub(crate) async fn rows_built(
         &mut self,
         sql: String,
@@ -119,12 +120,12 @@ impl AnyConnection {
         self.note(rows)
     }
 
-    /// Does a statement and says how many rows it touched.
+    /// Executes a statement and returns how many rows it affected.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64, StoreError> {
         self.execute_of(sql.into_sql_str(), values, StatementCaching::Likely).await
     }
 
-    /// Does a statement put together from our own texts.
+    /// Executes a statement that is built from constant texts.
     pub(crate) async fn execute_built(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StoreError> {
         self.execute_of(AssertSqlSafe(sql).into_sql_str(), values, StatementCaching::Likely).await
     }
@@ -147,7 +148,7 @@ impl AnyConnection {
         self.note(done)
     }
 
-    /// Refuses to go on in a transaction in which something failed.
+    /// Fails in a transaction in which a statement failed.
     fn check_sound(&self) -> Result<(), StoreError> {
         match self.state {
             State::Sound => Ok(()),
@@ -163,26 +164,26 @@ impl AnyConnection {
         done.map_err(StoreError::from)
     }
 
-    /// Does the same with many rows in few statements, and says how many it touched. The rows stand between the two
-    /// texts as `(…), (…)`: `INSERT INTO t (a, b) VALUES` … `ON CONFLICT …`, or
-    /// `WITH given (a, b) AS (VALUES` … `) UPDATE t … FROM given WHERE …`.
+    /// Executes a statement for many rows, in few statements, and returns how many rows they affected. The rows are
+    /// inserted between the two texts as `(…), (…)`: `INSERT INTO t (a, b) VALUES` … `ON CONFLICT …`, or `WITH given
+    /// (a, b) AS (VALUES` … `) UPDATE t … FROM given WHERE …`.
     pub(crate) async fn execute_many(
         &mut self,
         prefix: &'static str,
         rows: Vec<Vec<Value>>,
         suffix: &'static str,
     ) -> Result<u64, StoreError> {
-        let mut touched = 0;
+        let mut affected = 0;
         for chunk in rows.chunks(ROWS_AT_ONCE) {
             let sql = format!("{prefix} {} {suffix}", self.placeholders(chunk));
             let reuse = StatementCaching::of_chunk(chunk.len(), rows.len());
-            touched += self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?;
+            affected += self.execute_of(AssertSqlSafe(sql).into_sql_str(), chunk.concat(), reuse).await?;
         }
-        Ok(touched)
+        Ok(affected)
     }
 
-    /// Asks for many things in few statements: `WITH given (a, b) AS (VALUES` … `) SELECT … FROM given CROSS JOIN t
-    /// WHERE …`. `CROSS JOIN`, because SQLite then begins with what is given, which is little.
+    /// Looks up many keys in few statements: `WITH given (a, b) AS (VALUES` … `) SELECT … FROM given CROSS JOIN t WHERE
+    /// …`. `CROSS JOIN` makes SQLite read the given keys first, which are few.
     pub(crate) async fn rows_many(
         &mut self,
         prefix: &'static str,
@@ -198,8 +199,8 @@ impl AnyConnection {
         Ok(found)
     }
 
-    /// `($1, $2), ($3, $4)` for rows of values. SQLite takes `$1` for a name, looks every name up among all the others,
-    /// and needs seconds for thousands of them: it gets `?`.
+    /// `($1, $2), ($3, $4)` for rows of values. In SQLite `$1` is a name, and looking up thousands of names takes
+    /// seconds, so SQLite gets `?`.
     fn placeholders(&mut self, rows: &[Vec<Value>]) -> String {
         let is_numbered = matches!(self.target(), Target::Postgres(_));
         let mut number = 0;
@@ -217,7 +218,7 @@ impl AnyConnection {
         rows.join(", ")
     }
 
-    /// Makes a transaction true.
+    /// Commits a transaction.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         self.check_sound()?;
         match self.link {

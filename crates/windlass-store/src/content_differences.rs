@@ -1,4 +1,4 @@
-//! What differs in the files that resources name, kept for as long as proposals are.
+//! Differences in the files that resources name, kept as long as proposals.
 
 use windlass_core::content::{ContentChange, ContentDifference};
 use windlass_core::id::AccountId;
@@ -16,7 +16,7 @@ fn key_row(account_id: &AccountId, change: &ContentChange) -> Vec<Value> {
 }
 
 impl Reading {
-    /// What differs in these changes, as far as it was kept, in no order.
+    /// The stored differences of these changes, in no order.
     pub async fn content_differences(
         &mut self,
         account_id: &AccountId,
@@ -33,7 +33,7 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Keeps what differs. What was seen in full is not replaced by what could only be seen in part.
+    /// Stores differences. A partial difference does not replace a complete one.
     pub async fn content_differences_put(
         &mut self,
         differences: &[ContentDifference],
@@ -60,8 +60,8 @@ impl AccountWriting {
 }
 
 impl Writing {
-    /// Forgets what was made before a moment, in accounts where no proposal is older.
-    pub async fn content_differences_forget(
+    /// Deletes differences stored before a time, in accounts without older proposals.
+    pub async fn content_differences_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,8 +1,9 @@
-//! Contents by digest: each spec, and each document of an assignment, is stored once, however many rows name it.
+//! Contents by digest: each spec, and each document of a target assignment, is stored once, however many rows refer to
+//! it.
 //!
-//! Whoever writes a digest into a row stores the content first, in the same transaction. What nothing names any more is deleted
-//! a day after that was found ([`Writing::contents_sweep`]), so that a transaction that is about to name it never finds it gone:
-//! storing a content takes the mark off it.
+//! A function that writes a digest into a row stores the content first, in the same transaction. Content that no row
+//! refers to is marked, and deleted a day later ([`Writing::contents_sweep`]). Storing content removes the mark, so
+//! that content is never deleted while a transaction is about to refer to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,24 +18,24 @@ use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// How long what nothing names is kept. Every transaction is shorter.
+/// How long content that no row refers to is kept: longer than any transaction.
 const KEPT_UNUSED: Duration = Duration::from_secs(24 * 3600);
 
-/// Every digest that a row names.
+/// Every digest that a row refers to.
 const NAMED: &str = "SELECT resources.digest FROM resources UNION ALL SELECT desired.digest FROM desired \
     UNION ALL SELECT base_digest FROM proposals WHERE base_digest IS NOT NULL \
     UNION ALL SELECT desired_digest FROM proposals WHERE desired_digest IS NOT NULL \
     UNION ALL SELECT edited_digest FROM proposals WHERE edited_digest IS NOT NULL \
     UNION ALL SELECT tombstones.digest FROM tombstones UNION ALL SELECT assignments.digest FROM assignments";
 
-/// Reads the specs of rows that belong together. Rows with the same spec share it.
+/// Reads the specs of the rows of one result. Rows with the same spec share it.
 #[derive(Default)]
 pub(crate) struct SpecReader {
     read: BTreeMap<(Kind, Digest), Arc<Spec>>,
 }
 
 impl SpecReader {
-    /// The spec of a digest. The column is its text, looked up by that digest.
+    /// The spec with a digest. The column contains its text.
     pub(crate) fn spec(
         &mut self,
         kind: Kind,
@@ -54,7 +55,7 @@ impl SpecReader {
         Ok(spec)
     }
 
-    /// The same where there may be no digest.
+    /// [`SpecReader::spec`], if there is a digest.
     pub(crate) fn optional_spec(
         &mut self,
         kind: Kind,
@@ -74,23 +75,23 @@ pub(crate) fn read_spec(kind: Kind, text: &str) -> Result<Spec, StoreError> {
     })
 }
 
-/// What [`Reading::contents_unnamed`] found.
+/// Content that no row refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnnamedContent {
-    /// Which.
+pub struct UnreferencedContent {
+    /// Its digest.
     pub digest: Digest,
-    /// Since when that is known; none if it is news.
+    /// When it was marked; none if it is not marked yet.
     pub unused_since: Option<Timestamp>,
 }
 
 impl Reading {
-    /// Contents that nothing names: those of which that is news, and those of which it has been known for long enough.
-    /// Reads every row that names one, so it is for a few times a day.
-    pub async fn contents_unnamed(
+    /// Contents that no row refers to: those to mark, and those marked long enough ago to be deleted. Reads every row
+    /// that refers to a content, so call it only a few times a day.
+    pub async fn contents_unreferenced(
         &mut self,
         now: Timestamp,
         limit: usize,
-    ) -> Result<Vec<UnnamedContent>, StoreError> {
+    ) -> Result<Vec<UnreferencedContent>, StoreError> {
         let sql = format!(
             "SELECT contents.digest, unused_since FROM contents WHERE (unused_since IS NULL OR unused_since < $1) \
              AND contents.digest NOT IN ({NAMED}) LIMIT {limit}"
@@ -98,7 +99,7 @@ impl Reading {
         let rows = self.connection.rows_built(sql, values![now.minus(KEPT_UNUSED)]).await?;
         rows.iter()
             .map(|row| {
-                Ok(UnnamedContent {
+                Ok(UnreferencedContent {
                     digest: row.digest("digest")?,
                     unused_since: row.optional_timestamp("unused_since")?,
                 })
@@ -108,7 +109,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Stores specs by their digests. One that is there already is not written again.
+    /// Stores specs by their digests. A spec that is stored already is not written again.
     pub(crate) async fn specs_put(&mut self, specs: BTreeMap<Digest, &Spec>) -> Result<(), StoreError> {
         let text = |(digest, spec): (Digest, &Spec)| {
             debug_assert_eq!(digest, spec.digest(), "a spec is stored under its own digest");
@@ -127,15 +128,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Marks what was found to be named by nothing, and deletes what has been for a day, unless someone stored it again
-    /// meanwhile. Says how many it deleted.
+    /// Marks new unreferenced contents and deletes marked ones, unless they were stored again meanwhile. Returns how many it
+    /// deleted.
     pub async fn contents_sweep(
         &mut self,
-        unnamed: &[UnnamedContent],
+        unreferenced: &[UnreferencedContent],
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let (old, new): (Vec<UnnamedContent>, Vec<UnnamedContent>) =
-            unnamed.iter().copied().partition(|found| found.unused_since.is_some());
+        let (old, new): (Vec<UnreferencedContent>, Vec<UnreferencedContent>) =
+            unreferenced.iter().copied().partition(|found| found.unused_since.is_some());
         let rows = new.iter().map(|found| values![found.digest, now]).collect();
         let prefix = "WITH given (digest, unused_since) AS (VALUES";
         let suffix = ") UPDATE contents SET unused_since = given.unused_since FROM given \

@@ -8,10 +8,10 @@ use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// A host that a credential may be told to.
+/// A host that a credential may be sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialBinding {
-    /// Whose.
+    /// The account.
     pub account_id: AccountId,
     /// Where the credential is kept.
     pub credential_path: String,
@@ -79,7 +79,7 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Takes the binding of a credential to a host away. False if there is none.
+    /// Removes the binding of a credential to a host. False if there is none.
     pub async fn credential_unbind(
         &mut self,
         account_id: &AccountId,

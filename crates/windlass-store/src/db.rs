@@ -1,4 +1,4 @@
-//! Opening a database, and the two ways of using it: reading, and writing in one transaction.
+//! Opening a database, and the connections to it: for reading, and for writing in one transaction.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -19,20 +19,21 @@ use crate::migration_error::MigrationError;
 use crate::migrations::{postgres_migrator, sqlite_migrator};
 use crate::page::new_id;
 
-/// How long to wait for a connection or a lock before giving up: longer than any of our own transactions.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// How long to wait for a connection or a lock: longer than any transaction of Windlass.
+pub(crate) const DATABASE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Connections for reading. Two cores answer no faster with more.
+/// Connections for reading. More are not faster on two cores.
 const READ_CONNECTIONS: u32 = 4;
 
-/// Connections to PostgreSQL: it orders writers itself.
+/// Connections to PostgreSQL, for reading and writing: PostgreSQL orders writers itself.
 const POSTGRES_CONNECTIONS: u32 = 10;
 
-/// What every connection to PostgreSQL is told: waiting for a lock ends as it does in SQLite, and a replica that lost its
-/// power in the middle of a transaction does not hold its locks until someone notices.
+/// Settings of every connection to PostgreSQL: waiting for a lock ends after the same time as in SQLite, and PostgreSQL
+/// releases the locks of a replica that lost power in the middle of a transaction.
 const POSTGRES_SESSION: &str = "SET lock_timeout = '15s'; SET idle_in_transaction_session_timeout = '60s'";
 
-/// SQLite's page cache for each connection, in KiB (negative means KiB): small, the system caches the file too.
+/// SQLite's page cache for each connection, in KiB (negative means KiB). It is small because the system caches the file
+/// too.
 const SQLITE_CACHE: &str = "-4096";
 
 /// Where the database is.
@@ -40,7 +41,7 @@ const SQLITE_CACHE: &str = "-4096";
 pub enum Address {
     /// A file.
     Sqlite(PathBuf),
-    /// A server; the text may hold a password and is never shown.
+    /// A server; the text may contain a password and is never shown.
     Postgres(windlass_core::redacted::Redacted<String>),
 }
 
@@ -88,14 +89,14 @@ pub struct Reading {
 }
 
 impl Store {
-    /// Opens the database, makes it if it is a file that is not there, and brings its schema up to date.
+    /// Opens the database, creates it if it is a file that does not exist, and applies pending migrations.
     pub async fn open(address: &Address) -> Result<Store, StoreError> {
         let store = Store::open_unmigrated(address).await?;
         store.migrate().await?;
         Ok(store)
     }
 
-    /// Opens the database with whatever schema it has: only to copy it.
+    /// Opens the database without applying migrations: only to copy it.
     pub async fn open_unmigrated(address: &Address) -> Result<Store, StoreError> {
         let pools = match address {
             Address::Sqlite(path) => open_sqlite(path).await?,
@@ -121,8 +122,8 @@ impl Store {
         Ok(Reading { connection: AnyConnection::new(link) })
     }
 
-    /// A connection for reading that sees everything as it was at its first statement: for answers of several parts that
-    /// must belong together.
+    /// A connection for reading that sees everything as it was at its first statement: for several reads that must be
+    /// consistent.
     pub async fn read_snapshot(&self) -> Result<Reading, StoreError> {
         let link = match &self.pools {
             Pools::Sqlite { readers, .. } => Link::SqliteWriting(readers.begin().await?),
@@ -134,7 +135,7 @@ impl Store {
         Ok(Reading { connection: AnyConnection::new(link) })
     }
 
-    /// A connection in a transaction that may write. Dropped before its end, it is rolled back.
+    /// A connection in a transaction that may write. It is rolled back if it is dropped without a commit.
     pub(crate) async fn begin(&self) -> Result<AnyConnection, StoreError> {
         Ok(AnyConnection::new(match &self.pools {
             // Immediate: a transaction that reads first and writes later would otherwise fail instead of waiting.
@@ -143,12 +144,12 @@ impl Store {
         }))
     }
 
-    /// Who this process is among those that use the same database.
+    /// The id of this process among those that use the same database.
     pub fn replica_id(&self) -> &ReplicaId {
         &self.replica_id
     }
 
-    /// The connections to PostgreSQL, if the database is one: others may use it, too.
+    /// The connections to PostgreSQL, if the database is one. Other processes may use it too.
     pub(crate) fn shared(&self) -> Option<&PgPool> {
         match &self.pools {
             Pools::Sqlite { .. } => None,
@@ -164,10 +165,10 @@ impl Store {
         }
     }
 
-    /// Copies the file, if the database is one, into a file that is empty or not there.
+    /// Copies the file, if the database is one, into a file that is empty or does not exist.
     pub(crate) async fn copy_file(&self, to: &str) -> Result<(), StoreError> {
         let Pools::Sqlite { path, .. } = &self.pools else { return Ok(()) };
-        // A connection of its own: those for reading may not write, not even another file.
+        // A new connection: those for reading may not write, not even another file.
         let options = sqlite_options(path).create_if_missing(false);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         sqlx::query("VACUUM INTO $1").bind(to).execute(&mut connection).await?;
@@ -175,7 +176,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a setting so that no copy of its value stays in the database's files. Backups keep theirs.
+    /// Deletes a setting so that no copy of its value remains in the files of the database. Backups keep their copies.
     pub async fn erase_setting(&self, name: &str) -> Result<(), StoreError> {
         const DELETE: &str = "DELETE FROM settings WHERE name = $1";
         match &self.pools {
@@ -183,7 +184,7 @@ impl Store {
                 let mut connection = writer.acquire().await?;
                 sqlx::query("PRAGMA secure_delete = ON").execute(&mut *connection).await?;
                 sqlx::query(DELETE).bind(name).execute(&mut *connection).await?;
-                // Free pages may hold copies from before, and the journal the pages as they were.
+                // Free pages may contain old copies, and the journal the old pages.
                 sqlx::query("VACUUM").execute(&mut *connection).await?;
                 sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *connection).await?;
             }
@@ -195,7 +196,7 @@ impl Store {
         Ok(())
     }
 
-    /// Closes every connection after what is under way.
+    /// Closes every connection after the running statements.
     pub async fn close(&self) {
         match &self.pools {
             Pools::Sqlite { writer, readers, .. } => {
@@ -207,17 +208,17 @@ impl Store {
     }
 }
 
-/// Lets only the owner read the database and its journals, whatever the umask is and whoever made the file. SQLite gives
-/// journals the permissions of the file they belong to.
+/// Restricts the database and its journals to their owner, whatever the umask is and whoever created the file. SQLite
+/// gives journals the permissions of the database file.
 fn keep_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     if !path.exists() {
-        let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        match made {
+        let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        match created {
             Ok(_) => {}
-            // Another process made it in this moment.
+            // Another process created it at the same time.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            // There is no such directory, which SQLite tells better.
+            // The directory does not exist; SQLite's error message is clearer.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -234,7 +235,7 @@ fn keep_private(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The journal of a database file. It is there while the database is in use, and after a crash.
+/// The journal of a database file. It exists while the database is in use, and after a crash.
 pub(crate) fn journal_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
@@ -247,9 +248,9 @@ fn sqlite_options(path: &Path) -> SqliteConnectOptions {
         .create_if_missing(true)
         .foreign_keys(true)
         .journal_mode(SqliteJournalMode::Wal)
-        // What was acknowledged survives a power cut; writers that have much to do put it in one transaction.
+        // Committed data survives a power cut. Writers with many changes put them into one transaction.
         .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(DATABASE_TIMEOUT)
         .pragma("cache_size", SQLITE_CACHE)
         .pragma("journal_size_limit", "67108864")
         .optimize_on_close(true, None)
@@ -260,9 +261,9 @@ async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
     let options = sqlite_options(path);
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
-        .acquire_timeout(PATIENCE)
-        // A full disk makes SQLite end a transaction by itself, and sqlx never learns that it ended: such a connection
-        // begins no other, so another takes its place.
+        .acquire_timeout(DATABASE_TIMEOUT)
+        // When the disk is full, SQLite ends a transaction, but sqlx still treats it as open. Such a connection cannot
+        // begin another transaction, so the pool replaces it.
         .after_release(|connection, _| {
             Box::pin(async move {
                 connection.ping().await?;
@@ -273,7 +274,7 @@ async fn open_sqlite(path: &Path) -> Result<Pools, StoreError> {
         .await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READ_CONNECTIONS)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(DATABASE_TIMEOUT)
         .connect_lazy_with(options.create_if_missing(false).pragma("query_only", "ON"));
     Ok(Pools::Sqlite { path: path.to_path_buf(), writer, readers })
 }
@@ -291,7 +292,7 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
     let options = postgres_options(url)?;
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(DATABASE_TIMEOUT)
         .after_connect(|connection, _| {
             Box::pin(async move { sqlx::raw_sql(POSTGRES_SESSION).execute(connection).await.map(drop) })
         })

@@ -1,4 +1,4 @@
-//! Deliveries: notifications on their way to providers, and how far the events of each account were looked at.
+//! Notification deliveries, and up to which event each account was checked for alerts.
 
 use std::collections::BTreeMap;
 
@@ -16,46 +16,46 @@ use crate::write::Writing;
 /// A notification for one provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
-    /// Its id, the same over all attempts.
+    /// Its id, the same for all attempts.
     pub id: DeliveryId,
     /// Its account.
     pub account_id: AccountId,
-    /// The alert that tells it; empty for a test or a digest.
+    /// The alert that selected the event; empty for a test or a digest.
     pub alert: String,
-    /// The provider it goes through.
+    /// The notification provider.
     pub provider: String,
     /// The number of the event; none for a test or a digest.
     pub event_seq: Option<i64>,
     /// The kind of the event.
     pub event_kind: String,
-    /// The same for everything that is the same to its readers.
+    /// The key for deduplication: equal for notifications that are the same to their readers.
     pub group_key: String,
-    /// What is told.
+    /// The notification.
     pub message: Json,
-    /// What became of it.
+    /// Its state.
     pub state: DeliveryState,
-    /// How often it was tried.
+    /// How many attempts were made since `since`.
     pub attempts: i64,
-    /// How often the same happened again and was not told.
+    /// How often the same happened again without another notification.
     pub repeats: i64,
-    /// When it is tried next.
+    /// When the next attempt is due.
     pub next_at: Timestamp,
-    /// Why the last try failed.
+    /// Why the last attempt failed.
     pub last_error: Option<String>,
-    /// When trying began.
+    /// When the attempts began.
     pub since: Timestamp,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it arrived or was given up.
+    /// When it was sent or the attempts ended.
     pub finished_at: Option<Timestamp>,
 }
 
-/// What an attempt came to.
+/// The result of an attempt.
 #[derive(Clone, Debug)]
 pub struct DeliveryAttempt {
-    /// What the delivery is now.
+    /// The new state of the delivery.
     pub state: DeliveryState,
-    /// When it is tried again, if it is.
+    /// When the next attempt is due, if there is one.
     pub next_at: Timestamp,
     /// Why it failed.
     pub error: Option<String>,
@@ -66,20 +66,20 @@ pub struct DeliveryAttempt {
 /// Which deliveries to list.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryFilter {
-    /// Through this provider.
+    /// To this provider.
     pub provider: Option<String>,
     /// In this state.
     pub state: Option<DeliveryState>,
 }
 
-/// An account whose events were not all looked at.
+/// An account with events that were not checked for alerts yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventBacklog {
-    /// Which.
+    /// The account.
     pub account_id: AccountId,
     /// The number of its last event.
     pub last: i64,
-    /// The event up to which they were looked at; none if nobody looks yet.
+    /// The last event that was checked; none if the account is not checked yet.
     pub cursor: Option<i64>,
 }
 
@@ -127,7 +127,7 @@ fn row_of(delivery: &Delivery) -> Vec<Value> {
 }
 
 impl Reading {
-    /// Accounts with events that were not looked at.
+    /// Accounts with events that were not checked for alerts yet.
     pub async fn accounts_with_backlog(&mut self) -> Result<Vec<EventBacklog>, StoreError> {
         let sql = "SELECT chains.account_id, chains.event_seq, notification_cursors.seq AS cursor FROM chains \
                    LEFT JOIN notification_cursors ON notification_cursors.account_id = chains.account_id \
@@ -145,14 +145,14 @@ impl Reading {
             .collect()
     }
 
-    /// The number of the last event of an account before a moment; 0 if there is none.
+    /// The number of the last event of an account before a time; 0 if there is none.
     pub async fn event_before(&mut self, account_id: &AccountId, at: Timestamp) -> Result<i64, StoreError> {
         let sql = "SELECT seq FROM events WHERE account_id = $1 AND at < $2 ORDER BY seq DESC LIMIT 1";
         let rows = self.connection.rows(sql, values![account_id, at]).await?;
         rows.first().map_or(Ok(0), |row| row.number("seq"))
     }
 
-    /// The last delivery of each of these groups since a moment: its id, by group.
+    /// The last delivery of each of these groups since a time: its id, by group.
     pub async fn deliveries_of_groups(
         &mut self,
         account_id: &AccountId,
@@ -168,21 +168,22 @@ impl Reading {
         rows.iter().map(|row| Ok((row.text("group_key")?, row.id("last_id")?))).collect()
     }
 
-    /// How many deliveries each provider of an account was given since a moment, without those that were suppressed.
-    pub async fn deliveries_counted(
+    /// How many deliveries were created for each provider of an account since a time, without suppressed ones.
+    pub async fn deliveries_count(
         &mut self,
         account_id: &AccountId,
         since: Timestamp,
     ) -> Result<BTreeMap<String, usize>, StoreError> {
-        // By time, for which a plain filter by account would not be used: the others of this minute are few.
+        // `|| ''` keeps the database from using an index by account. The index by time reads fewer rows: `since` is
+        // recent.
         let sql = "SELECT provider, COUNT(*) AS count FROM deliveries \
                    WHERE created_at > $2 AND account_id || '' = $1 AND state <> 'suppressed' GROUP BY provider";
         let rows = self.connection.rows(sql, values![account_id, since]).await?;
         rows.iter().map(|row| Ok((row.text("provider")?, row.count("count")?))).collect()
     }
 
-    /// Providers for which deliveries were suppressed that no digest told of: account, provider and how many.
-    pub async fn deliveries_untold(&mut self) -> Result<Vec<(AccountId, String, usize)>, StoreError> {
+    /// Providers with suppressed deliveries that are in no digest yet: account, provider and how many.
+    pub async fn deliveries_without_digest(&mut self) -> Result<Vec<(AccountId, String, usize)>, StoreError> {
         let sql = "SELECT account_id, provider, COUNT(*) AS count FROM deliveries \
                    WHERE state = 'suppressed' AND digest_id IS NULL GROUP BY account_id, provider \
                    ORDER BY account_id, provider";
@@ -192,7 +193,8 @@ impl Reading {
             .collect()
     }
 
-    /// Deliveries that are to be tried now, those that wait longest first.
+    /// Deliveries that are due. Accounts take turns, and so do the providers of an account; otherwise the longest due
+    /// come first.
     pub async fn deliveries_due(
         &mut self,
         now: Timestamp,
@@ -249,7 +251,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Notes up to which event an account's alerts were looked at.
+    /// Records up to which event an account was checked for alerts.
     pub async fn cursor_set(&mut self, account_id: &AccountId, seq: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO notification_cursors (account_id, seq) VALUES ($1, $2) \
                    ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq";
@@ -257,14 +259,14 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets how far an account was looked at: nobody looks any more.
+    /// Deletes the position of an account whose events are no longer checked for alerts.
     pub async fn cursor_remove(&mut self, account_id: &AccountId) -> Result<(), StoreError> {
         let sql = "DELETE FROM notification_cursors WHERE account_id = $1";
         self.connection.execute(sql, values![account_id]).await?;
         Ok(())
     }
 
-    /// Adds deliveries. Those of an event that the same alert and provider have already are left as they are.
+    /// Adds deliveries, except those that already exist for the same event, alert and provider.
     pub async fn deliveries_add(&mut self, deliveries: &[Delivery]) -> Result<u64, StoreError> {
         let rows = deliveries.iter().map(row_of).collect();
         let prefix = "INSERT INTO deliveries (id, account_id, alert, provider, event_seq, event_kind, group_key, \
@@ -273,15 +275,15 @@ impl Writing {
         self.connection.execute_many(prefix, rows, suffix).await
     }
 
-    /// Counts what happened again and was not told.
-    pub async fn delivery_repeated(&mut self, id: &DeliveryId, times: i64) -> Result<(), StoreError> {
+    /// Counts repetitions for which no notification is sent.
+    pub async fn delivery_add_repeats(&mut self, id: &DeliveryId, times: i64) -> Result<(), StoreError> {
         let sql = "UPDATE deliveries SET repeats = repeats + $2 WHERE id = $1";
         self.connection.execute(sql, values![id, times]).await?;
         Ok(())
     }
 
-    /// Notes that a digest tells of everything that was suppressed for a provider.
-    pub async fn deliveries_digested(
+    /// Records that a digest includes everything that was suppressed for a provider.
+    pub async fn deliveries_mark_digested(
         &mut self,
         account_id: &AccountId,
         provider: &str,
@@ -292,20 +294,20 @@ impl Writing {
         self.connection.execute(sql, values![account_id, provider, digest_id]).await
     }
 
-    /// Notes what an attempt came to. False if the delivery is no longer to be sent.
-    pub async fn delivery_attempted(
+    /// Records the result of an attempt. False if the delivery is no longer pending.
+    pub async fn delivery_record_attempt(
         &mut self,
         id: &DeliveryId,
-        tried: &DeliveryAttempt,
+        attempt: &DeliveryAttempt,
     ) -> Result<bool, StoreError> {
-        let finished = (tried.state != DeliveryState::Pending).then_some(tried.at);
+        let finished = (attempt.state != DeliveryState::Pending).then_some(attempt.at);
         let sql = "UPDATE deliveries SET state = $2, attempts = attempts + 1, next_at = $3, last_error = $4, \
                    finished_at = $5 WHERE id = $1 AND state = 'pending'";
-        let values = values![id, tried.state.slug(), tried.next_at, &tried.error, finished];
+        let values = values![id, attempt.state.slug(), attempt.next_at, &attempt.error, finished];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Makes a delivery due now, whatever became of it, unless it arrived. False if it did, or is not there.
+    /// Makes a delivery pending and due now. False if it was sent or does not exist.
     pub async fn delivery_retry(
         &mut self,
         account_id: &AccountId,
@@ -317,8 +319,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values![account_id, id, now]).await? == 1)
     }
 
-    /// Forgets deliveries older than a moment that are over.
-    pub async fn deliveries_forget(
+    /// Deletes deliveries created before a time that are not pending.
+    pub async fn deliveries_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,4 +1,4 @@
-//! What git said at the last good run of each repository.
+//! Desired state: what git declared at the last good run of each repository.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,33 +24,34 @@ pub struct DesiredResource {
     pub file: String,
     /// The first file that declared it since its last change was applied, if it moved.
     pub previous_file: Option<String>,
-    /// What was accepted when git, or whoever approved an edited change, last had their way; none if that never was.
+    /// The accepted digest when accepted last equalled desired, or when an edited change was last approved and applied;
+    /// none if neither ever happened.
     pub last_agreed: Option<Digest>,
 }
 
-/// A declared resource that is about to be stored.
+/// A declared resource to store.
 #[derive(Clone, Debug)]
 pub struct NewDesiredResource<'d> {
     /// Its name.
     pub name: &'d str,
     /// Its kind.
     pub kind: Kind,
-    /// What it should be.
+    /// Its spec.
     pub spec: &'d Spec,
-    /// The digest of that.
+    /// The digest of the spec.
     pub digest: Digest,
     /// The file that declares it.
     pub file: &'d str,
 }
 
-/// A resource of which git and the accepted state do not say the same.
+/// A resource whose accepted state differs from desired, or that a repository declares but does not own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DifferingResource {
     /// Which.
     pub key: ResourceKey,
-    /// What git wants, and what it wanted when both last agreed; none if it wants nothing.
+    /// The desired digest and [`DesiredResource::last_agreed`]; none if git does not declare the resource.
     pub wanted: Option<(Digest, Option<Digest>)>,
-    /// The accepted state, and the repository that owns it; none if nothing is.
+    /// The accepted digest and the repository that owns the resource; none if the resource does not exist.
     pub accepted: Option<(Digest, Option<RepositoryId>)>,
 }
 
@@ -91,8 +92,9 @@ const ACCEPTED_NOT_DESIRED: &str = "SELECT kind, name, NULL AS desired_digest, N
     AND desired.kind = resources.kind AND desired.name = resources.name)";
 
 impl Reading {
-    /// Where what a repository wants is not accepted as its own, and what it owns and does not want.
-    pub async fn differing(
+    /// Resources that a repository declares but does not own or whose accepted state differs, and resources that it
+    /// owns but does not declare.
+    pub async fn differing_resources(
         &mut self,
         account_id: &AccountId,
         repository_id: &RepositoryId,
@@ -102,7 +104,7 @@ impl Reading {
         rows.iter().map(read_differing_resource).collect()
     }
 
-    /// The same of one resource.
+    /// [`Reading::differing_resources`] for one resource.
     pub async fn differing_resource(
         &mut self,
         account_id: &AccountId,
@@ -117,7 +119,7 @@ impl Reading {
         rows.first().map(read_differing_resource).transpose()
     }
 
-    /// What a repository wants, without specs.
+    /// The desired resources of a repository, without specs.
     pub async fn desired(
         &mut self,
         repository_id: &RepositoryId,
@@ -127,7 +129,7 @@ impl Reading {
         rows.iter().map(read_desired).collect()
     }
 
-    /// What a repository wants of these resources, with specs.
+    /// Those of these resources that a repository declares, with specs.
     pub async fn desired_of(
         &mut self,
         repository_id: &RepositoryId,
@@ -161,7 +163,7 @@ impl Reading {
         self.connection.rows(sql, values).await?.first().map(|row| row.text("file")).transpose()
     }
 
-    /// The files that declared these resources of a repository so far: the first since the last change was applied.
+    /// For each of these resources of a repository, the first file that declared it since its last change was applied.
     pub async fn desired_files(
         &mut self,
         repository_id: &RepositoryId,
@@ -183,7 +185,7 @@ impl Reading {
             .collect()
     }
 
-    /// Which of these repositories declare which of these: repository and resource.
+    /// Those of these pairs of repository and resource in which the repository declares the resource.
     pub async fn desired_among(
         &mut self,
         pairs: &[(&RepositoryId, &ResourceKey)],
@@ -202,7 +204,7 @@ impl Reading {
             .collect()
     }
 
-    /// Specs of what a repository wants: of these, or of all.
+    /// The specs of the desired resources of a repository: of these, or of all.
     pub async fn desired_specs(
         &mut self,
         repository_id: &RepositoryId,
@@ -238,7 +240,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Replaces what a repository wants. Only what changed is written; of what moves to another file, the first is kept.
+    /// Replaces the desired resources of a repository. Writes only what changed. For a resource that moves to another
+    /// file, it keeps the first file.
     pub async fn desired_replace(
         &mut self,
         repository_id: &RepositoryId,
@@ -273,7 +276,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes where the accepted state is what git wants now. Returns how many that is news for.
+    /// Sets `last_agreed` where the accepted state equals desired. Returns for how many resources it changed.
     pub async fn desired_mark_agreed(&mut self, repository_id: &RepositoryId) -> Result<u64, StoreError> {
         let sql = "UPDATE desired SET last_agreed = digest, previous_file = NULL WHERE repository_id = $1 \
                    AND (last_agreed IS NULL OR last_agreed <> digest) AND EXISTS (SELECT 1 FROM resources, repositories \
@@ -283,7 +286,7 @@ impl Writing {
         self.connection.execute(sql, values![repository_id]).await
     }
 
-    /// Notes what is accepted, with everyone's consent, for resources of repositories: repository, resource, accepted.
+    /// Sets `last_agreed` of resources whose accepted state was approved: repository, resource, accepted digest.
     pub async fn desired_mark_agreed_among(
         &mut self,
         agreed: &[(&RepositoryId, &ResourceKey, Option<Digest>)],

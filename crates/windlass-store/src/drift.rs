@@ -1,4 +1,6 @@
-//! Differences between git and the accepted state: those that were told, and those that someone said are meant.
+//! Differences between desired and accepted: manual changes that were reported, and accepted drift.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 use windlass_core::digest::Digest;
@@ -11,17 +13,17 @@ use crate::db::Reading;
 use crate::error::StoreError;
 use crate::keys::{read_key, resource_row};
 use crate::retention::{OldRows, RowBudget};
-use crate::sql::{Row, values};
+use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
-/// A manual change that was told and is not resolved.
+/// A manual change that was reported and is not resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     /// Which resource.
     pub key: ResourceKey,
-    /// What git wants.
+    /// The desired digest.
     pub desired: Option<Digest>,
-    /// The accepted state.
+    /// The accepted digest.
     pub accepted: Option<Digest>,
     /// The fields that differ.
     pub fields: Json,
@@ -29,7 +31,7 @@ pub struct Drift {
     pub changed_by: String,
     /// When they did.
     pub changed_at: Timestamp,
-    /// When it was noticed.
+    /// When Windlass detected it.
     pub detected_at: Timestamp,
 }
 
@@ -49,7 +51,7 @@ fn read_acceptance(row: &Row) -> Result<Acceptance, StoreError> {
 }
 
 impl Reading {
-    /// Accepted differences of a repository.
+    /// The accepted drift of a repository.
     pub async fn acceptances(&mut self, repository_id: &RepositoryId) -> Result<Vec<Acceptance>, StoreError> {
         let sql =
             format!("SELECT {ACCEPTANCE} FROM acceptances WHERE repository_id = $1 ORDER BY kind, name");
@@ -57,24 +59,44 @@ impl Reading {
         rows.iter().map(read_acceptance).collect()
     }
 
-    /// Accepted differences among these resources of repositories, each with what its repository wants of it now.
+    /// The accepted drift among these resources of repositories, each with the current desired digest.
+    ///
+    /// Acceptances are few, so this reads all between the first and the last of the resources: a statement with each
+    /// resource as a parameter took longer than the page of resources itself.
     pub async fn acceptances_among(
         &mut self,
         of: &[(&RepositoryId, &ResourceKey)],
     ) -> Result<Vec<(Acceptance, Option<Digest>)>, StoreError> {
-        let rows = of.iter().map(|(repository_id, key)| values![*repository_id, key.kind.slug(), &key.name]);
-        let prefix = "WITH given (repository_id, kind, name) AS (VALUES";
-        let suffix = format!(
-            ") SELECT {ACCEPTANCE}, desired.digest AS wanted_digest FROM given CROSS JOIN acceptances LEFT JOIN desired \
+        let sought: BTreeSet<(&str, &str, &str)> = of
+            .iter()
+            .map(|(repository_id, key)| (repository_id.as_str(), key.kind.slug(), key.name.as_str()))
+            .collect();
+        let names = || sought.iter().map(|(_, kind, name)| (*kind, *name));
+        let (Some(first), Some(last)) = (names().min(), names().max()) else { return Ok(Vec::new()) };
+        let repositories: BTreeSet<&str> = sought.iter().map(|(repository_id, ..)| *repository_id).collect();
+        let mut values = values![first.0, first.1, last.0, last.1];
+        values.extend(repositories.iter().map(|id| Value::from(*id)));
+        let places: Vec<String> = (5..5 + repositories.len()).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "SELECT {ACCEPTANCE}, acceptances.repository_id, desired.digest AS wanted_digest FROM acceptances LEFT JOIN desired \
              ON desired.repository_id = acceptances.repository_id AND desired.kind = acceptances.kind \
-             AND desired.name = acceptances.name WHERE acceptances.repository_id = given.repository_id \
-             AND acceptances.kind = given.kind AND acceptances.name = given.name"
+             AND desired.name = acceptances.name \
+             WHERE (acceptances.kind, acceptances.name) >= ($1, $2) AND (acceptances.kind, acceptances.name) <= ($3, $4) \
+             AND acceptances.repository_id IN ({})",
+            places.join(", ")
         );
-        let rows = self.connection.rows_many(prefix, rows.collect(), &suffix).await?;
-        rows.iter().map(|row| Ok((read_acceptance(row)?, row.optional_digest("wanted_digest")?))).collect()
+        let rows = self.connection.rows_built(sql, values).await?;
+        let mut found = Vec::new();
+        for row in &rows {
+            let (repository_id, accepted) = (row.text("repository_id")?, read_acceptance(row)?);
+            if sought.contains(&(&repository_id, accepted.key.kind.slug(), &accepted.key.name)) {
+                found.push((accepted, row.optional_digest("wanted_digest")?));
+            }
+        }
+        Ok(found)
     }
 
-    /// Drift of a repository that was told and is not resolved.
+    /// The drift of a repository that was reported and is not resolved.
     pub async fn drifts(&mut self, repository_id: &RepositoryId) -> Result<Vec<Drift>, StoreError> {
         let sql = "SELECT kind, name, desired_digest, accepted_digest, fields, changed_by, changed_at, detected_at \
                    FROM drifts WHERE repository_id = $1 ORDER BY kind, name";
@@ -94,7 +116,7 @@ impl Reading {
             .collect()
     }
 
-    /// Which of these have drifted from what their repository says: repository and resource.
+    /// Those of these resources with reported drift: repository and resource.
     pub async fn drifted_among(
         &mut self,
         of: &[(&RepositoryId, &ResourceKey)],
@@ -108,7 +130,7 @@ impl Reading {
         rows.iter().map(read_key).collect()
     }
 
-    /// How many resources of an account have drifted.
+    /// How many resources of an account have reported drift.
     pub async fn drifts_count(&mut self, account_id: &AccountId) -> Result<usize, StoreError> {
         let sql = "SELECT COUNT(*) AS count FROM drifts JOIN repositories ON repositories.id = drifts.repository_id \
                    WHERE repositories.account_id = $1";
@@ -118,7 +140,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Accepts a difference.
+    /// Stores accepted drift.
     pub async fn acceptance_put(
         &mut self,
         repository_id: &RepositoryId,
@@ -144,7 +166,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes an acceptance back. False if there was none.
+    /// Withdraws an acceptance. False if there was none.
     pub async fn acceptance_remove(
         &mut self,
         repository_id: &RepositoryId,
@@ -154,7 +176,7 @@ impl Writing {
         Ok(self.connection.execute(sql, values![repository_id, key.kind.slug(), &key.name]).await? == 1)
     }
 
-    /// Takes acceptances back, where there are any: repository and resource.
+    /// Withdraws the acceptances of these resources, if there are any: repository and resource.
     pub async fn acceptances_remove(
         &mut self,
         of: &[(&RepositoryId, &ResourceKey)],
@@ -168,8 +190,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets acceptances whose time is over.
-    pub async fn acceptances_forget(
+    /// Deletes acceptances that have expired.
+    pub async fn acceptances_delete_old(
         &mut self,
         now: Timestamp,
         budget: &mut RowBudget,
@@ -179,7 +201,7 @@ impl Writing {
         self.delete_old(old, values![now], budget).await
     }
 
-    /// Notes manual changes of a repository's resources.
+    /// Stores manual changes of a repository's resources.
     pub async fn drifts_put(
         &mut self,
         repository_id: &RepositoryId,
@@ -207,7 +229,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets manual changes that are no more, and says how many were known.
+    /// Deletes manual changes that are resolved and returns how many were stored.
     pub async fn drifts_remove(
         &mut self,
         repository_id: &RepositoryId,

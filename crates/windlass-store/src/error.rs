@@ -1,10 +1,10 @@
-//! What can go wrong with a database, told by what to do about it.
+//! Errors of the database, one variant for each reaction they need.
 
 use windlass_core::id::AccountId;
 
 use crate::migration_error::MigrationError;
 
-/// Why the database could not do what it was asked.
+/// Why an operation of the database failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk under the database is full.
@@ -13,30 +13,30 @@ pub enum StoreError {
     /// The database may not be written.
     #[error("the database cannot be written: {0}; check the permissions of its directory and the mount")]
     ReadOnly(#[source] sqlx::Error),
-    /// Someone else wrote at the same moment; doing it again helps.
+    /// Another transaction wrote at the same time; a retry helps.
     #[error("the database is busy with another write")]
     Busy(#[source] sqlx::Error),
     /// A rule of the schema forbids it, for example a name that is taken.
     #[error("{0}")]
     Taken(#[source] sqlx::Error),
-    /// A stored value is not what it should be.
+    /// A stored value is not valid.
     #[error("the column {column} holds `{value}`, which is not valid")]
     Broken {
         /// The column.
         column: String,
-        /// The beginning of what it holds.
+        /// The beginning of its value.
         value: String,
     },
-    /// Something else in the same transaction failed before.
+    /// An earlier statement of the same transaction failed.
     #[error("an earlier step of the transaction failed; nothing was saved")]
     TransactionFailed,
     /// There is no such account.
     #[error("account {id} does not exist")]
     NoAccount {
-        /// The id that was asked for.
+        /// The id that was requested.
         id: AccountId,
     },
-    /// The lease under which this was done has passed to someone else.
+    /// Another replica took over the lease of this work.
     #[error("another replica took over the lease {name}")]
     LeaseLost {
         /// The lease.
@@ -45,18 +45,18 @@ pub enum StoreError {
     /// A request with the same idempotency key was carried out meanwhile.
     #[error("a request with the same idempotency key was carried out meanwhile")]
     Repeated,
-    /// The address of the database is not understood.
+    /// The address of the database is not valid.
     #[error("`{url}` is not a database address: {reason}")]
     Address {
-        /// What was given, without its password.
+        /// The given address, without its password.
         url: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The schema of the database is not, or cannot become, the one this program uses.
+    /// The schema of the database is not, or cannot be migrated to, the one this program uses.
     #[error(transparent)]
     Migrate(#[from] MigrationError),
-    /// Others on the machine could read the database's file.
+    /// Others on the machine could read the database file.
     #[error("cannot restrict access to {}: {source}", path.display())]
     NotPrivate {
         /// The file.
@@ -83,12 +83,12 @@ mod sqlite_code {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> StoreError {
-        let Some(told) = error.as_database_error() else { return StoreError::Database(error) };
-        if told.is_unique_violation() || told.is_foreign_key_violation() {
+        let Some(database_error) = error.as_database_error() else { return StoreError::Database(error) };
+        if database_error.is_unique_violation() || database_error.is_foreign_key_violation() {
             return StoreError::Taken(error);
         }
-        let code = told.code().map(|code| code.into_owned()).unwrap_or_default();
-        // SQLite's extended codes carry the primary one in their low byte; PostgreSQL's are five characters.
+        let code = database_error.code().map(|code| code.into_owned()).unwrap_or_default();
+        // SQLite's extended codes contain the primary code in their low byte; PostgreSQL's codes have five characters.
         match code.parse::<i64>().ok().filter(|_| code.len() != 5).map(|code| code & 0xff) {
             Some(sqlite_code::FULL) => return StoreError::DiskFull(error),
             Some(sqlite_code::READONLY | sqlite_code::CANTOPEN) => return StoreError::ReadOnly(error),
@@ -119,15 +119,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_disk_is_told_as_such_saves_nothing_and_passes() {
+    async fn a_full_disk_is_reported_saves_nothing_and_later_writes_succeed() {
         let directory = tempfile::tempdir().unwrap();
         let store = store(&directory).await;
         let now = Timestamp::from_millis(0);
         let mut writing = store.write().await.unwrap();
         writing.setting_put("early", "x").await.unwrap();
         writing.connection.execute("PRAGMA max_page_count = 1", Vec::new()).await.unwrap();
-        let refused = writing.setting_put("large", &"x".repeat(1 << 20)).await;
-        assert!(matches!(refused, Err(StoreError::DiskFull(_))), "{refused:?}");
+        let rejected = writing.setting_put("large", &"x".repeat(1 << 20)).await;
+        assert!(matches!(rejected, Err(StoreError::DiskFull(_))), "{rejected:?}");
         assert!(matches!(writing.setting("early").await, Err(StoreError::TransactionFailed)));
         assert!(matches!(writing.commit().await, Err(StoreError::TransactionFailed)));
 
@@ -147,28 +147,28 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = store(&directory).await;
         let mut reading = store.read().await.unwrap();
-        let refused = reading.connection.execute("DELETE FROM accounts", Vec::new()).await;
-        assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+        let rejected = reading.connection.execute("DELETE FROM accounts", Vec::new()).await;
+        assert!(matches!(rejected, Err(StoreError::ReadOnly(_))), "{rejected:?}");
         let mut writing = store.write().await.unwrap();
         writing.connection.execute("PRAGMA query_only = ON", Vec::new()).await.unwrap();
-        let refused = writing.setting_put("name", "value").await;
-        assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
+        let rejected = writing.setting_put("name", "value").await;
+        assert!(matches!(rejected, Err(StoreError::ReadOnly(_))), "{rejected:?}");
     }
 
     #[tokio::test]
-    async fn a_write_that_got_in_the_way_is_busy() {
+    async fn a_write_during_another_write_is_busy() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (store(&directory).await, store(&directory).await);
         let mut writing = other.write().await.unwrap();
         writing.connection.execute("PRAGMA busy_timeout = 0", Vec::new()).await.unwrap();
         drop(writing);
         let _held = one.write().await.unwrap();
-        let refused = other.write().await.err();
-        assert!(matches!(refused, Some(StoreError::Busy(_))), "{refused:?}");
+        let rejected = other.write().await.err();
+        assert!(matches!(rejected, Some(StoreError::Busy(_))), "{rejected:?}");
     }
 
     #[tokio::test]
-    async fn waiting_for_a_server_ends_in_time() {
+    async fn waiting_for_a_postgresql_lock_times_out() {
         let Some(server) = windlass_testkit::servers::Postgres::shared() else { return };
         let address = Address::parse(&server.fresh_database()).unwrap();
         let store = Store::open(&address).await.unwrap();
@@ -185,14 +185,14 @@ mod tests {
         held.connection.execute("UPDATE chains SET event_seq = 0", Vec::new()).await.unwrap();
         let mut late = store.write().await.unwrap();
         late.connection.execute("SET LOCAL lock_timeout = '1ms'", Vec::new()).await.unwrap();
-        let refused = late.connection.execute("UPDATE chains SET event_seq = 0", Vec::new()).await;
-        assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
+        let rejected = late.connection.execute("UPDATE chains SET event_seq = 0", Vec::new()).await;
+        assert!(matches!(rejected, Err(StoreError::Busy(_))), "{rejected:?}");
         drop((held, late));
         store.close().await;
     }
 
     #[tokio::test]
-    async fn every_text_of_a_server_sorts_by_its_bytes() {
+    async fn every_text_column_of_postgresql_sorts_by_bytes() {
         let Some(server) = windlass_testkit::servers::Postgres::shared() else { return };
         let store = Store::open(&Address::parse(&server.fresh_database()).unwrap()).await.unwrap();
         let sql = "SELECT table_name || '.' || column_name AS place FROM information_schema.columns \

@@ -1,4 +1,4 @@
-//! Events: what happened in an account, numbered without gaps in the order in which it became true.
+//! Events: what happened in an account, numbered without gaps in the order of the commits.
 
 use windlass_core::event::{Event, Severity};
 use windlass_core::id::{AccountId, RepositoryId, RunId};
@@ -15,7 +15,7 @@ use crate::write::Writing;
 /// Which events to list.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// A kind, or the beginning of kinds ending in `.`, as in `gitops.`.
+    /// A kind, or a prefix of kinds that ends in `.`, as in `gitops.`.
     pub kind: Option<String>,
     /// Of one sync run.
     pub correlation_id: Option<RunId>,
@@ -25,11 +25,11 @@ pub struct EventFilter {
     pub resource: Option<ResourceKey>,
     /// A severity.
     pub severity: Option<Severity>,
-    /// Text in the message; ASCII letters in upper or lower case.
+    /// Text in the message; the case of ASCII letters does not matter.
     pub search: Option<String>,
 }
 
-/// Which end of the events to begin at.
+/// The order of the events and where the list begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventOrder {
     /// The newest first, before this number.
@@ -120,8 +120,9 @@ impl Reading {
 }
 
 impl Writing {
-    /// Forgets events older than a moment; those that matter more are kept until another.
-    pub async fn events_forget(
+    /// Deletes events older than `before`; those with severity high or critical only if they are also older than
+    /// `important_before`.
+    pub async fn events_delete_old(
         &mut self,
         before: Timestamp,
         important_before: Timestamp,

@@ -1,4 +1,5 @@
-//! What forges are to show: an outbox. What shall be said is stored with what makes it so; sending comes after.
+//! Reports to forges, as an outbox: a report is stored in the transaction of the change that it reports, and sent
+//! later.
 
 use windlass_core::digest::Digest;
 pub use windlass_core::forge::{ReportKind, ReportState};
@@ -11,49 +12,49 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// What a forge shall show.
+/// A report for a forge to show.
 #[derive(Clone, Copy, Debug)]
 pub struct NewForgeReport<'r> {
     /// The repository's account.
     pub account_id: &'r AccountId,
     /// The repository.
     pub repository_id: &'r RepositoryId,
-    /// As what it is shown.
+    /// How the forge shows it.
     pub kind: ReportKind,
     /// The commit, or the number of the pull request.
     pub subject: &'r str,
-    /// What is shown.
+    /// Its text.
     pub content: &'r str,
-    /// The run that it tells of.
+    /// The run that it is about.
     pub run_id: Option<&'r RunId>,
 }
 
-/// What a forge shall show, and whether it does.
+/// A report for a forge to show, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgeReport {
     /// The repository's account.
     pub account_id: AccountId,
     /// The repository.
     pub repository_id: RepositoryId,
-    /// As what it is shown.
+    /// How the forge shows it.
     pub kind: ReportKind,
     /// The commit, or the number of the pull request.
     pub subject: String,
-    /// What is shown.
+    /// Its text.
     pub content: String,
-    /// The digest of that.
+    /// The digest of the text.
     pub digest: Digest,
-    /// The run that it tells of.
+    /// The run that it is about.
     pub run_id: Option<RunId>,
-    /// Where it is.
+    /// Its state.
     pub state: ReportState,
-    /// How often sending this content failed.
+    /// How often sending this text failed.
     pub attempts: i64,
-    /// When it is tried next.
+    /// When the next attempt is due.
     pub next_at: Timestamp,
-    /// Why it failed last.
+    /// Why the last attempt failed.
     pub last_error: Option<String>,
-    /// When anything of this last changed.
+    /// When the report or its state last changed.
     pub updated_at: Timestamp,
 }
 
@@ -78,8 +79,9 @@ fn read_report(row: &Row) -> Result<ForgeReport, StoreError> {
 }
 
 impl Reading {
-    /// Reports of every account whose time has come, the longest due first; and those whose time is later than `latest`,
-    /// because the clock was put back since.
+    /// Reports of every account that are due, including those due later than `latest`, which were scheduled before the
+    /// clock was set back. Accounts take turns, and so do the repositories of an account; otherwise the longest due
+    /// come first.
     pub async fn forge_reports_due(
         &mut self,
         now: Timestamp,
@@ -97,7 +99,7 @@ impl Reading {
         rows.iter().map(read_report).collect()
     }
 
-    /// Whether a report still waits to be sent as it was read.
+    /// Whether a report is still waiting and unchanged since it was read.
     pub async fn forge_report_is_current(&mut self, report: &ForgeReport) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM forge_reports WHERE repository_id = $1 AND kind = $2 AND subject = $3 \
                    AND digest = $4 AND attempts = $5 AND state = 'waiting'";
@@ -106,7 +108,7 @@ impl Reading {
         Ok(!self.connection.rows(sql, values).await?.is_empty())
     }
 
-    /// The reports of a kind of a repository of an account, the last changed first.
+    /// The reports of one kind of a repository, the last changed first.
     pub async fn forge_reports(
         &mut self,
         account_id: &AccountId,
@@ -125,7 +127,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Says what a forge shall show. False if it shall, or does, show just that already.
+    /// Stores a report to be sent. False if the stored report has the same text.
     pub async fn forge_report_put(
         &mut self,
         report: &NewForgeReport<'_>,
@@ -150,8 +152,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Notes that a forge shows a report. False if something else shall be shown by now.
-    pub async fn forge_report_sent(
+    /// Records that a report was sent. False if it was replaced meanwhile.
+    pub async fn forge_report_mark_sent(
         &mut self,
         report: &ForgeReport,
         now: Timestamp,
@@ -162,9 +164,9 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Notes that a report could not be sent: it is tried again at `next_at`, or not at all without one. False if
-    /// something else shall be shown by now.
-    pub async fn forge_report_failed(
+    /// Records that sending a report failed. The next attempt is due at `next_at`; without it there is none. False if
+    /// the report was replaced meanwhile.
+    pub async fn forge_report_mark_failed(
         &mut self,
         report: &ForgeReport,
         error: &str,
@@ -188,7 +190,7 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Tries everything of a repository that could not be sent anew, because its settings changed.
+    /// Makes all reports of a repository that could not be sent due again, because its settings changed.
     pub async fn forge_reports_retry(
         &mut self,
         repository_id: &RepositoryId,
@@ -199,15 +201,15 @@ impl Writing {
         self.connection.execute(sql, values![repository_id, now]).await
     }
 
-    /// Forgets what a repository's forge was to show, because it shall be told nothing any more.
+    /// Deletes the reports of a repository whose status reporting was turned off.
     pub async fn forge_reports_remove(&mut self, repository_id: &RepositoryId) -> Result<(), StoreError> {
         let sql = "DELETE FROM forge_reports WHERE repository_id = $1";
         self.connection.execute(sql, values![repository_id]).await?;
         Ok(())
     }
 
-    /// Forgets reports that did not change for long.
-    pub async fn forge_reports_forget(
+    /// Deletes reports that did not change since a time.
+    pub async fn forge_reports_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,4 +1,4 @@
-//! Who people are at a provider of identities, and which of their memberships come from their groups there.
+//! The identities of people at single sign-on providers, and which of their memberships come from their groups there.
 
 pub use windlass_core::access::MembershipOrigin as Origin;
 use windlass_core::access::Role;
@@ -10,26 +10,26 @@ use crate::error::StoreError;
 use crate::sql::values;
 use crate::write::Writing;
 
-/// What someone may do in an account, and why.
+/// The membership of a person in an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The account.
     pub account_id: AccountId,
     /// Their role there.
     pub role: Role,
-    /// Where it comes from.
+    /// How they got it.
     pub origin: Origin,
 }
 
 impl Reading {
-    /// The id of the person who is this subject at this issuer.
+    /// The id of the person with this subject at this issuer.
     pub async fn identity_user(&mut self, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {
         let sql = "SELECT user_id FROM identities WHERE issuer = $1 AND subject = $2";
         let rows = self.connection.rows(sql, values![issuer, subject]).await?;
         rows.first().map(|row| row.id("user_id")).transpose()
     }
 
-    /// The issuers at which a person is known.
+    /// The issuers at which a person has an identity.
     pub async fn identity_issuers(&mut self, user_id: &UserId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT issuer FROM identities WHERE user_id = $1 ORDER BY issuer";
         let rows = self.connection.rows(sql, values![user_id]).await?;
@@ -45,14 +45,14 @@ impl Reading {
         rows.iter().map(|row| row.id("user_id")).collect()
     }
 
-    /// Whether a person who signs in through a provider has an e-mail address there that is not known to be theirs.
+    /// Whether a person has an identity whose provider did not verify the e-mail address.
     pub async fn identity_unverified(&mut self, user_id: &UserId) -> Result<bool, StoreError> {
         let sql = "SELECT COUNT(*) AS count FROM identities WHERE user_id = $1 AND email_verified = 0";
         let rows = self.connection.rows(sql, values![user_id]).await?;
         Ok(rows.first().map_or(Ok(0), |row| row.count("count"))? > 0)
     }
 
-    /// Every membership of a person with where it comes from, by account.
+    /// Every membership of a person with its origin, by account.
     pub async fn membership_origins(&mut self, user_id: &UserId) -> Result<Vec<Membership>, StoreError> {
         let sql = "SELECT account_id, role, origin FROM memberships WHERE user_id = $1 ORDER BY account_id";
         let rows = self.connection.rows(sql, values![user_id]).await?;
@@ -66,7 +66,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Notes that a person is this subject at this issuer. Each is one person, and each person one subject.
+    /// Stores the identity of a person: their subject at an issuer. A subject belongs to one person, and a person has
+    /// at most one subject at an issuer.
     pub async fn identity_add(
         &mut self,
         issuer: &str,
@@ -79,7 +80,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes whether the provider says that a person's e-mail address is theirs.
+    /// Records whether the provider verified the e-mail address of a person.
     pub async fn identity_set_verified(
         &mut self,
         issuer: &str,

@@ -1,5 +1,5 @@
-//! Which resources may be on a target. A resource is noted before an agent touches it, and taken out only when the agent
-//! confirmed that nothing of it is left.
+//! The inventory of a target: the resources that may be present on it. Windlass adds a resource before an agent applies
+//! it, and removes it only when the agent confirmed that nothing of it is left.
 
 use windlass_core::id::{AccountId, ResourceId};
 use windlass_core::resource::ResourceKey;
@@ -14,14 +14,14 @@ use crate::write::Writing;
 /// A resource that may be on a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryItem {
-    /// The id of the resource, which tells it from a later one of the same name.
+    /// The id of the resource, which differs from the id of a later resource with the same name.
     pub resource_id: ResourceId,
     /// Which.
     pub key: ResourceKey,
 }
 
 impl Reading {
-    /// What may be on a target, by kind and name.
+    /// The inventory of a target, by kind and name.
     pub async fn inventory(
         &mut self,
         account_id: &AccountId,
@@ -41,7 +41,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Notes that these may be on a target from now on, beside what may be there already.
+    /// Adds resources to the inventory of a target.
     pub async fn inventory_add(
         &mut self,
         account_id: &AccountId,
@@ -62,7 +62,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes out what an agent confirmed to be gone from its target: the ids of the resources.
+    /// Removes resources, by id, that an agent confirmed to be absent from its target.
     pub async fn inventory_remove(
         &mut self,
         account_id: &AccountId,

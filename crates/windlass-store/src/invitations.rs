@@ -1,4 +1,4 @@
-//! Invitations: people who are asked to join an account and have not answered.
+//! Invitations to join an account that were not accepted yet.
 
 use windlass_core::access::Role;
 use windlass_core::id::{AccountId, InvitationId, UserId};
@@ -10,18 +10,18 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// Someone who is asked to join an account.
+/// An invitation to join an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
     /// Its id.
     pub id: InvitationId,
     /// The account.
     pub account_id: AccountId,
-    /// Who is asked, by e-mail address, lower case.
+    /// The e-mail address of the invited person, lower case.
     pub email: String,
     /// The role they would have.
     pub role: Role,
-    /// Who asks, by id.
+    /// Who invited them.
     pub invited_by: UserId,
     /// Since when.
     pub created_at: Timestamp,
@@ -47,7 +47,7 @@ fn read_invitation(row: &Row) -> Result<Invitation, StoreError> {
 }
 
 impl Reading {
-    /// The invitations of an account that have not expired, by e-mail address. Declined ones are among them.
+    /// The invitations of an account that have not expired, by e-mail address. Includes declined ones.
     pub async fn invitations(
         &mut self,
         account_id: &AccountId,
@@ -60,7 +60,7 @@ impl Reading {
         rows.iter().map(read_invitation).collect()
     }
 
-    /// The invitations of whoever has this e-mail address that they can still accept, newest first.
+    /// The invitations to an e-mail address that can still be accepted, newest first.
     pub async fn invitations_to(
         &mut self,
         email: &str,
@@ -76,8 +76,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Invites someone. If they are invited to the account already, role, inviter and end are replaced; what they
-    /// declined stays declined.
+    /// Invites someone. If they are invited to the account already, this replaces role, inviter and expiry; a declined
+    /// invitation stays declined.
     pub async fn invitation_put(&mut self, invitation: &Invitation) -> Result<Invitation, StoreError> {
         let sql = "INSERT INTO invitations (id, account_id, email, role, invited_by, created_at, expires_at) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (account_id, email) DO UPDATE SET \
@@ -96,14 +96,14 @@ impl Writing {
         rows.first().map_or_else(|| Ok(invitation.clone()), read_invitation)
     }
 
-    /// Notes that someone declined.
+    /// Records that the invited person declined.
     pub async fn invitation_decline(&mut self, id: &InvitationId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE invitations SET declined_at = $2 WHERE id = $1 AND declined_at IS NULL";
         self.connection.execute(sql, values![id, now]).await?;
         Ok(())
     }
 
-    /// Ends an invitation of an account. False if there is none.
+    /// Deletes an invitation of an account. False if there is none.
     pub async fn invitation_remove(
         &mut self,
         account_id: &AccountId,
@@ -113,8 +113,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values![account_id, id]).await? == 1)
     }
 
-    /// Forgets invitations that have expired.
-    pub async fn invitations_forget(
+    /// Deletes invitations that have expired.
+    pub async fn invitations_delete_old(
         &mut self,
         now: Timestamp,
         budget: &mut RowBudget,

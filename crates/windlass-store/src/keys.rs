@@ -1,4 +1,4 @@
-//! Keys of resources and targets, on their way into rows and out of them.
+//! Keys of resources and targets as columns of rows.
 
 use windlass_core::id::Id;
 use windlass_core::resource::{Kind, ResourceKey};
@@ -6,7 +6,7 @@ use windlass_core::resource::{Kind, ResourceKey};
 use crate::error::StoreError;
 use crate::sql::{Row, Value, values};
 
-/// The account, kind and name of a resource. Where resources belong to a repository, its id stands for the account's.
+/// The account, kind and name of a resource. In tables of a repository's resources, the first is the repository's id.
 pub(crate) fn resource_row(account_id: &impl Id, key: &ResourceKey) -> Vec<Value> {
     values![account_id.text(), key.kind.slug(), &key.name]
 }

@@ -1,7 +1,7 @@
-//! Leases: who does a piece of work, so that several replicas do not do it twice.
+//! Leases: which replica does a piece of work, so that several replicas do not do it twice.
 //!
-//! A lease only saves work. What keeps things safe is its epoch: whoever takes a lease over gets a higher one, and
-//! [`Writing::lease_check`] refuses to save under an older one.
+//! A lease itself only avoids duplicate work. Its epoch prevents wrong writes: a replica that takes over a lease gets a
+//! higher epoch, and [`Writing::lease_check`] fails for an older one.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ pub struct Lease {
     pub name: String,
     /// Who holds it.
     pub holder: HolderId,
-    /// How often it changed hands.
+    /// How often it was taken.
     pub epoch: i64,
 }
 
 impl Store {
-    /// Takes a lease that is free or has run out; none if someone holds it. One that would last longer than any is given
-    /// for was taken before the clock was put back, and has run out too.
+    /// Takes a lease that is free or has expired; none if someone holds it. A lease that would last longer than any is
+    /// granted for was taken before the clock was set back, and counts as expired.
     pub async fn lease_take(
         &self,
         name: &str,
@@ -47,7 +47,7 @@ impl Store {
         Ok(epoch.map(|epoch| Lease { name: name.to_owned(), holder: holder.clone(), epoch }))
     }
 
-    /// Keeps a lease for longer. False if it has passed to someone else or was given back.
+    /// Extends a lease. False if someone else took it over or it was released.
     pub async fn lease_renew(
         &self,
         lease: &Lease,
@@ -63,7 +63,8 @@ impl Store {
         Ok(is_held)
     }
 
-    /// Ends every lease: for the only process of an embedded database, whose predecessor may have died with some.
+    /// Ends every lease: for the only process of an embedded database, whose predecessor may have crashed while it held
+    /// some.
     pub async fn leases_end_all(&self) -> Result<(), StoreError> {
         let mut writing = self.write().await?;
         let sql = "UPDATE leases SET expires_at = -expires_at WHERE expires_at > 0";
@@ -71,7 +72,7 @@ impl Store {
         writing.commit().await
     }
 
-    /// Gives a lease back.
+    /// Releases a lease.
     pub async fn lease_release(&self, lease: &Lease) -> Result<(), StoreError> {
         let mut writing = self.write().await?;
         let sql = "UPDATE leases SET expires_at = -expires_at WHERE name = $1 AND holder = $2 AND epoch = $3 \
@@ -82,7 +83,7 @@ impl Store {
 }
 
 impl Writing {
-    /// Fails unless the lease is still ours: nothing is saved on the strength of a lease that was lost.
+    /// Fails unless this holder still has the lease, so that nothing is saved after the lease was lost.
     pub async fn lease_check(&mut self, lease: &Lease) -> Result<(), StoreError> {
         let sql = "UPDATE leases SET epoch = epoch WHERE name = $1 AND holder = $2 AND epoch = $3";
         let values = values![&lease.name, &lease.holder, lease.epoch];
@@ -92,13 +93,13 @@ impl Writing {
         }
     }
 
-    /// Forgets leases nobody has held for long.
-    pub async fn leases_forget(
+    /// Deletes leases that expired or were released before a time.
+    pub async fn leases_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,
     ) -> Result<u64, StoreError> {
-        // Those given back keep their epoch for as long, so that a late writer is still told apart.
+        // Released leases are kept as long as expired ones: their epoch still rejects a late writer.
         let old = OldRows::new("leases", "name", "ABS(expires_at) <= $1");
         self.delete_old(old, values![before], budget).await
     }

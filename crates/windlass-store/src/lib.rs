@@ -1,9 +1,9 @@
 //! All SQL of Windlass: SQLite and PostgreSQL from one set of statements.
 //!
-//! One file per noun. Reading functions are on [`Reading`], writing ones on [`Writing`], which is one transaction, and
-//! on [`AccountWriting`], in which changes, events and audit entries become true together. The writes of an account
-//! happen one after the other: that makes event numbers and the audit chain gapless, and compare-and-set simple.
-//! Nothing here decides anything.
+//! There is one file per noun. Functions that read are on [`Reading`]; those that write are on [`Writing`], which is
+//! one transaction, and on [`AccountWriting`], which commits changes, events and audit entries together. The write
+//! transactions of an account run one after the other. So event numbers and the audit chain have no gaps, and
+//! compare-and-set is simple. This crate makes no decisions; its callers do.
 
 mod accounts;
 mod agents;
@@ -63,9 +63,9 @@ pub use archive::{ArchiveLimit, ArchivedEntries};
 pub use assignments::NewAssignment;
 pub use audit::{Actor, AuditEntry, AuditRecord, Outcome};
 pub use audit_head::AuditHead;
-pub use check::Checked;
+pub use check::InstallationCheck;
 pub use checkpoints::{AuditKey, Checkpoint};
-pub use contents::UnnamedContent;
+pub use contents::UnreferencedContent;
 pub use credential_bindings::CredentialBinding;
 pub use db::{Address, Reading, Store};
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryFilter, DeliveryState, EventBacklog};
@@ -82,17 +82,17 @@ pub use migration_error::MigrationError;
 pub use page::{looks_like_id, new_id, unique_text};
 pub use plans::{PlanRecord, UnopenedPlan};
 pub use previews::{Preview, PreviewOutcome, PreviewSource};
-pub use proposal_lists::{Approvals, PlanCursor, ProposalFilter, ProposalSource, Tally};
+pub use proposal_lists::{Approvals, PlanCursor, ProposalFilter, ProposalSource, ProposalTally};
 pub use proposals::{ProposalMove, ProposalPosition};
 pub use pull_requests::PendingPullRequest;
 pub use replicas::Listener;
-pub use resources::{EndedResource, NewResource, OwnerFilter, Resource, ResourceFilter, ResourceHead};
+pub use resources::{NewResource, OwnerFilter, Resource, ResourceFilter, ResourceHead, ResourceToDestroy};
 pub use retention::RowBudget;
 pub use schema::{PendingMigration, SchemaState};
 pub use settings::{Answer, KeyedRequest};
 pub use tokens::Token;
 pub use tombstones::Tombstone;
 pub use users::{Member, Session, User};
-pub use verify::{ChainCheck, Expected, Verified};
-pub use webhooks::{Received, Refused, Webhook};
+pub use verify::{ChainCheck, ExpectedLog, LogVerification};
+pub use webhooks::{ReceivedDelivery, RejectedDelivery, Webhook};
 pub use write::{AccountWriting, Writing};

@@ -1,4 +1,4 @@
-//! Why the schema of a database is not, or cannot become, the one this version of Windlass uses.
+//! Errors about the schema of a database: it is not, or cannot be migrated to, the one this version of Windlass uses.
 
 use sqlx::migrate::MigrateError;
 
@@ -7,17 +7,17 @@ use crate::migrations::last_known;
 /// Why the schema of a database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// A newer version used the database.
+    /// A newer version migrated the database.
     #[error(
         "the database has migration {number}, and this version of Windlass knows {known}: a newer version upgraded it"
     )]
     Newer {
-        /// A migration that is not known here.
+        /// A migration that this version does not have.
         number: i64,
-        /// The last that is.
+        /// The last migration of this version.
         known: i64,
     },
-    /// A migration is not the one that was applied.
+    /// A migration differs from the one that was applied.
     #[error(
         "migration {number} of this program is not the one that was applied to the database: their checksums differ"
     )]
@@ -37,7 +37,7 @@ pub enum MigrationError {
 }
 
 impl MigrationError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self {
             MigrationError::Newer { .. } => {

@@ -1,10 +1,11 @@
-//! The migrations of the schema. `migrations/checksums.txt` freezes their texts: a new one takes a file, a line here and a
-//! line there, which the test below prints.
+//! The migrations of the schema. `migrations/checksums.txt` freezes their texts: a new migration needs a file, a line
+//! here, and a line in `checksums.txt`, which the test below prints.
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
-/// Number, name and text of every migration. A released one is never changed: the database it was applied to would be refused.
+/// Number, name and text of every migration. A released migration is never changed: Windlass would reject every
+/// database it was applied to.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "first", include_str!("../migrations/0001_first.sql")),
     (2, "content", include_str!("../migrations/0002_content.sql")),
@@ -27,26 +28,25 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (19, "targets", include_str!("../migrations/0019_targets.sql")),
 ];
 
-/// Every migration as SQLite takes it: as it is written.
+/// Every migration for SQLite: as it is written.
 pub(crate) fn sqlite_migrator() -> Migrator {
     migrator(str::to_owned)
 }
 
-/// Every migration as PostgreSQL takes it. Names sort by their bytes, as in SQLite, whatever the locale of the server is or
-/// becomes.
+/// Every migration for PostgreSQL. Texts sort by their bytes, as in SQLite, whatever the locale of the server is.
 pub(crate) fn postgres_migrator() -> Migrator {
     migrator(|text| text.replace(" TEXT", " TEXT COLLATE \"C\""))
 }
 
-fn migrator(spell: impl Fn(&str) -> String) -> Migrator {
+fn migrator(for_database: impl Fn(&str) -> String) -> Migrator {
     let migration = |(number, name, text): &(i64, &'static str, &str)| {
-        let text = AssertSqlSafe(spell(text)).into_sql_str();
+        let text = AssertSqlSafe(for_database(text)).into_sql_str();
         Migration::new(*number, (*name).into(), MigrationType::Simple, text, false)
     };
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }
 
-/// The number of the last migration that this program knows.
+/// The number of the last migration of this program.
 pub(crate) fn last_known() -> i64 {
     sqlite_migrator().iter().map(|known| known.version).max().unwrap_or_default()
 }
@@ -70,7 +70,7 @@ mod tests {
         format!("{number:04}_{name}.sql")
     }
 
-    /// As `sha256sum` prints it, so that `sha256sum --check checksums.txt` understands the list.
+    /// In the format of `sha256sum`, so that `sha256sum --check checksums.txt` can read the list.
     fn checksum_line(file: &str, text: &str) -> String {
         format!("{}  {file}", Digest::of(text.as_bytes()).to_string().trim_start_matches("sha256:"))
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_consecutive_and_every_file_is_in_the_list() {
+    fn migration_numbers_are_consecutive_and_every_file_is_listed() {
         for ((number, name, _), expected) in MIGRATIONS.iter().zip(1..) {
             assert_eq!(*number, expected, "{name} must have the number after the one before it");
         }

@@ -1,4 +1,4 @@
-//! Events that are about to happen, and writing them behind those that did.
+//! Appending new events.
 
 use windlass_core::event::NewEvent;
 use windlass_core::id::AccountId;
@@ -7,7 +7,7 @@ use crate::connection::AnyConnection;
 use crate::error::StoreError;
 use crate::sql::{Value, values};
 
-/// Writes events behind the last one and returns the number of the new last one.
+/// Appends events and returns the number of the new last one.
 pub(crate) async fn append_events(
     connection: &mut AnyConnection,
     account_id: &AccountId,

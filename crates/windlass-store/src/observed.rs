@@ -1,7 +1,7 @@
-//! What agents reported of their targets and of the resources on them.
+//! Observed state: what agents reported about their targets and the resources on them.
 //!
 //! A report is stored in three steps of one transaction: [`Writing::agent_contact`], [`Reading::observed`] and, after
-//! `ObservedTarget::merge` decided what becomes of it, [`Writing::observed_save`]. No step takes the account's row.
+//! `ObservedTarget::merge` merged the report, [`Writing::observed_save`]. No step locks the row of the account.
 
 use windlass_core::digest::Digest;
 use windlass_core::id::AccountId;
@@ -22,7 +22,8 @@ use crate::write::Writing;
 const OBSERVATION: &str = "enrolment, generation, sequence, state, digest, seen_generation, since, seen_at, message, \
     failed_generation, failed_since, failure";
 
-/// A number as databases have it. No server counts so far, and what an agent makes up stays in its own target's rows.
+/// A number as databases store it. A larger one becomes the largest: no server counts that far, and a number that an
+/// agent makes up affects only the rows of its own target.
 pub(crate) fn stored_number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -137,7 +138,7 @@ fn read_observed(
 }
 
 impl Reading {
-    /// What is stored of what a target's agent reported.
+    /// The observed state of a target and of the resources on it.
     pub async fn observed(
         &mut self,
         account_id: &AccountId,
@@ -165,7 +166,7 @@ impl Reading {
         Ok(observed)
     }
 
-    /// What is stored of every target of an account as a whole, without the resources on them.
+    /// The observed state of every target of an account as a whole, without the resources on them.
     pub async fn observed_targets(
         &mut self,
         account_id: &AccountId,
@@ -187,7 +188,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Stores what became of `before` through a report. Only what changed is written.
+    /// Stores the observed state after a report was merged into `before`. Writes only what changed.
     pub async fn observed_save(
         &mut self,
         account_id: &AccountId,

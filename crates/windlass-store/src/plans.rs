@@ -1,7 +1,7 @@
-//! Plans of runs: what each would do, in order, by digests.
+//! Plans of runs: their changes, in order, by digests.
 //!
-//! The changes of a plan are kept only while it is its repository's newest: what was planned before is told by the
-//! proposals that came of it.
+//! The changes of a plan are kept only while it is the newest of its repository: for older plans, the proposals that
+//! were opened from them show what was planned.
 
 use std::collections::BTreeSet;
 
@@ -29,23 +29,23 @@ pub struct PlanRecord {
     pub account_id: AccountId,
     /// Its repository.
     pub repository_id: RepositoryId,
-    /// The run that made it first.
+    /// The first run with this plan.
     pub run_id: RunId,
-    /// The repository's plan before it.
+    /// The previous plan of the repository.
     pub parent_id: Option<PlanId>,
     /// The plan's digest.
     pub digest: Digest,
     /// How many changes it has.
     pub steps: usize,
-    /// What of it can be approved as one: the whole plan first, then groups.
+    /// The plan sets: the whole plan first, then groups.
     pub sets: Vec<ChangeSet>,
     /// The commit for which someone confirmed that it destroys most of what the repository owns.
     pub confirmed_commit: Option<String>,
-    /// Since when it is known.
+    /// When it was first made.
     pub created_at: Timestamp,
 }
 
-/// A run whose plan has changes that are yet to be opened.
+/// A run whose plan has changes for which proposals are not opened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnopenedPlan {
     /// The run.
@@ -54,7 +54,7 @@ pub struct UnopenedPlan {
     pub repository_id: RepositoryId,
     /// Its plan.
     pub plan_id: PlanId,
-    /// From which position on.
+    /// The position of the first such change.
     pub next_position: usize,
 }
 
@@ -87,7 +87,7 @@ impl Reading {
         rows.first().map(read_plan).transpose()
     }
 
-    /// The plan of a run of an account; none if it found nothing to do, or is older than plans are kept.
+    /// The plan of a run of an account; none if the run found no changes, or the plan was deleted because of its age.
     pub async fn plan_of_run(
         &mut self,
         account_id: &AccountId,
@@ -101,7 +101,7 @@ impl Reading {
         rows.first().map(read_plan).transpose()
     }
 
-    /// The changes of a plan, in order. None are kept of a plan that is not its repository's newest.
+    /// The changes of a plan, in order; empty if the plan is not the newest of its repository.
     pub async fn plan_steps(&mut self, plan_id: &PlanId) -> Result<Vec<StoredStep>, StoreError> {
         let sql = "SELECT steps FROM plan_steps WHERE plan_id = $1 ORDER BY position";
         let mut steps = Vec::new();
@@ -111,7 +111,7 @@ impl Reading {
         Ok(steps)
     }
 
-    /// Some changes of a plan from a position on, each with its position: a part of it, never the rest of a long one.
+    /// Changes of a plan from a position on, each with its position: at most those of one stored row.
     pub async fn plan_steps_from(
         &mut self,
         plan_id: &PlanId,
@@ -130,7 +130,8 @@ impl Reading {
             .collect())
     }
 
-    /// Runs of an account whose plan has changes that are yet to be opened: the last good one of each repository.
+    /// Runs of an account whose plan has changes for which proposals are not opened yet: only the last good run of each
+    /// repository.
     pub async fn plans_unopened(&mut self, account_id: &AccountId) -> Result<Vec<UnopenedPlan>, StoreError> {
         let sql = "SELECT sync_runs.id, sync_runs.repository_id, sync_runs.plan_id, sync_runs.next_position \
                    FROM sync_runs JOIN repositories ON repositories.good_run_id = sync_runs.id \
@@ -149,7 +150,7 @@ impl Reading {
             .collect()
     }
 
-    /// Of these changes of a repository, those that were applied as they were planned, by what an approval binds to.
+    /// Those of these changes of a repository that were applied as planned, by the digests that approvals refer to.
     pub async fn steps_applied(
         &mut self,
         repository_id: &RepositoryId,
@@ -177,7 +178,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Stores a plan with its changes, and forgets those of the repository's plans before it.
+    /// Stores a plan with its changes, and deletes the changes of the repository's earlier plans.
     pub async fn plan_add(&mut self, record: &PlanRecord, plan: &StoredPlan) -> Result<(), StoreError> {
         let sql = "DELETE FROM plan_steps WHERE plan_id IN (SELECT id FROM plans WHERE repository_id = $1)";
         self.connection.execute(sql, values![&record.repository_id]).await?;
@@ -206,15 +207,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes for which commit someone confirmed that a plan destroys most of what its repository owns.
+    /// Records for which commit someone confirmed that a plan destroys most of what its repository owns.
     pub async fn plan_confirm(&mut self, id: &PlanId, commit: &str) -> Result<(), StoreError> {
         let sql = "UPDATE plans SET confirmed_commit = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, commit]).await?;
         Ok(())
     }
 
-    /// Notes the plan of a run, and from which position on its changes are yet to be opened.
-    pub async fn run_planned(
+    /// Records the plan of a run, and the position of the first change for which no proposal is opened yet.
+    pub async fn run_set_plan(
         &mut self,
         run_id: &RunId,
         plan_id: Option<&PlanId>,
@@ -226,9 +227,9 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that changes of a run's plan were opened: how many are left, and from which position on. False if someone
-    /// else did meanwhile.
-    pub async fn run_opened(
+    /// Records that proposals were opened for changes of a run's plan: how many are left, and the position of the first
+    /// one. False if another replica did it meanwhile.
+    pub async fn run_record_opened(
         &mut self,
         unopened: &UnopenedPlan,
         remaining: usize,
@@ -241,10 +242,10 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Forgets plans older than a moment that no run names any more. What was approved of them stays on the record.
-    /// Each goes as a whole, because a plan without some of its changes would be a wrong one: the last may take more rows
-    /// than the budget has left.
-    pub async fn plans_forget(
+    /// Deletes plans older than a time that no run refers to. The approvals of their sets are kept. Each plan is
+    /// deleted completely, because a plan without some of its changes would be wrong; so the last one may need more
+    /// rows than the budget has left.
+    pub async fn plans_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,
@@ -256,7 +257,7 @@ impl Writing {
                    WHERE created_at < $1 AND NOT EXISTS (SELECT 1 FROM sync_runs WHERE sync_runs.plan_id = plans.id) \
                    LIMIT $2";
         let mut ids: Vec<Vec<Value>> = Vec::new();
-        for row in &self.connection.rows(sql, values![before, budget.left()]).await? {
+        for row in &self.connection.rows(sql, values![before, budget.rows_left()]).await? {
             if budget.is_spent() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Previews: what a commit or files would change. Only the last of each reference is kept, under the same id.
+//! Previews: the plan of a commit or of files. Only the last preview of each reference is kept, under the same id.
 
 use windlass_core::id::{AccountId, PreviewId, RepositoryId};
 pub use windlass_core::preview::{PreviewOutcome, PreviewSource};
@@ -10,39 +10,39 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// Previews of one repository that are kept. Whoever makes up references must not fill the disk.
+/// How many previews of one repository are kept, so that many references cannot fill the disk.
 const KEPT_EACH: usize = 200;
 
-/// What a reference of a repository would change.
+/// The preview of a reference of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// Its id, which stays when the reference moves.
+    /// Its id, which stays the same when the reference moves.
     pub id: PreviewId,
     /// Its account.
     pub account_id: AccountId,
     /// Its repository.
     pub repository_id: RepositoryId,
-    /// The branch, reference or commit; for files, what they were called.
+    /// The branch, reference or commit; for files, the name given to them.
     pub reference: String,
-    /// Where the files came from.
+    /// The source of the files.
     pub source: PreviewSource,
-    /// The commit it was read at.
+    /// The commit that was read.
     pub commit_sha: Option<String>,
-    /// The commit of the last good sync, when it was made.
+    /// The commit of the last good sync at that time.
     pub base_commit: Option<String>,
-    /// Who asked for it.
+    /// Who requested it.
     pub requested_by: Option<String>,
-    /// What was found.
+    /// The outcome.
     pub outcome: PreviewOutcome,
     /// How many changes there would be.
     pub changes: usize,
-    /// The plan's document, secrets hidden. Empty in lists.
+    /// The plan as a document, with secrets redacted. Empty in lists.
     pub document: String,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// What stands between SELECT and FROM.
+/// The columns of a preview, as a literal for `concat!`.
 macro_rules! columns {
     () => {
         "id, account_id, repository_id, reference, source, commit_sha, base_commit, requested_by, outcome, changes, \
@@ -101,8 +101,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Keeps a preview in place of the last one of the same reference, whose id it takes, and forgets the oldest of a
-    /// repository that has too many. Returns its id.
+    /// Stores a preview. It replaces the last one of the same reference and keeps its id. Deletes the oldest previews
+    /// of a repository that has too many. Returns the id.
     pub async fn preview_put(&mut self, preview: &Preview) -> Result<PreviewId, StoreError> {
         let sql = "INSERT INTO previews (id, account_id, repository_id, reference, source, commit_sha, base_commit, \
                    requested_by, outcome, changes, document, created_at) \
@@ -133,8 +133,8 @@ impl Writing {
         Ok(id)
     }
 
-    /// Forgets previews that were made before this. Returns how many.
-    pub async fn previews_forget(
+    /// Deletes previews created before a time. Returns how many.
+    pub async fn previews_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,4 +1,4 @@
-//! Finding proposals.
+//! Listing and counting proposals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::run::ProposalOutcomes;
 use windlass_core::time::Timestamp;
 
-use crate::contents::{SpecReader, read_spec};
+use crate::contents::read_spec;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::page::{like_pattern, search_pattern};
-use crate::proposals::{COLUMNS, read_proposal, read_proposals};
+use crate::proposals::{COLUMNS, SharedBetweenProposals, read_proposal, read_proposals};
 use crate::sql::{Row, Value, values};
 
 /// Where proposals come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposalSource {
-    /// Someone changes something directly.
+    /// Direct changes.
     Direct,
     /// This repository.
     Repository(RepositoryId),
@@ -30,13 +30,13 @@ pub enum ProposalSource {
 /// Which proposals to list.
 #[derive(Clone, Debug, Default)]
 pub struct ProposalFilter {
-    /// In one of these states; in all if there are none.
+    /// In one of these states; in any state if empty.
     pub statuses: Vec<Status>,
     /// Of one run.
     pub run_id: Option<RunId>,
-    /// Of one repository, or of none.
+    /// From one repository, or direct changes.
     pub source: Option<ProposalSource>,
-    /// Direct changes of what one repository owned when they were proposed.
+    /// Direct changes of resources that this repository owned when they were proposed.
     pub owner_id: Option<RepositoryId>,
     /// Of one kind.
     pub kind: Option<Kind>,
@@ -44,9 +44,9 @@ pub struct ProposalFilter {
     pub change: Option<Action>,
     /// Of one resource by name.
     pub name: Option<String>,
-    /// Those that come after this change, written as `kind name`.
+    /// Those that depend on this change, written as `kind name`.
     pub waits_for: Option<String>,
-    /// Text in the name, in upper or lower case.
+    /// Text in the name; the case of ASCII letters does not matter.
     pub search: Option<String>,
 }
 
@@ -58,15 +58,15 @@ pub type Approvals = BTreeMap<ProposalId, Vec<Approval>>;
 pub struct PlanCursor {
     /// The last proposal's run; none if it is a direct change.
     pub run_id: Option<RunId>,
-    /// Its place in the order.
+    /// Its position in the plan.
     pub position: usize,
     /// Its id.
     pub id: ProposalId,
 }
 
-/// How many open proposals there are of one sort.
+/// The number of open proposals of one repository, kind and change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct ProposalTally {
     /// The repository's name.
     pub repository_name: String,
     /// The kind of resource.
@@ -97,7 +97,7 @@ impl Reading {
         before: Option<&ProposalId>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
-        let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
+        let (mut sql, mut values) = filtered_query(COLUMNS, account_id, filter);
         if let Some(before) = before {
             values.push(before.into());
             sql.push_str(&format!(" AND proposals.id < ${}", values.len()));
@@ -107,7 +107,7 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// Proposals of an account by run, the newest first, and in it in the order in which they are applied.
+    /// Proposals of an account by run, the newest run first, and within a run in the order in which they are applied.
     pub async fn proposals_in_order(
         &mut self,
         account_id: &AccountId,
@@ -115,7 +115,7 @@ impl Reading {
         after: Option<&PlanCursor>,
         limit: usize,
     ) -> Result<Vec<Proposal>, StoreError> {
-        let (mut sql, mut values) = chosen(COLUMNS, account_id, filter);
+        let (mut sql, mut values) = filtered_query(COLUMNS, account_id, filter);
         if let Some(after) = after {
             let (run, position, id) = (values.len() + 1, values.len() + 2, values.len() + 3);
             values.extend(values![
@@ -135,19 +135,22 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// How many proposals of an account there are.
+    /// How many proposals of an account match a filter.
     pub async fn proposals_matching(
         &mut self,
         account_id: &AccountId,
         filter: &ProposalFilter,
     ) -> Result<usize, StoreError> {
-        let (sql, values) = chosen("COUNT(*) AS count", account_id, filter);
+        let (sql, values) = filtered_query("COUNT(*) AS count", account_id, filter);
         let rows = self.connection.rows_built(sql, values).await?;
         rows.first().map_or(Ok(0), |row| row.count("count"))
     }
 
     /// How many open proposals of an account there are of each repository, kind and change.
-    pub async fn proposals_tally(&mut self, account_id: &AccountId) -> Result<Vec<Tally>, StoreError> {
+    pub async fn proposals_tally(
+        &mut self,
+        account_id: &AccountId,
+    ) -> Result<Vec<ProposalTally>, StoreError> {
         let sql = "SELECT repository_name, kind, CASE WHEN base_digest IS NULL THEN 'create' \
                    WHEN desired_digest IS NULL THEN 'destroy' ELSE 'update' END AS change, COUNT(*) AS count FROM proposals \
                    WHERE account_id = $1 AND status IN ('pending_approval', 'approved') \
@@ -155,7 +158,7 @@ impl Reading {
         let rows = self.connection.rows(sql, values![account_id]).await?;
         rows.iter()
             .map(|row| {
-                Ok(Tally {
+                Ok(ProposalTally {
                     repository_name: row.text("repository_name")?,
                     kind: row.word("kind", Kind::from_word)?,
                     change: row.text("change")?,
@@ -175,8 +178,8 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// A part of the proposals of a run, in the order in which they are applied: in one of these states, after a place.
-    /// Each with its place in the run.
+    /// A page of the proposals of a run, in the order in which they are applied: those in one of these states, after a
+    /// position. Each with its position in the run.
     pub async fn run_proposals_page(
         &mut self,
         run_id: &RunId,
@@ -201,16 +204,16 @@ impl Reading {
         }
         sql.push_str(&format!(" ORDER BY run_proposals.position, proposals.id LIMIT {limit}"));
         let rows = self.connection.rows_built(sql, values).await?;
-        let mut specs = SpecReader::default();
+        let mut shared = SharedBetweenProposals::default();
         rows.iter()
             .map(|row| {
-                let proposal = read_proposal(row, &mut specs)?;
+                let proposal = read_proposal(row, &mut shared)?;
                 Ok((row.count("run_position")?, proposal))
             })
             .collect()
     }
 
-    /// How many proposals of a run are in each state, and when the last of them was decided about.
+    /// How many proposals of a run are in each state, and when the last of them was decided.
     pub async fn run_tally(
         &mut self,
         run_id: &RunId,
@@ -230,7 +233,7 @@ impl Reading {
             .collect()
     }
 
-    /// Proposals of an account by their ids, in that order; those that are not there are left out.
+    /// Proposals of an account by their ids, in the given order; those that do not exist are omitted.
     pub async fn proposals_by_id(
         &mut self,
         account_id: &AccountId,
@@ -246,7 +249,7 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// Open proposals about resources of an account: which resource, and the proposal's id.
+    /// Open proposals for these resources of an account: resource and id.
     pub async fn proposals_about(
         &mut self,
         account_id: &AccountId,
@@ -266,13 +269,13 @@ impl Reading {
             .collect()
     }
 
-    /// What became of the proposals of a run, as far as it decides what the run is.
+    /// The outcomes of the proposals of a run, as far as they determine its status.
     pub async fn run_outcomes(
         &mut self,
         account_id: &AccountId,
         run_id: &RunId,
     ) -> Result<ProposalOutcomes, StoreError> {
-        // Begins with what is open, of which there is little: a run may have any number of closed ones.
+        // Reads the open proposals first, which are few: a run may have any number of closed ones.
         let sql = "SELECT proposals.id FROM proposals CROSS JOIN run_proposals WHERE proposals.account_id = $1 \
                    AND proposals.status IN ('pending_approval', 'approved') AND run_proposals.run_id = $2 \
                    AND run_proposals.proposal_id = proposals.id LIMIT 1";
@@ -314,7 +317,7 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// The open proposals of a repository, as the core compares them with a new plan.
+    /// The open proposals of a repository, in the form that the core compares with a new plan.
     pub async fn proposals_open_of(
         &mut self,
         repository_id: &RepositoryId,
@@ -337,8 +340,9 @@ impl Reading {
             .collect()
     }
 
-    /// Open proposals of an account's repositories but one, oldest first, each with its spec if that may claim addresses.
-    pub async fn proposals_open_beside(
+    /// Open proposals of all repositories of an account except one, oldest first, with specs of the kinds that may
+    /// claim addresses.
+    pub async fn proposals_open_of_others(
         &mut self,
         account_id: &AccountId,
         repository_id: Option<&RepositoryId>,
@@ -365,7 +369,7 @@ impl Reading {
             .collect()
     }
 
-    /// The last rejection of each resource of a repository, unless something else became of it since.
+    /// The last rejection of each resource of a repository, unless a later proposal for the resource exists.
     pub async fn proposals_rejected(
         &mut self,
         repository_id: &RepositoryId,
@@ -378,12 +382,12 @@ impl Reading {
         rows.iter()
             .map(|row| {
                 let (key, base, desired) = read_identity(row)?;
-                Ok(RejectedChange { key, base, desired, until_change: row.yes("until_change")? })
+                Ok(RejectedChange { key, base, desired, until_change: row.boolean("until_change")? })
             })
             .collect()
     }
 
-    /// Approved proposals of an account in the order in which they are applied, after a place in it.
+    /// Approved proposals of an account in the order in which they are applied, after a position in this order.
     pub async fn proposals_to_apply(
         &mut self,
         account_id: &AccountId,
@@ -402,7 +406,7 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// Undecided proposals of an account that wait for something beside approval.
+    /// Proposals of an account that need approval and are blocked by something else too.
     pub async fn proposals_blocked(&mut self, account_id: &AccountId) -> Result<Vec<Proposal>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM proposals WHERE account_id = $1 AND status = 'pending_approval' \
@@ -412,8 +416,8 @@ impl Reading {
         read_proposals(rows)
     }
 
-    /// Accounts that have proposals which are approved, or wait for something beside approval, or plans with changes that
-    /// are yet to be opened.
+    /// Accounts with proposals that are approved, or that need approval and are blocked by something else too, or with
+    /// plans that have changes for which proposals are not opened yet.
     pub async fn accounts_to_apply(&mut self) -> Result<Vec<AccountId>, StoreError> {
         let sql = "SELECT id FROM accounts WHERE EXISTS (SELECT 1 FROM proposals \
                    WHERE proposals.account_id = accounts.id AND proposals.status = 'approved') \
@@ -425,7 +429,7 @@ impl Reading {
         rows.iter().map(|row| row.id("id")).collect()
     }
 
-    /// Undecided proposals of every account that nobody decided in time: account and id.
+    /// Open proposals of every account that have expired: account and id.
     pub async fn proposals_expired(
         &mut self,
         now: Timestamp,
@@ -437,12 +441,12 @@ impl Reading {
             .iter()
             .map(|row| Ok((row.id("account_id")?, row.id("id")?)))
             .collect::<Result<_, StoreError>>()?;
-        // Sorted here: asked to sort, SQLite prefers to read every proposal in that order.
+        // Sorted here: with ORDER BY, SQLite would read every proposal in that order.
         expired.sort();
         Ok(expired)
     }
 
-    /// How many proposals of an account are in each state that is open.
+    /// How many proposals of an account are in each open state.
     pub async fn proposals_count(
         &mut self,
         account_id: &AccountId,
@@ -458,8 +462,8 @@ impl Reading {
         Ok(self.approvals_of(&[proposal_id]).await?.remove(proposal_id).unwrap_or_default())
     }
 
-    /// The approvals given to proposals, by their ids, oldest first. Those given through a set that fell do not count and
-    /// are left out.
+    /// The approvals given to proposals, by their ids, oldest first. Approvals through a set that lapsed do not count
+    /// and are omitted.
     pub async fn approvals_of(&mut self, ids: &[&ProposalId]) -> Result<Approvals, StoreError> {
         let rows = ids.iter().map(|id| values![*id]).collect();
         let prefix = "WITH given (id) AS (VALUES";
@@ -484,12 +488,12 @@ fn read_approval(row: &Row) -> Result<Approval, StoreError> {
         reason: row.optional_text("reason")?,
         at: row.timestamp("at")?,
         set_id: row.optional_id("set_id")?,
-        fallen: row.optional_text("fallen_reason")?,
+        lapsed: row.optional_text("fallen_reason")?,
     })
 }
 
-/// The beginning of a statement about the proposals that a filter chooses.
-fn chosen(columns: &str, account_id: &AccountId, filter: &ProposalFilter) -> (String, Vec<Value>) {
+/// A statement that selects the proposals that match a filter, without ORDER BY and LIMIT.
+fn filtered_query(columns: &str, account_id: &AccountId, filter: &ProposalFilter) -> (String, Vec<Value>) {
     let mut values = values![account_id];
     let mut sql = format!("SELECT {columns} FROM proposals");
     if filter.run_id.is_some() {
@@ -522,7 +526,7 @@ fn chosen(columns: &str, account_id: &AccountId, filter: &ProposalFilter) -> (St
         add("LOWER(proposals.name) LIKE ? ESCAPE '\\'", search_pattern(text).into());
     }
     if let Some(first) = &filter.waits_for {
-        // A list of texts as JSON: what is looked for stands there between quotes.
+        // The column is a list of texts as JSON: each text is between quotes.
         let pattern = format!("%\"{}", like_pattern(first, "\"%"));
         add("proposals.waits_for LIKE ? ESCAPE '\\'", pattern.into());
     }

@@ -1,5 +1,7 @@
 //! Proposals and the approvals given to them.
 
+use std::collections::HashMap;
+
 use windlass_core::diff::{Cause, Change};
 use windlass_core::gate::{Contributor, ContributorRole, Contributors, ContributorsGap};
 use windlass_core::id::{AccountId, ProposalId, RepositoryId, RunId};
@@ -24,19 +26,38 @@ pub(crate) const COLUMNS: &str = "proposals.id, proposals.account_id, proposals.
     proposals.closed_at, proposals.version, proposals.contributors, proposals.owner_id, proposals.direct_reason, \
     proposals.previous_file, proposals.contributors_gap";
 
-/// Reads proposals that belong together.
+/// Reads the proposals of one result.
 pub(crate) fn read_proposals(rows: Vec<Row>) -> Result<Vec<Proposal>, StoreError> {
-    let mut specs = SpecReader::default();
-    rows.iter().map(|row| read_proposal(row, &mut specs)).collect()
+    let mut shared = SharedBetweenProposals::default();
+    rows.iter().map(|row| read_proposal(row, &mut shared)).collect()
 }
 
-pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposal, StoreError> {
+/// What rows read together have in common, parsed once: specs, and the reasons that block them.
+#[derive(Default)]
+pub(crate) struct SharedBetweenProposals {
+    specs: SpecReader,
+    blocked_by: HashMap<String, Vec<BlockedBy>>,
+}
+
+impl SharedBetweenProposals {
+    fn blocked_by(&mut self, row: &Row) -> Result<Vec<BlockedBy>, StoreError> {
+        let text = row.text("blocked_by")?;
+        if let Some(reasons) = self.blocked_by.get(&text) {
+            return Ok(reasons.clone());
+        }
+        let reasons: Vec<BlockedBy> = row.json("blocked_by")?;
+        self.blocked_by.insert(text, reasons.clone());
+        Ok(reasons)
+    }
+}
+
+pub(crate) fn read_proposal(row: &Row, shared: &mut SharedBetweenProposals) -> Result<Proposal, StoreError> {
     let (id, account_id, repository_id) =
         (row.id("id")?, row.id("account_id")?, row.id_unless_empty("repository_id")?);
     let (repository_name, run_id) = (row.text("repository_name")?, row.id_unless_empty("run_id")?);
-    let change = read_change(row, specs)?;
+    let change = read_change(row, &mut shared.specs)?;
     let position = row.count("position")?;
-    let edit = read_edit(row, change.key.kind, specs)?;
+    let edit = read_edit(row, change.key.kind, &mut shared.specs)?;
     let mut proposal = Proposal {
         id,
         account_id,
@@ -54,11 +75,11 @@ pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposa
             file.map(|file| (file, line))
         },
         status: row.word("status", Status::from_slug)?,
-        blocked_by: row.json("blocked_by")?,
+        blocked_by: shared.blocked_by(row)?,
         waits_for: row.json("waits_for")?,
         reason: row.optional_text("reason")?.map(|stored| CloseReason::from_stored(&stored)),
         decided_by: row.optional_text("decided_by")?,
-        until_change: row.yes("until_change")?,
+        until_change: row.boolean("until_change")?,
         opened_at: row.timestamp("opened_at")?,
         expires_at: row.timestamp("expires_at")?,
         decided_at: row.optional_timestamp("decided_at")?,
@@ -72,21 +93,21 @@ pub(crate) fn read_proposal(row: &Row, specs: &mut SpecReader) -> Result<Proposa
     if let Some(gap) = read_gap(row)? {
         proposal.contributors.note_gap(gap);
     }
-    // Proposals from before contributors were kept have these alone.
+    // Proposals of versions that did not store contributors have only these.
     let author = proposal.author.as_deref().and_then(|who| Contributor::new(ContributorRole::Author, who));
     let editor = proposal.edit.as_ref().and_then(|edit| Contributor::new(ContributorRole::Editor, &edit.by));
     proposal.contributors.add(author.into_iter().chain(editor));
     Ok(proposal)
 }
 
-/// Contributors as they are stored: a list of role and person. A role that is not known is an error: whoever is left out
-/// could approve what they had a hand in.
+/// Contributors as they are stored: a list of role and person. An unknown role is an error: a contributor who is
+/// omitted could approve their own change.
 pub(crate) fn read_people(row: &Row) -> Result<Vec<Contributor>, StoreError> {
     let stored: Vec<(ContributorRole, String)> = row.json("contributors")?;
     Ok(stored.into_iter().map(|(role, person)| Contributor { role, person }).collect())
 }
 
-/// Why someone may be missing among them.
+/// Why a contributor may be missing.
 pub(crate) fn read_gap(row: &Row) -> Result<Option<ContributorsGap>, StoreError> {
     row.optional_word("contributors_gap", ContributorsGap::from_slug)
 }
@@ -125,7 +146,7 @@ fn json_list<T: serde::Serialize>(items: &[T]) -> String {
 }
 
 impl Writing {
-    /// Opens proposals, each also as part of the run that opens it.
+    /// Opens proposals and adds each to the run that opens it.
     pub async fn proposals_add(&mut self, proposals: &[Proposal]) -> Result<(), StoreError> {
         let specs = proposals.iter().flat_map(|proposal| {
             let change = &proposal.change;
@@ -183,8 +204,8 @@ impl Writing {
         self.run_proposals_add(&members).await
     }
 
-    /// Notes that what is still open of a run's proposals is also a later run's.
-    pub async fn run_proposals_repeat(
+    /// Adds the open proposals of a run to a later run.
+    pub async fn run_proposals_copy(
         &mut self,
         run_id: &RunId,
         earlier_id: &RunId,
@@ -196,7 +217,7 @@ impl Writing {
         self.connection.execute(sql, values![run_id, earlier_id]).await
     }
 
-    /// Makes proposals part of runs: run, proposal, position.
+    /// Adds proposals to runs: run, proposal, position.
     pub async fn run_proposals_add(
         &mut self,
         members: &[(&RunId, &ProposalId, usize)],
@@ -208,8 +229,11 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes where standing proposals are in the newest plan and what they wait for.
-    pub async fn proposals_place(&mut self, placed: &[ProposalPosition<'_>]) -> Result<(), StoreError> {
+    /// Stores where open proposals are in the newest plan, and what they depend on and are blocked by.
+    pub async fn proposals_set_positions(
+        &mut self,
+        placed: &[ProposalPosition<'_>],
+    ) -> Result<(), StoreError> {
         let rows = placed
             .iter()
             .map(|placed| {
@@ -230,8 +254,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes what proposals wait for: id and reasons.
-    pub async fn proposals_block(
+    /// Stores what proposals are blocked by: id and reasons.
+    pub async fn proposals_set_blockers(
         &mut self,
         blocked: &[(ProposalId, Vec<BlockedBy>)],
     ) -> Result<(), StoreError> {
@@ -252,7 +276,7 @@ impl Writing {
         Ok(self.proposals_move(&[(id, *moved)]).await? == 1)
     }
 
-    /// Moves proposals from one state to the next, and says how many were in the first.
+    /// Moves proposals from one state to the next, and returns how many were in the first.
     pub async fn proposals_move(
         &mut self,
         moves: &[(&ProposalId, ProposalMove<'_>)],
@@ -270,7 +294,8 @@ impl Writing {
         self.connection.execute_many(prefix, rows, suffix).await
     }
 
-    /// Stores what someone made of a pending proposal, and everyone who had a hand in it by now. False if it is not pending in this version any more.
+    /// Stores an edit of a pending proposal, or discards it without one, and all contributors so far. False if the
+    /// proposal is no longer pending in this version.
     pub async fn proposal_edit(
         &mut self,
         id: &ProposalId,
@@ -292,12 +317,12 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Notes who had a hand in open proposals: id and everyone.
+    /// Replaces the contributors of open proposals: id and all contributors.
     pub async fn proposals_add_contributors(
         &mut self,
-        credited: &[(&ProposalId, &Contributors)],
+        contributors_of: &[(&ProposalId, &Contributors)],
     ) -> Result<(), StoreError> {
-        let rows = credited
+        let rows = contributors_of
             .iter()
             .map(|(id, people)| values![*id, people_text(people), gap_slug(people).unwrap_or_default()])
             .collect();
@@ -309,14 +334,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Stores someone's consent to proposals. Giving it twice is giving it once; what was given through a set can be
-    /// given again, by itself or through another set, and does not fall with the first any more; so can what fell.
+    /// Stores approvals of proposals. An approval that exists is not stored again, with two exceptions: an approval
+    /// through a set can be given again, directly or through another set, and then no longer lapses with the first set;
+    /// and an approval that lapsed can be given again.
     pub async fn approvals_add(&mut self, approvals: &[(&ProposalId, Approval)]) -> Result<(), StoreError> {
         let rows = approvals
             .iter()
             .map(|(id, approval)| {
-                let Approval { approver, digest, reason, at, set_id, fallen } = approval;
-                values![*id, approver, *digest, reason, *at, set_id, fallen]
+                let Approval { approver, digest, reason, at, set_id, lapsed } = approval;
+                values![*id, approver, *digest, reason, *at, set_id, lapsed]
             })
             .collect();
         let prefix =
@@ -328,7 +354,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that what someone approved of an account's open proposals no longer counts, whatever they may do later.
+    /// Records that someone's approvals of open proposals of an account no longer count, even if they get the
+    /// permission again.
     pub async fn approvals_lapse(
         &mut self,
         account_id: &AccountId,
@@ -341,8 +368,8 @@ impl Writing {
         self.connection.execute(sql, values![account_id, approver, reason]).await
     }
 
-    /// Lets proposals expire at other moments: id and moment.
-    pub async fn proposals_keep_until(
+    /// Changes when proposals expire: id and time.
+    pub async fn proposals_set_expiry(
         &mut self,
         kept: &[(&ProposalId, Timestamp)],
     ) -> Result<(), StoreError> {
@@ -354,8 +381,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets closed proposals older than a moment, failed ones older than another, that no run names any more.
-    pub async fn proposals_forget(
+    /// Deletes proposals closed before `before`, failed ones before `failed_before`, that no run refers to.
+    pub async fn proposals_delete_old(
         &mut self,
         before: Timestamp,
         failed_before: Timestamp,
@@ -373,12 +400,12 @@ impl Writing {
     }
 }
 
-/// A step in the life of a proposal.
+/// A change of a proposal's state.
 #[derive(Clone, Copy, Debug)]
 pub struct ProposalMove<'m> {
     /// The state it must be in.
     pub from: Status,
-    /// The state it goes to.
+    /// The new state.
     pub to: Status,
     /// Why.
     pub reason: Option<&'m CloseReason>,
@@ -391,7 +418,7 @@ pub struct ProposalMove<'m> {
 }
 
 impl ProposalMove<'_> {
-    /// The values of a move, in the order in which [`Writing::proposals_move`] gives them.
+    /// The values of a move, in the order of the columns in [`Writing::proposals_move`].
     fn row(&self, id: &ProposalId) -> Vec<Value> {
         debug_assert!(self.to.may_follow(self.from), "{} may not follow {}", self.to, self.from);
         values![
@@ -407,17 +434,17 @@ impl ProposalMove<'_> {
     }
 }
 
-/// Where a standing proposal is in the newest plan.
+/// The position of an open proposal in the newest plan.
 #[derive(Clone, Debug)]
 pub struct ProposalPosition<'p> {
     /// Which.
     pub id: &'p ProposalId,
-    /// Its place in the order.
+    /// Its position.
     pub position: usize,
-    /// Why the resource changes by now: what was contested may be nobody's since.
+    /// The current cause: a contested resource may have no owner by now.
     pub cause: Cause,
-    /// Changes of the same plan that come first.
+    /// The changes of the same plan that it depends on.
     pub waits_for: Vec<String>,
-    /// What it waits for beside approval.
+    /// What blocks it besides a missing approval.
     pub blocked_by: Vec<BlockedBy>,
 }

@@ -1,4 +1,4 @@
-//! Pull requests that are to be previewed: a row from when a forge tells of one until it was looked at.
+//! Pull requests to preview: a forge's webhook adds a row, and the preview removes it.
 
 use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::quarantine::WorkSubject;
@@ -9,25 +9,25 @@ use crate::error::StoreError;
 use crate::sql::{Row, values};
 use crate::write::Writing;
 
-/// A pull request to be looked at.
+/// A pull request to preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingPullRequest {
     /// The repository's account.
     pub account_id: AccountId,
-    /// The repository it is of.
+    /// The repository.
     pub repository_id: RepositoryId,
     /// Its number there.
     pub number: i64,
-    /// Where its head can be fetched.
+    /// The git reference of its head.
     pub reference: String,
-    /// The commit that was told of.
+    /// The commit that the forge reported.
     pub commit_sha: String,
-    /// How often looking failed.
+    /// How often the preview failed.
     pub attempts: i64,
 }
 
 impl PendingPullRequest {
-    /// What looking at it is counted by.
+    /// The subject for which crashes during its preview are counted.
     pub fn subject(&self) -> WorkSubject<'_> {
         WorkSubject::PullRequest(&self.repository_id, self.number)
     }
@@ -45,8 +45,8 @@ fn read_pending(row: &Row) -> Result<PendingPullRequest, StoreError> {
 }
 
 impl Reading {
-    /// Pull requests of every account whose time has come, the accounts and their repositories in turn; and those whose
-    /// time is later than `latest`, because the clock was put back since.
+    /// Pull requests of every account that are due, including those due later than `latest`, which were scheduled
+    /// before the clock was set back. Accounts take turns, and so do the repositories of an account.
     pub async fn pull_requests_due(
         &mut self,
         now: Timestamp,
@@ -66,11 +66,12 @@ impl Reading {
 }
 
 impl Writing {
-    /// Wants a pull request to be looked at, whatever was wanted of it before. One that a server died of keeps its time:
-    /// looking at it keeps everything else waiting, and whoever made it must not say how often.
+    /// Schedules the preview of a pull request, and replaces one that is scheduled already. A pull request with a crash
+    /// history keeps its time: previewing it delays all other work, and its author must not decide how often that
+    /// happens.
     pub async fn pull_request_add(
         &mut self,
-        wish: &PendingPullRequest,
+        pending: &PendingPullRequest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO pull_requests (account_id, repository_id, number, reference, commit_sha, attempts, next_at) \
@@ -80,24 +81,24 @@ impl Writing {
                    THEN pull_requests.attempts ELSE 0 END, \
                    next_at = CASE WHEN EXISTS (SELECT 1 FROM suspicions WHERE subject = $7) \
                    THEN pull_requests.next_at ELSE excluded.next_at END";
-        let PendingPullRequest { account_id, repository_id, number, reference, commit_sha, .. } = wish;
-        let subject = wish.subject().key();
+        let PendingPullRequest { account_id, repository_id, number, reference, commit_sha, .. } = pending;
+        let subject = pending.subject().key();
         let values = values![account_id, repository_id, *number, reference, commit_sha, now, subject];
         self.connection.execute(sql, values).await?;
         Ok(())
     }
 
-    /// Ends a wish, unless another one took its place. False if so.
-    pub async fn pull_request_done(&mut self, wish: &PendingPullRequest) -> Result<bool, StoreError> {
+    /// Deletes a pull request that was previewed. False if it was scheduled anew meanwhile.
+    pub async fn pull_request_delete(&mut self, pending: &PendingPullRequest) -> Result<bool, StoreError> {
         let sql = "DELETE FROM pull_requests WHERE repository_id = $1 AND number = $2 AND commit_sha = $3 \
                    AND attempts = $4";
-        let values = values![&wish.repository_id, wish.number, &wish.commit_sha, wish.attempts];
+        let values = values![&pending.repository_id, pending.number, &pending.commit_sha, pending.attempts];
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Forgets the wish for a pull request that was closed, unless a server died of it: closing it and opening it again
-    /// must not make it due at once.
-    pub async fn pull_request_forget(
+    /// Deletes a pull request that was closed, unless it has a crash history: closing and reopening it must not make it
+    /// due immediately.
+    pub async fn pull_request_delete_closed(
         &mut self,
         repository_id: &RepositoryId,
         number: i64,
@@ -109,15 +110,16 @@ impl Writing {
         Ok(())
     }
 
-    /// Puts a wish off after looking failed.
+    /// Postpones a pull request after its preview failed.
     pub async fn pull_request_reschedule(
         &mut self,
-        wish: &PendingPullRequest,
+        pending: &PendingPullRequest,
         next_at: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE pull_requests SET attempts = attempts + 1, next_at = $5 WHERE repository_id = $1 \
                    AND number = $2 AND commit_sha = $3 AND attempts = $4";
-        let values = values![&wish.repository_id, wish.number, &wish.commit_sha, wish.attempts, next_at];
+        let values =
+            values![&pending.repository_id, pending.number, &pending.commit_sha, pending.attempts, next_at];
         self.connection.execute(sql, values).await?;
         Ok(())
     }

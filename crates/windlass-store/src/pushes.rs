@@ -1,4 +1,4 @@
-//! Who pushed which commit, as forges' webhooks say.
+//! Who pushed which commit, as reported by the webhooks of forges.
 
 use windlass_core::gate::{Contributor, ContributorRole, MAX_PUSHERS};
 use windlass_core::id::RepositoryId;
@@ -11,8 +11,8 @@ use crate::sql::values;
 use crate::write::Writing;
 
 impl Reading {
-    /// Who pushed a commit to a repository, or anything since a moment: those of the commit first, and one more than a list
-    /// of contributors keeps, so that it can say that someone may be missing.
+    /// Who pushed a commit to a repository, or anything since a time. Those who pushed the commit come first. Returns
+    /// up to one more person than a list of contributors keeps, so that the list can show that someone may be missing.
     pub async fn pushers(
         &mut self,
         repository_id: &RepositoryId,
@@ -32,8 +32,8 @@ impl Reading {
 }
 
 impl Writing {
-    /// Notes who pushed a commit.
-    pub async fn push_note(
+    /// Records who pushed a commit.
+    pub async fn push_record(
         &mut self,
         repository_id: &RepositoryId,
         commit_sha: &str,
@@ -46,8 +46,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets pushes from before a moment.
-    pub async fn pushes_forget(
+    /// Deletes pushes older than a time.
+    pub async fn pushes_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

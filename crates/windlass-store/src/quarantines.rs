@@ -1,4 +1,4 @@
-//! Counting beginnings before the work, and what is not done any more because servers died of it.
+//! Crash histories of work, and quarantines. An attempt is counted before the work begins and uncounted after it ends.
 
 use windlass_core::id::RepositoryId;
 use windlass_core::quarantine::{CrashHistory, Quarantines, WorkSubject};
@@ -11,7 +11,7 @@ use crate::sql::values;
 use crate::write::Writing;
 
 impl Reading {
-    /// What is held against work, if no server is at it now.
+    /// The crash history of work. Valid only while no server is doing the work.
     pub async fn suspicion(&mut self, subject: WorkSubject<'_>) -> Result<CrashHistory, StoreError> {
         let sql = "SELECT begun, tries_alone FROM suspicions WHERE subject = $1";
         let rows = self.connection.rows(sql, values![subject.key()]).await?;
@@ -21,19 +21,20 @@ impl Reading {
 }
 
 impl Writing {
-    /// Notes that work begins against which this is held: if nobody notes its end, a server died of it.
+    /// Records that work with this crash history begins. If [`Writing::work_end`] is not called, a server crashed
+    /// during it.
     pub async fn work_begin(
         &mut self,
         subject: WorkSubject<'_>,
         before: CrashHistory,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let begun = CrashHistory { deaths: before.deaths + 1, ..before };
-        self.suspicion_put(subject, begun, now).await
+        let after_begin = CrashHistory { deaths: before.deaths + 1, ..before };
+        self.suspicion_put(subject, after_begin, now).await
     }
 
-    /// Notes what is held against work that ended.
-    pub async fn work_ended(
+    /// Stores the crash history of work that ended.
+    pub async fn work_end(
         &mut self,
         subject: WorkSubject<'_>,
         after: CrashHistory,
@@ -61,8 +62,9 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets what is held against tests of repositories that are not registered: nobody could release them.
-    pub async fn suspicions_of_tests_forget(
+    /// Deletes old crash histories of connection tests of repositories that are not registered: nobody could release
+    /// them.
+    pub async fn suspicions_of_tests_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,
@@ -71,7 +73,7 @@ impl Writing {
         self.delete_old(old, values![before], budget).await
     }
 
-    /// Sets what of a repository is not done any more.
+    /// Sets the quarantines of a repository.
     pub async fn repository_quarantine(
         &mut self,
         id: &RepositoryId,

@@ -1,7 +1,8 @@
-//! Replicas: several processes on one PostgreSQL hear of each other's writes at once, and notice when one of them died.
+//! Replicas: several processes on one PostgreSQL database notify each other of writes immediately, and detect when one
+//! of them crashed.
 //!
-//! What one missed, or what is said while it does not listen, it finds by looking now and then, as it would without this. An
-//! embedded database has one process, and nothing here does anything.
+//! A replica that misses a notification finds the writes by its periodic polling. An embedded database has one process,
+//! and the functions here do nothing.
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use crate::db::Store;
 use crate::error::StoreError;
 use crate::sql::values;
 
-/// The channel on which replicas tell each other that they wrote something.
+/// The channel on which replicas notify each other of writes.
 const CHANNEL: &str = "windlass";
 
-/// How long a replica that is gone is remembered.
+/// How long the row of a replica that stopped is kept.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
-/// What other replicas say.
+/// Receives the notifications of other replicas.
 #[derive(Debug)]
 pub struct Listener {
     inner: PgListener,
@@ -28,20 +29,20 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Waits until another replica wrote something, or may have while nobody could hear it.
-    pub async fn heard(&mut self) -> Result<(), StoreError> {
+    /// Waits until another replica wrote something, or may have done so while the connection was lost.
+    pub async fn wait_for_write(&mut self) -> Result<(), StoreError> {
         loop {
             match self.inner.try_recv().await? {
-                Some(said) if said.payload() == self.own_id.as_str() => {}
-                // None: the connection was lost, and is there again.
+                Some(notification) if notification.payload() == self.own_id.as_str() => {}
+                // None: the connection was lost and is restored.
                 Some(_) | None => return Ok(()),
             }
         }
     }
 }
 
-/// Tells the other replicas of a transaction, once it is committed.
-pub(crate) async fn tell_replicas(
+/// Notifies the other replicas of a transaction when it is committed.
+pub(crate) async fn notify_replicas(
     connection: &mut AnyConnection,
     own_id: &ReplicaId,
 ) -> Result<(), StoreError> {
@@ -58,7 +59,7 @@ impl Store {
         self.shared().is_some()
     }
 
-    /// Begins to listen to the other replicas; none where there are no others.
+    /// Starts to listen to the other replicas; none for an embedded database.
     pub async fn listen(&self) -> Result<Option<Listener>, StoreError> {
         let Some(pool) = self.shared() else { return Ok(None) };
         let mut inner = PgListener::connect_with(pool).await?;
@@ -66,16 +67,16 @@ impl Store {
         Ok(Some(Listener { inner, own_id: self.replica_id().clone() }))
     }
 
-    /// Says that this replica lives, and gives back what those held that have not said so for a while. Returns how many
-    /// leases that is.
-    pub async fn beat(&self, lost_after: Duration) -> Result<u64, StoreError> {
+    /// Records a heartbeat of this replica, and releases the leases of replicas whose last heartbeat is older than
+    /// `lost_after`. Returns how many leases it released.
+    pub async fn heartbeat(&self, lost_after: Duration) -> Result<u64, StoreError> {
         if !self.is_shared() {
             return Ok(0);
         }
         let millis = |length: Duration| i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
         let mut writing = self.write().await?;
         let connection = &mut writing.connection;
-        // By the database's clock: those of the replicas may differ.
+        // By the clock of the database: the clocks of the replicas may differ.
         let sql = "INSERT INTO replicas (id, beats_at) \
                    VALUES ($1, (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::BIGINT) \
                    ON CONFLICT (id) DO UPDATE SET beats_at = excluded.beats_at";
@@ -89,8 +90,8 @@ impl Store {
         Ok(freed)
     }
 
-    /// Says that this replica ends.
-    pub async fn leave(&self) -> Result<(), StoreError> {
+    /// Records that this replica stops.
+    pub async fn deregister_replica(&self) -> Result<(), StoreError> {
         if !self.is_shared() {
             return Ok(());
         }

@@ -29,8 +29,8 @@ fn read_repository(row: &Row) -> Result<Repository, StoreError> {
         ca_pem: row.optional_text("ca_pem")?,
         signers: row.optional_text("signers")?,
         host_keys: row.optional_text("host_keys")?,
-        enabled: row.yes("enabled")?,
-        auto_apply: row.yes("auto_apply")?,
+        enabled: row.boolean("enabled")?,
+        auto_apply: row.boolean("auto_apply")?,
         interval: Duration::from_millis(u64::try_from(row.number("interval_ms")?).unwrap_or(0)),
         next_sync_at: row.timestamp("next_sync_at")?,
         last_run_id: row.optional_id("last_run_id")?,
@@ -74,8 +74,9 @@ impl Reading {
         rows.first().map(read_repository).transpose()
     }
 
-    /// The repository that a webhook's address names: by its id, or as `account:name`. The one question that is not bound
-    /// to an account, for senders who are in none; asked in the same way whether there is an answer or not.
+    /// The repository that a webhook's address names: by its id, or as `account:name`. This is the only lookup that is
+    /// not limited to an account, because senders of webhooks have no account. The statement is the same whether the
+    /// repository exists or not.
     pub async fn repository_of_webhook(&mut self, address: &str) -> Result<Option<Repository>, StoreError> {
         let (account, name) = address.split_once(':').unwrap_or_default();
         let sql = format!(
@@ -93,8 +94,8 @@ impl Reading {
         rows.iter().map(read_repository).collect()
     }
 
-    /// Enabled repositories of every account whose time has come, the longest due first; and those whose time is further
-    /// away than it is ever set, because the clock was put back since.
+    /// Enabled repositories of every account that are due and whose syncs are not quarantined, the longest due first.
+    /// Includes those whose next sync is later than any interval allows, because the clock was set back.
     pub async fn repositories_due(
         &mut self,
         now: Timestamp,
@@ -109,8 +110,8 @@ impl Reading {
         rows.iter().map(read_repository).collect()
     }
 
-    /// What a repository left behind in an account when it moved away from there.
-    pub async fn repository_left_by(
+    /// The repository that another one left behind in an account when it moved to another account.
+    pub async fn repository_left_behind(
         &mut self,
         account_id: &AccountId,
         repository_id: &RepositoryId,
@@ -121,7 +122,7 @@ impl Reading {
         rows.first().map(read_repository).transpose()
     }
 
-    /// Repositories with an unfinished run whose last one failed, or that had none.
+    /// Repositories with an unfinished run whose last finished run failed, or that have no finished run.
     pub async fn repositories_last_failed(&mut self) -> Result<Vec<RepositoryId>, StoreError> {
         let sql = "SELECT DISTINCT repositories.id FROM sync_runs JOIN repositories \
                    ON repositories.id = sync_runs.repository_id WHERE sync_runs.status = 'in_progress' \
@@ -130,7 +131,7 @@ impl Reading {
         rows.iter().map(|row| row.id("id")).collect()
     }
 
-    /// Repositories of every account whose forge is told something.
+    /// Repositories of every account with status reporting to a forge.
     pub async fn repositories_with_forge(&mut self) -> Result<Vec<Repository>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM repositories WHERE forge IS NOT NULL ORDER BY account_id, id");
@@ -138,8 +139,8 @@ impl Reading {
         rows.iter().map(read_repository).collect()
     }
 
-    /// Account and id of every repository that was ever compared with the accepted state.
-    pub async fn repositories_compared(&mut self) -> Result<Vec<(AccountId, RepositoryId)>, StoreError> {
+    /// Account and id of every repository with a good run.
+    pub async fn repositories_with_good_run(&mut self) -> Result<Vec<(AccountId, RepositoryId)>, StoreError> {
         let sql =
             "SELECT account_id, id FROM repositories WHERE good_run_id IS NOT NULL ORDER BY account_id, id";
         let rows = self.connection.rows(sql, Vec::new()).await?;
@@ -178,7 +179,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Changes what is configured. False if it was changed since the version the caller knew.
+    /// Changes the configuration of a repository. False if someone changed it after the version of the caller.
     pub async fn repository_configure(&mut self, repository: &Repository) -> Result<bool, StoreError> {
         let sql = "UPDATE repositories SET name = $3, repo_url = $4, branch = $5, path_prefix = $6, \
                    credential_path = $7, ca_pem = $8, signers = $9, host_keys = $10, enabled = $11, auto_apply = $12, \
@@ -218,7 +219,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes whether the forge of a repository could be told.
+    /// Records whether reporting to the forge of a repository succeeded.
     pub async fn repository_forge_result(
         &mut self,
         id: &RepositoryId,
@@ -229,15 +230,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Remembers the SSH host keys that were seen first.
+    /// Stores the SSH host keys of the first connection.
     pub async fn repository_pin(&mut self, id: &RepositoryId, host_keys: &str) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET host_keys = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, host_keys]).await?;
         Ok(())
     }
 
-    /// Notes how a run ended. A failed run never moves what is known of the last good one.
-    pub async fn repository_run_ended(
+    /// Records how a run ended. Does not change what is stored about the last good run.
+    pub async fn repository_record_run(
         &mut self,
         id: &RepositoryId,
         run_id: &RunId,
@@ -251,8 +252,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that someone said of a failed run that it is no reason to hold the repository's proposals. False if it is
-    /// not the repository's newest.
+    /// Records that someone confirmed a failed run, so that it no longer blocks the repository's proposals. False if it
+    /// is not the repository's newest run, or did not fail with an error.
     pub async fn repository_confirm_failure(
         &mut self,
         id: &RepositoryId,
@@ -263,8 +264,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values![id, run_id]).await? == 1)
     }
 
-    /// Notes the last run that could compare.
-    pub async fn repository_last_good(
+    /// Records the last good run: the last one that read git and compared.
+    pub async fn repository_set_last_good(
         &mut self,
         id: &RepositoryId,
         run_id: &RunId,
@@ -276,16 +277,20 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes the newest run that compared what the last good one stored: what is left of its plan is opened from here. When
-    /// git was last read, and which commit that was, stays as it is.
-    pub async fn repository_compared(&mut self, id: &RepositoryId, run_id: &RunId) -> Result<(), StoreError> {
+    /// Records the newest run that compared the stored desired state without reading git: the rest of its plan is
+    /// opened next. The time and the commit of the last read of git stay the same.
+    pub async fn repository_record_comparison(
+        &mut self,
+        id: &RepositoryId,
+        run_id: &RunId,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET good_run_id = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, run_id]).await?;
         Ok(())
     }
 
-    /// Forgets a repository, what it wanted, and what stood between it and the accepted state. What it owned is owned by nobody,
-    /// and stays exactly as it is.
+    /// Deletes a repository with its desired state, drift, webhook, previews, plans and queued work. Other runs,
+    /// proposals and approvals are kept. The resources it owned stay exactly as they are, without an owner.
     pub async fn repository_remove(&mut self, id: &RepositoryId) -> Result<(), StoreError> {
         for sql in [
             "DELETE FROM desired WHERE repository_id = $1",
@@ -313,15 +318,16 @@ impl Writing {
 }
 
 impl Writing {
-    /// Notes that what was read of a repository is not what it would read now: its address or directory changed.
-    pub async fn repository_unread(&mut self, id: &RepositoryId) -> Result<(), StoreError> {
+    /// Deletes the last good commit of a repository whose address or directory changed: a sync would read something
+    /// else now.
+    pub async fn repository_clear_last_good(&mut self, id: &RepositoryId) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET good_commit = NULL WHERE id = $1";
         self.connection.execute(sql, values![id]).await?;
         Ok(())
     }
 
-    /// Moves a repository to another account. The secret of its webhook is another one afterwards: people of the old
-    /// account may have seen it.
+    /// Moves a repository to another account. This rotates the secret of its webhook: people of the old account may
+    /// have seen it.
     pub async fn repository_move(
         &mut self,
         repository: &Repository,
@@ -355,8 +361,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Gives everything that one repository owns in an account to another.
-    pub async fn resources_hand_over(
+    /// Makes another repository the owner of everything that one repository owns in an account.
+    pub async fn resources_change_owner(
         &mut self,
         account_id: &AccountId,
         from: &RepositoryId,

@@ -22,7 +22,7 @@ pub struct Resource {
     pub key: ResourceKey,
     /// Its id.
     pub id: ResourceId,
-    /// What it is.
+    /// Its spec.
     pub spec: Arc<Spec>,
     /// The digest of the spec.
     pub digest: Digest,
@@ -40,7 +40,7 @@ pub struct Resource {
     pub updated_by: String,
 }
 
-/// What is known of an accepted resource without reading its spec.
+/// An accepted resource without its spec.
 #[derive(Clone, Debug)]
 pub struct ResourceHead {
     /// Which.
@@ -51,25 +51,25 @@ pub struct ResourceHead {
     pub owner_id: Option<RepositoryId>,
 }
 
-/// What a resource shall be.
+/// The new state of a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct NewResource<'r> {
     /// Which.
     pub key: &'r ResourceKey,
-    /// What it shall be.
+    /// Its new spec.
     pub spec: &'r Spec,
-    /// The digest of that.
+    /// The digest of that spec.
     pub digest: Digest,
-    /// The repository that shall own it.
+    /// The new owner.
     pub owner_id: Option<&'r RepositoryId>,
-    /// The file that declares it so; none for a direct change, which leaves it where it was declared.
+    /// The file that declares it; none for a direct change, which keeps the stored file.
     pub declared_in: Option<&'r str>,
-    /// Who makes it so.
+    /// Who changes it.
     pub by: &'r str,
 }
 
 impl NewResource<'_> {
-    /// The row of a resource that has this generation if it is new.
+    /// The row of the resource. The generation is used only if the resource is new.
     fn row(&self, account_id: &AccountId, generation: i64, now: Timestamp) -> Vec<Value> {
         let mut row = resource_row(account_id, self.key);
         row.extend(values![
@@ -95,12 +95,12 @@ impl NewResource<'_> {
     }
 }
 
-/// A resource that ends.
+/// A resource to destroy.
 #[derive(Clone, Copy, Debug)]
-pub struct EndedResource<'r> {
+pub struct ResourceToDestroy<'r> {
     /// Which.
     pub key: &'r ResourceKey,
-    /// Who ends it.
+    /// Who destroys it.
     pub by: &'r str,
 }
 
@@ -120,7 +120,7 @@ pub struct ResourceFilter {
     pub kind: Option<Kind>,
     /// Of this owner; otherwise of all.
     pub owner: Option<OwnerFilter>,
-    /// Text in the name, in upper or lower case.
+    /// Text in the name; the case of ASCII letters does not matter.
     pub search: Option<String>,
 }
 
@@ -157,7 +157,7 @@ fn read_resources(rows: Vec<Row>) -> Result<Vec<Resource>, StoreError> {
     rows.iter().map(|row| read_resource(row, &mut specs)).collect()
 }
 
-/// The beginning of a statement about the resources that a filter chooses, but for their kind.
+/// A statement that selects the resources that match a filter, except for its kind, without ORDER BY and LIMIT.
 struct ResourceQuery {
     sql: String,
     values: Vec<Value>,
@@ -166,16 +166,16 @@ struct ResourceQuery {
 impl ResourceQuery {
     fn of(columns: &str, account_id: &AccountId, filter: &ResourceFilter) -> ResourceQuery {
         let sql = format!("SELECT {columns} FROM resources WHERE account_id = $1");
-        let mut chosen = ResourceQuery { sql, values: values![account_id] };
+        let mut query = ResourceQuery { sql, values: values![account_id] };
         match &filter.owner {
-            Some(OwnerFilter::Nobody) => chosen.add("owner_id IS NULL", Vec::new()),
-            Some(OwnerFilter::Repository(owner)) => chosen.add("owner_id = ?", values![owner]),
+            Some(OwnerFilter::Nobody) => query.add("owner_id IS NULL", Vec::new()),
+            Some(OwnerFilter::Repository(owner)) => query.add("owner_id = ?", values![owner]),
             None => {}
         }
         if let Some(text) = &filter.search {
-            chosen.add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
+            query.add("LOWER(name) LIKE ? ESCAPE '\\'", values![search_pattern(text)]);
         }
-        chosen
+        query
     }
 
     fn add(&mut self, clause: &str, added: Vec<Value>) {
@@ -222,28 +222,28 @@ impl Reading {
         after: Option<&ResourceKey>,
         limit: usize,
     ) -> Result<Vec<Resource>, StoreError> {
-        let mut chosen = ResourceQuery::of(COLUMNS, account_id, filter);
+        let mut query = ResourceQuery::of(COLUMNS, account_id, filter);
         if let Some(kind) = filter.kind {
-            chosen.add("kind = ?", values![kind.slug()]);
+            query.add("kind = ?", values![kind.slug()]);
         }
         match (filter.kind, after) {
-            (Some(_), Some(key)) => chosen.add("name > ?", values![&key.name]),
-            (None, Some(key)) => chosen.add("(kind, name) > (?, ?)", values![key.kind.slug(), &key.name]),
+            (Some(_), Some(key)) => query.add("name > ?", values![&key.name]),
+            (None, Some(key)) => query.add("(kind, name) > (?, ?)", values![key.kind.slug(), &key.name]),
             (_, None) => {}
         }
-        chosen.sql.push_str(&format!(" ORDER BY kind, name LIMIT {limit}"));
-        read_resources(self.connection.rows_built(chosen.sql, chosen.values).await?)
+        query.sql.push_str(&format!(" ORDER BY kind, name LIMIT {limit}"));
+        read_resources(self.connection.rows_built(query.sql, query.values).await?)
     }
 
-    /// How many resources of each kind a filter chooses, whatever kind it names.
+    /// How many resources of each kind match a filter, ignoring the kind in the filter.
     pub async fn resources_tally(
         &mut self,
         account_id: &AccountId,
         filter: &ResourceFilter,
     ) -> Result<Vec<(Kind, usize)>, StoreError> {
-        let mut chosen = ResourceQuery::of("kind, COUNT(*) AS count", account_id, filter);
-        chosen.sql.push_str(" GROUP BY kind");
-        let rows = self.connection.rows_built(chosen.sql, chosen.values).await?;
+        let mut query = ResourceQuery::of("kind, COUNT(*) AS count", account_id, filter);
+        query.sql.push_str(" GROUP BY kind");
+        let rows = self.connection.rows_built(query.sql, query.values).await?;
         rows.iter().map(|row| Ok((row.word("kind", Kind::from_word)?, row.count("count")?))).collect()
     }
 
@@ -258,15 +258,15 @@ impl Reading {
             "SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name LIKE $3 ESCAPE '\\' \
              ORDER BY name"
         );
-        let beginning = format!("{network}/");
-        let values = values![account_id, kind.slug(), like_pattern(&beginning, "%")];
+        let prefix = format!("{network}/");
+        let values = values![account_id, kind.slug(), like_pattern(&prefix, "%")];
         let mut found = read_resources(self.connection.rows_built(sql, values).await?)?;
-        // One of the databases takes upper and lower case for the same.
-        found.retain(|resource| resource.key.name.starts_with(&beginning));
+        // LIKE ignores the case of letters in SQLite.
+        found.retain(|resource| resource.key.name.starts_with(&prefix));
         Ok(found)
     }
 
-    /// How many resources of each kind refer to each of these.
+    /// How many resources of each kind refer to each of these resources.
     pub async fn referrers_count(
         &mut self,
         account_id: &AccountId,
@@ -317,7 +317,8 @@ impl Reading {
         rows.iter().map(read_head).collect()
     }
 
-    /// The files that declared these resources when their last changes from git were applied, as far as they are known.
+    /// The files that declared these resources when their last changes from git were applied; without those that are
+    /// not stored.
     pub async fn resource_files(
         &mut self,
         account_id: &AccountId,
@@ -362,7 +363,7 @@ impl Reading {
         read_resources(self.connection.rows_many(prefix, rows, &suffix).await?)
     }
 
-    /// What refers to resources of an account: each pair as who refers, and to what.
+    /// What refers to these resources of an account: pairs of the resource that refers and the one it refers to.
     pub async fn referrers(
         &mut self,
         account_id: &AccountId,
@@ -378,7 +379,7 @@ impl Reading {
         rows.iter().map(|row| Ok((read_key(row)?, read_key_in(row, "to_kind", "to_name")?))).collect()
     }
 
-    /// What refers to a resource of an account, so many at most.
+    /// What refers to a resource of an account, at most `limit`.
     pub async fn referrers_of(
         &mut self,
         account_id: &AccountId,
@@ -408,7 +409,7 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Makes a resource what it shall be, and owned by whom it shall be.
+    /// Creates or updates a resource.
     pub async fn resource_put(
         &mut self,
         key: &ResourceKey,
@@ -421,7 +422,7 @@ impl AccountWriting {
         self.resources_put(&[NewResource { key, spec, digest, owner_id, declared_in: None, by }], now).await
     }
 
-    /// Makes resources what they shall be, each once, with what they refer to.
+    /// Creates or updates resources and their references. Each resource may occur only once.
     pub async fn resources_put(
         &mut self,
         resources: &[NewResource<'_>],
@@ -453,19 +454,19 @@ impl AccountWriting {
         Ok(())
     }
 
-    /// Ends a resource. False if there is none.
+    /// Destroys a resource. False if there is none.
     pub async fn resource_remove(
         &mut self,
-        ended: EndedResource<'_>,
+        ended: ResourceToDestroy<'_>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         Ok(self.resources_remove(&[ended], now).await? == 1)
     }
 
-    /// Ends resources, leaves a tombstone for each, and says how many there were.
+    /// Destroys resources, adds a tombstone for each, and returns how many existed.
     pub async fn resources_remove(
         &mut self,
-        ended: &[EndedResource<'_>],
+        ended: &[ResourceToDestroy<'_>],
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let account_id = self.account_id().clone();
@@ -475,7 +476,7 @@ impl AccountWriting {
         self.connection.execute_many(prefix, rows, ")").await
     }
 
-    /// Gives a repository's resources to nobody.
+    /// Removes the owner of a repository's resources.
     pub async fn resources_disown(&mut self, repository_id: &RepositoryId) -> Result<u64, StoreError> {
         let sql = "UPDATE resources SET owner_id = NULL WHERE account_id = $1 AND owner_id = $2";
         let values = values![self.account_id(), repository_id];

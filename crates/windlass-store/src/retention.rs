@@ -1,30 +1,30 @@
-//! Deleting old rows, a bounded number in each transaction: one that deletes months of them would keep every other writer
-//! waiting.
+//! Deleting old rows, a limited number in each transaction: a transaction that deletes the rows of months would block
+//! every other writer.
 
 use crate::error::StoreError;
 use crate::sql::Value;
 use crate::write::Writing;
 
-/// How many rows a transaction may still delete. Every `…_forget` function takes from it, and deletes nothing once it is
-/// spent. A budget that is not spent after them means that nothing old is left.
+/// How many rows a transaction may still delete. Every `…_forget` function reduces it, and deletes nothing when it is
+/// spent. If the budget is not spent after all of them, no old rows are left.
 #[derive(Debug)]
 pub struct RowBudget {
     left: usize,
 }
 
 impl RowBudget {
-    /// A budget of so many rows.
+    /// A budget of this many rows.
     pub fn new(rows: usize) -> RowBudget {
         RowBudget { left: rows }
     }
 
-    /// Whether there may be more to delete than it allowed.
+    /// Whether the budget is used up, so that there may be more rows to delete.
     pub fn is_spent(&self) -> bool {
         self.left == 0
     }
 
     /// How many rows are left.
-    pub(crate) fn left(&self) -> usize {
+    pub(crate) fn rows_left(&self) -> usize {
         self.left
     }
 
@@ -39,7 +39,7 @@ pub(crate) struct OldRows {
     pub(crate) table: &'static str,
     /// The columns of its primary key.
     pub(crate) key: &'static str,
-    /// Which rows are old. The placeholder after its last one is the limit.
+    /// The condition for old rows. The placeholder after its last one is the limit.
     pub(crate) condition: String,
 }
 
@@ -50,7 +50,7 @@ impl OldRows {
 }
 
 impl Writing {
-    /// Deletes old rows as far as the budget goes, and says how many. `values` are those of the condition.
+    /// Deletes old rows within the budget and returns how many. `values` are those of the condition.
     pub(crate) async fn delete_old(
         &mut self,
         old: OldRows,
@@ -60,9 +60,9 @@ impl Writing {
         if budget.is_spent() {
             return Ok(0);
         }
-        values.push(budget.left().into());
+        values.push(budget.rows_left().into());
         let OldRows { table, key, condition } = old;
-        // Neither database limits a DELETE by itself.
+        // Neither database supports LIMIT in a DELETE.
         let sql = format!(
             "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {condition} LIMIT ${})",
             values.len()

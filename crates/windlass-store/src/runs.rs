@@ -20,7 +20,7 @@ const COLUMNS: &str = "id, account_id, repository_id, repository_name, trigger_k
                        error_message, error_help, drift_after_apply, created_at, started_at, completed_at, applied_at, \
                        contributors, contributors_gap, plan_id, next_position, confirmed_commit";
 
-/// The same without what was found, which can be long; how many were not offered is still told.
+/// The same columns, with empty values for those that can be long: commit message, diff, problems and drift.
 const HEAD: &str = "id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                     confirm_mass_destroy, status, stage, attempt, commit_sha, commit_author, commit_email, \
                     commit_subject, NULL AS commit_message, movement, '{}' AS diff, diff_count, remaining, skipped, \
@@ -35,7 +35,7 @@ fn read_run(row: &Row) -> Result<Run, StoreError> {
         repository_name: row.text("repository_name")?,
         trigger: row.word("trigger_kind", Trigger::from_slug)?,
         requested_by: row.optional_text("requested_by")?,
-        confirm_mass_destroy: row.yes("confirm_mass_destroy")?,
+        confirm_mass_destroy: row.boolean("confirm_mass_destroy")?,
         status: row.word("status", RunStatus::from_slug)?,
         stage: row.word("stage", Stage::from_slug)?,
         attempt: row.number("attempt")?,
@@ -88,14 +88,15 @@ impl Reading {
         rows.first().map(read_run).transpose()
     }
 
-    /// A run of an account without its diff, its problems and its drift.
+    /// A run of an account without its commit message, diff, problems and drift.
     pub async fn run_head(&mut self, account_id: &AccountId, id: &RunId) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {HEAD} FROM sync_runs WHERE id = $1 AND account_id = $2");
         let rows = self.connection.rows_built(sql, values![id, account_id]).await?;
         rows.first().map(read_run).transpose()
     }
 
-    /// Runs of an account, newest first, before an id; of one repository if given. Without diffs, problems and drift.
+    /// Runs of an account, newest first, before an id; of one repository if given. Without commit messages, diffs,
+    /// problems and drift.
     pub async fn runs(
         &mut self,
         account_id: &AccountId,
@@ -118,7 +119,7 @@ impl Reading {
         rows.iter().map(read_run).collect()
     }
 
-    /// The newest run of a repository that read a commit, without its diff, its problems and its drift.
+    /// The newest run of a repository that read a commit, without its commit message, diff, problems and drift.
     pub async fn run_of_last_commit(
         &mut self,
         account_id: &AccountId,
@@ -132,9 +133,9 @@ impl Reading {
         rows.first().map(read_run).transpose()
     }
 
-    /// The newest run of a repository that would have destroyed too much and was stopped, without its diff, its problems and
-    /// its drift.
-    pub async fn run_stopped(
+    /// The newest run of a repository that the mass-destroy guard stopped, without its commit message, diff, problems
+    /// and drift.
+    pub async fn run_last_stopped(
         &mut self,
         account_id: &AccountId,
         repository_id: &RepositoryId,
@@ -155,7 +156,7 @@ impl Reading {
         rows.iter().map(read_run).collect()
     }
 
-    /// The run that waits to be begun on a repository.
+    /// The queued run of a repository.
     pub async fn run_queued(&mut self, repository_id: &RepositoryId) -> Result<Option<Run>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sync_runs WHERE repository_id = $1 AND stage = 'queued'");
         let rows = self.connection.rows_built(sql, values![repository_id]).await?;
@@ -164,7 +165,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Adds a queued run. False if one waits already.
+    /// Adds a queued run. False if one is queued already.
     pub async fn run_add(&mut self, run: &Run) -> Result<bool, StoreError> {
         let sql = "INSERT INTO sync_runs (id, account_id, repository_id, repository_name, trigger_kind, requested_by, \
                    confirm_mass_destroy, status, stage, attempt, diff, diff_count, remaining, skipped, problems, \
@@ -187,44 +188,44 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Someone asks for a run that waits already: it becomes theirs, and keeps a confirmation it had, for the commit it had
-    /// it for.
+    /// Makes a queued run the run of a person who requests a sync. It keeps its confirmation, if any, with the commit
+    /// of the confirmation.
     pub async fn run_request(&mut self, id: &RunId, by: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = 'request', requested_by = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, by]).await?;
         Ok(())
     }
 
-    /// Someone says of a run that waits already that destroying most of what its repository owns is meant: for this commit, or
-    /// for the one that it finds.
+    /// Confirms for a queued run that destroying most of what its repository owns is intended: for this commit or,
+    /// without one, for the commit that the run fetches.
     pub async fn run_confirm(&mut self, id: &RunId, commit: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET confirm_mass_destroy = 1, confirmed_commit = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, commit]).await?;
         Ok(())
     }
 
-    /// A run that waits already and would not have asked git does so for this reason.
-    pub async fn run_fetch(&mut self, id: &RunId, trigger: Trigger) -> Result<(), StoreError> {
+    /// Changes the trigger of a queued run that would not have fetched from git to one that fetches.
+    pub async fn run_set_trigger(&mut self, id: &RunId, trigger: Trigger) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET trigger_kind = $2 WHERE id = $1 AND stage = 'queued'";
         self.connection.execute(sql, values![id, trigger.slug()]).await?;
         Ok(())
     }
 
-    /// Begins a run, or begins it again after a server died in the middle.
+    /// Begins a run, or begins it again after a server crashed during it.
     pub async fn run_begin(&mut self, id: &RunId, now: Timestamp) -> Result<bool, StoreError> {
         let sql = "UPDATE sync_runs SET stage = 'fetching', started_at = $2, attempt = attempt + 1 \
                    WHERE id = $1 AND status = 'in_progress'";
         Ok(self.connection.execute(sql, values![id, now]).await? == 1)
     }
 
-    /// Notes the stage of a run.
-    pub async fn run_stage(&mut self, id: &RunId, stage: Stage) -> Result<(), StoreError> {
+    /// Stores the stage of a run.
+    pub async fn run_set_stage(&mut self, id: &RunId, stage: Stage) -> Result<(), StoreError> {
         let sql = "UPDATE sync_runs SET stage = $2 WHERE id = $1 AND status = 'in_progress'";
         self.connection.execute(sql, values![id, stage.slug()]).await?;
         Ok(())
     }
 
-    /// Ends a run that is in progress, with everything it found. False if it had ended.
+    /// Ends a run that is in progress, and stores its results. False if it had ended.
     pub async fn run_finish(&mut self, run: &Run) -> Result<bool, StoreError> {
         let sql = "UPDATE sync_runs SET status = $2, stage = 'finished', commit_sha = $3, commit_author = $4, \
                    commit_email = $5, commit_subject = $6, movement = $7, diff = $8, diff_count = $9, remaining = $10, \
@@ -256,7 +257,7 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Changes the status of a run whose proposals moved.
+    /// Changes the status of a run after its proposals changed their states.
     pub async fn run_set_status(
         &mut self,
         id: &RunId,
@@ -271,9 +272,9 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets finished runs older than a moment, failed ones older than another; never the last of a repository or
-    /// one whose proposals are open.
-    pub async fn runs_forget(
+    /// Deletes finished runs older than `before`, failed and partial ones older than `failed_before`; never the last
+    /// run or the last good run of a repository, or a run with open proposals.
+    pub async fn runs_delete_old(
         &mut self,
         before: Timestamp,
         failed_before: Timestamp,
@@ -287,7 +288,8 @@ impl Writing {
                            ON proposals.id = run_proposals.proposal_id WHERE run_proposals.run_id = old.id \
                            AND proposals.status IN ('pending_approval', 'approved'))";
         let values = || values![before, failed_before];
-        // A run may have more proposals than one transaction deletes: it goes when the last of these rows went.
+        // A run may have more proposals than one transaction may delete: the run is deleted after the last of these
+        // rows.
         let members = format!("run_id IN ({OLD} LIMIT $3)");
         let members = OldRows::new("run_proposals", "run_id, proposal_id", members);
         self.delete_old(members, values(), budget).await?;

@@ -1,4 +1,4 @@
-//! How far the schema of a database is: which migrations it has, and which are pending. Reads only.
+//! The state of a database's schema: which migrations are applied and which are pending. Only reads.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection as _, Row as _};
 
-use crate::db::{Address, PATIENCE, Store, journal_of, postgres_options};
+use crate::db::{Address, DATABASE_TIMEOUT, Store, journal_of, postgres_options};
 use crate::error::StoreError;
 use crate::migration_error::MigrationError;
 use crate::migrations::{last_known, postgres_migrator, sqlite_migrator};
 
-/// The table in which sqlx keeps which migrations were applied.
+/// The table in which sqlx stores which migrations were applied.
 const TABLE: &str = "_sqlx_migrations";
 
 /// A migration that is not applied yet.
@@ -24,7 +24,7 @@ pub struct PendingMigration {
     pub name: String,
 }
 
-/// Which migrations a database has. Each of them has the checksum of the one this program knows.
+/// Which migrations a database has. Their checksums equal those of this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaState {
     /// How many are applied.
@@ -34,8 +34,8 @@ pub struct SchemaState {
 }
 
 impl Store {
-    /// Reads which migrations a database has, and changes nothing: neither a file nor a table is made. Fails if the
-    /// database has other migrations than this program knows.
+    /// Reads which migrations a database has, and changes nothing: it creates neither a file nor a table. Fails if the
+    /// database has migrations that differ from those of this program.
     pub async fn schema_state(address: &Address) -> Result<SchemaState, StoreError> {
         let (applied, migrator) = match address {
             Address::Sqlite(path) => (applied_in_sqlite(path).await?, sqlite_migrator()),
@@ -49,9 +49,9 @@ async fn applied_in_sqlite(path: &Path) -> Result<Vec<AppliedMigration>, StoreEr
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)
-        // While someone uses the database there is a journal to be read, too. Without one, SQLite would make one.
+        // While the database is in use there is a journal, which must be read too. Otherwise SQLite would create one.
         .immutable(!journal_of(path).exists())
-        .busy_timeout(PATIENCE);
+        .busy_timeout(DATABASE_TIMEOUT);
     let mut connection = SqliteConnection::connect_with(&options).await?;
     let sql = "SELECT COUNT(*) AS count FROM sqlite_master WHERE type = 'table' AND name = $1";
     let tables: i64 = sqlx::query(sql).bind(TABLE).fetch_one(&mut connection).await?.try_get(0)?;

@@ -1,4 +1,4 @@
-//! Small things the installation remembers: settings, answers to repeated requests.
+//! Settings of the installation, and answers to requests with idempotency keys.
 
 use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
@@ -9,16 +9,16 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::values;
 use crate::write::Writing;
 
-/// A request with an idempotency key that changed something or was answered.
+/// A request with an idempotency key that changed something or has an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedRequest {
-    /// Its digest, to tell a repetition from another request with the same key.
+    /// Its digest, to distinguish a repetition from another request with the same key.
     pub digest: String,
-    /// What was answered. Without: it is being carried out, or its answer is lost.
+    /// The answer; none if the request is being carried out or the answer was lost.
     pub answer: Option<Answer>,
 }
 
-/// What was answered to a request.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
@@ -27,7 +27,7 @@ pub struct Answer {
     pub body: String,
 }
 
-/// The status of a request that has no answer yet: HTTP has none like it.
+/// The stored status of a request without an answer; not a valid HTTP status.
 const UNANSWERED: i64 = 0;
 
 impl Reading {
@@ -37,7 +37,7 @@ impl Reading {
         rows.first().map(|row| row.text("value")).transpose()
     }
 
-    /// The request that came with this key before.
+    /// The earlier request with this key.
     pub async fn request(
         &mut self,
         account_id: &AccountId,
@@ -62,14 +62,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Changes a setting that is not there yet, and returns what it is now.
+    /// Stores a setting unless it exists, and returns its value.
     pub async fn setting_default(&mut self, name: &str, value: &str) -> Result<String, StoreError> {
         let sql = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
         self.connection.execute(sql, values![name, value]).await?;
         Ok(self.setting(name).await?.unwrap_or_default())
     }
 
-    /// Notes with the rest of the transaction that a request changes something. False if one with its key did before.
+    /// Records, as part of the transaction, that a request with this key changes something. False if the key was used
+    /// before.
     pub async fn request_begin(
         &mut self,
         account_id: &AccountId,
@@ -83,7 +84,7 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Remembers what was answered to a request, unless an answer is known already.
+    /// Stores the answer to a request, unless it has one already.
     pub async fn request_answer(
         &mut self,
         account_id: &AccountId,
@@ -100,15 +101,15 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Forgets a request that was refused, so that it can be tried again.
-    pub async fn request_forget(&mut self, account_id: &AccountId, key: &str) -> Result<(), StoreError> {
+    /// Deletes a request that was rejected, so that it can be retried.
+    pub async fn request_delete(&mut self, account_id: &AccountId, key: &str) -> Result<(), StoreError> {
         let sql = "DELETE FROM answers WHERE account_id = $1 AND idempotency_key = $2 AND status = $3";
         self.connection.execute(sql, values![account_id, key, UNANSWERED]).await?;
         Ok(())
     }
 
-    /// Forgets answers older than a moment.
-    pub async fn answers_forget(
+    /// Deletes answers older than a time.
+    pub async fn answers_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,6 +1,6 @@
-//! Values on their way into a database, and rows on their way out.
+//! Values of statements, and rows of results.
 //!
-//! Only two types cross the border: text and 64-bit numbers.
+//! The databases store only two types: text and 64-bit numbers.
 
 use sqlx::Row as _;
 use windlass_core::digest::Digest;
@@ -12,7 +12,7 @@ use windlass_core::time::Timestamp;
 
 use crate::error::StoreError;
 
-/// A value on its way into the database.
+/// A value of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(Option<String>),
@@ -25,7 +25,7 @@ impl Value {
     }
 }
 
-/// The text as both databases can hold it: PostgreSQL's texts have no NUL, and SQLite's functions stop at one.
+/// The text in a form that both databases can store: PostgreSQL rejects NUL, and SQLite's functions stop at it.
 pub(crate) fn storable(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
 }
@@ -148,7 +148,7 @@ impl From<Option<Timestamp>> for Value {
     }
 }
 
-/// A row on its way out, read by the names of its columns.
+/// A row of a result, read by the names of its columns.
 pub(crate) struct Row(AnyRow);
 
 enum AnyRow {
@@ -156,7 +156,7 @@ enum AnyRow {
     Postgres(sqlx::postgres::PgRow),
 }
 
-/// A column of a row, whichever database it came from.
+/// A column of a row of either database.
 macro_rules! column {
     ($row:expr, $name:expr) => {
         match &$row.0 {
@@ -211,8 +211,8 @@ impl Row {
         column!(self, column)
     }
 
-    /// Yes or no.
-    pub(crate) fn yes(&self, column: &str) -> Result<bool, StoreError> {
+    /// A boolean.
+    pub(crate) fn boolean(&self, column: &str) -> Result<bool, StoreError> {
         Ok(self.number(column)? != 0)
     }
 
@@ -221,12 +221,12 @@ impl Row {
         Ok(usize::try_from(self.number(column)?).unwrap_or(0))
     }
 
-    /// A moment.
+    /// A time.
     pub(crate) fn timestamp(&self, column: &str) -> Result<Timestamp, StoreError> {
         self.number(column).map(Timestamp::from_millis)
     }
 
-    /// A moment, or nothing.
+    /// A time, or nothing.
     pub(crate) fn optional_timestamp(&self, column: &str) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.optional_number(column)?.map(Timestamp::from_millis))
     }

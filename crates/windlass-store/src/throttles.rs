@@ -1,4 +1,4 @@
-//! Failed sign-ins as they are counted, and the places from which people signed in.
+//! Counts of failed sign-ins, and the address blocks from which people signed in.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::retention::{OldRows, RowBudget};
 use crate::sql::values;
 use crate::write::Writing;
 
-/// Places that are remembered for one person.
+/// How many address blocks are kept for one person.
 const PLACES_PER_PERSON: i64 = 32;
 
 impl Reading {
@@ -45,14 +45,14 @@ impl Reading {
 }
 
 impl Writing {
-    /// Sees to it that nobody else counts failures of a subject before this transaction ends.
+    /// Blocks other transactions from counting failures of a subject until this transaction ends.
     pub async fn failures_lock(&mut self, subject: &str) -> Result<(), StoreError> {
         let sql = "UPDATE throttles SET failures = failures WHERE subject = $1";
         self.connection.execute(sql, values![subject]).await?;
         Ok(())
     }
 
-    /// Counts a failure. Those before it are forgotten one by one, each after the time given, if any is.
+    /// Counts a failure. Without further failures, the count decreases by one after each `forgets_one_in`, if given.
     pub async fn failure_add(
         &mut self,
         subject: &str,
@@ -69,28 +69,28 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes a failure back that was counted for an attempt which then succeeded.
+    /// Uncounts a failure that was counted for an attempt which then succeeded.
     pub async fn failure_undo(&mut self, subject: &str) -> Result<(), StoreError> {
         let sql = "UPDATE throttles SET failures = failures - 1 WHERE subject = $1 AND failures > 0";
         self.connection.execute(sql, values![subject]).await?;
         Ok(())
     }
 
-    /// Forgets the failures of a subject.
+    /// Deletes the failures of a subject.
     pub async fn failures_clear(&mut self, subject: &str) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM throttles WHERE subject = $1", values![subject]).await?;
         Ok(())
     }
 
-    /// Forgets the failures of all subjects that begin like this. The text has no character that patterns know.
+    /// Deletes the failures of all subjects with this prefix. The prefix must not contain wildcards of LIKE.
     pub async fn failures_clear_all(&mut self, beginning: &str) -> Result<(), StoreError> {
         let sql = "DELETE FROM throttles WHERE subject LIKE $1";
         self.connection.execute(sql, values![format!("{beginning}%")]).await?;
         Ok(())
     }
 
-    /// Forgets failures whose last is older than a moment, and all but the newest so many.
-    pub async fn failures_forget(
+    /// Deletes subjects whose last failure is older than a time, and all but the newest `most`.
+    pub async fn failures_delete_old(
         &mut self,
         before: Timestamp,
         most: usize,
@@ -103,8 +103,8 @@ impl Writing {
         Ok(forgotten + self.delete_old(over, values![most], budget).await?)
     }
 
-    /// Notes that a person signed in from an address block, and forgets where they were long ago.
-    pub async fn sign_in_place_note(
+    /// Records that a person signed in from an address block, and deletes the oldest blocks of the person.
+    pub async fn sign_in_place_record(
         &mut self,
         user_id: &UserId,
         block: &str,
@@ -119,8 +119,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets places from which nobody signed in since a moment.
-    pub async fn sign_in_places_forget(
+    /// Deletes address blocks from which a person did not sign in since a time.
+    pub async fn sign_in_places_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

@@ -1,4 +1,5 @@
-//! API tokens: for machines; named, hashed, scoped, expiring.
+//! API tokens for scripts and machines. Tokens have a name, permissions and an expiry; only the hash of the secret is
+//! stored.
 
 use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::time::Timestamp;
@@ -17,17 +18,17 @@ pub struct Token {
     pub account_id: AccountId,
     /// What it is for.
     pub name: String,
-    /// What it may do.
+    /// Its permissions.
     pub permissions: Vec<String>,
-    /// Who made it. It never may more than they.
+    /// Who created it. The token never has more permissions than this person.
     pub created_by: UserId,
     /// When.
     pub created_at: Timestamp,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// When someone took it back.
+    /// When someone revoked it.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -49,7 +50,7 @@ fn read_token(row: &Row) -> Result<Token, StoreError> {
 }
 
 impl Reading {
-    /// The token of a secret, by the secret's hash.
+    /// The token with this hash of its secret.
     pub async fn token_by_hash(&mut self, hash: &str) -> Result<Option<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens WHERE secret_hash = $1");
         let rows = self.connection.rows_built(sql, values![hash]).await?;
@@ -84,7 +85,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Takes a token back. False if there is none.
+    /// Revokes a token. False if there is none.
     pub async fn token_revoke(
         &mut self,
         account_id: &AccountId,
@@ -96,14 +97,14 @@ impl Writing {
         Ok(self.connection.execute(sql, values![account_id, id, now]).await? == 1)
     }
 
-    /// Takes back every token of a person, in all accounts. Returns how many there were.
+    /// Revokes every token of a person, in all accounts. Returns how many.
     pub async fn tokens_revoke_all(&mut self, user_id: &UserId, now: Timestamp) -> Result<u64, StoreError> {
         let sql = "UPDATE tokens SET revoked_at = $2 WHERE created_by = $1 AND revoked_at IS NULL";
         self.connection.execute(sql, values![user_id, now]).await
     }
 
-    /// Notes that a token was used.
-    pub async fn token_used(&mut self, id: &TokenId, now: Timestamp) -> Result<(), StoreError> {
+    /// Records that a token was used.
+    pub async fn token_record_use(&mut self, id: &TokenId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE tokens SET last_used_at = $2 WHERE id = $1";
         self.connection.execute(sql, values![id, now]).await?;
         Ok(())

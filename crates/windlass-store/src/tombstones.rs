@@ -1,4 +1,4 @@
-//! Resources that ended: what they were, for as long as something of them may be on a target.
+//! Tombstones: records of destroyed resources, kept while something of them may be present on a target.
 
 use windlass_core::digest::Digest;
 use windlass_core::id::{AccountId, RepositoryId, ResourceId};
@@ -8,27 +8,27 @@ use windlass_core::time::Timestamp;
 use crate::db::Reading;
 use crate::error::StoreError;
 use crate::keys::{read_key, resource_row};
-use crate::resources::EndedResource;
+use crate::resources::ResourceToDestroy;
 use crate::retention::{OldRows, RowBudget};
 use crate::sql::{Row, values};
 use crate::write::{AccountWriting, Writing};
 
-/// A resource that ended.
+/// The record of a destroyed resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
     /// Which resource it was.
     pub key: ResourceKey,
-    /// The id it had: a later resource of the same name has another.
+    /// Its id: a later resource with the same name has another.
     pub resource_id: ResourceId,
-    /// The digest of what it was last.
+    /// The digest of its last spec.
     pub digest: Digest,
     /// The repository that owned it.
     pub owner_id: Option<RepositoryId>,
     /// How often it was changed.
     pub generation: i64,
-    /// When it ended.
+    /// When it was destroyed.
     pub ended_at: Timestamp,
-    /// Who ended it.
+    /// Who destroyed it.
     pub ended_by: String,
 }
 
@@ -47,7 +47,7 @@ fn read_tombstone(row: &Row) -> Result<Tombstone, StoreError> {
 }
 
 impl Reading {
-    /// What is left of resources that had this kind and name, the last first.
+    /// The tombstones of resources with this kind and name, the last first.
     pub async fn tombstones(
         &mut self,
         account_id: &AccountId,
@@ -63,14 +63,14 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Leaves a tombstone for each of these resources that is there.
+    /// Adds a tombstone for each of these resources that exists.
     pub(crate) async fn tombstones_add(
         &mut self,
-        ended: &[EndedResource<'_>],
+        ended: &[ResourceToDestroy<'_>],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let account_id = self.account_id().clone();
-        let row = |ended: &EndedResource<'_>| {
+        let row = |ended: &ResourceToDestroy<'_>| {
             let mut row = resource_row(&account_id, ended.key);
             row.extend(values![ended.by, now]);
             row
@@ -86,7 +86,7 @@ impl AccountWriting {
         Ok(())
     }
 
-    /// The last generation of resources that ended and had one of these kinds and names.
+    /// The last generation of the destroyed resources with these keys.
     pub(crate) async fn last_generations(
         &mut self,
         keys: &[&ResourceKey],
@@ -103,8 +103,8 @@ impl AccountWriting {
 }
 
 impl Writing {
-    /// Forgets resources that ended before a moment, as soon as no target's inventory names them.
-    pub async fn tombstones_forget(
+    /// Deletes tombstones of resources that were destroyed before a time and are in no target's inventory.
+    pub async fn tombstones_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,

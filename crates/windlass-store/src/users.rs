@@ -1,4 +1,4 @@
-//! People, what they may do in which account, and their sessions.
+//! People, their roles in accounts, and their sessions.
 
 use windlass_core::access::Role;
 use windlass_core::id::{AccountId, SessionId, UserId};
@@ -21,15 +21,15 @@ pub struct User {
     pub email: String,
     /// Their name.
     pub name: String,
-    /// Their password, hashed; empty if they have none.
+    /// The hash of their password; empty if they have none.
     pub password_hash: Redacted<String>,
-    /// Whether they must choose a password of their own first.
+    /// Whether they must choose a new password first.
     pub must_change_password: bool,
-    /// Whether they administer the installation: accounts and who is in them.
+    /// Whether they are an administrator of the installation, who manages all accounts and their members.
     pub is_root: bool,
     /// Since when they may not sign in.
     pub disabled_at: Option<Timestamp>,
-    /// Since when they are known.
+    /// When they were added.
     pub created_at: Timestamp,
 }
 
@@ -40,13 +40,13 @@ pub struct Member {
     pub user: User,
     /// Their role there.
     pub role: Role,
-    /// Where the role comes from.
+    /// How they got the role.
     pub origin: Origin,
-    /// When their groups last gave it, if they did.
+    /// When the role was set or, if it comes from their groups, when these last confirmed it.
     pub proved_at: Timestamp,
 }
 
-/// A signed-in person.
+/// The session of a signed-in person.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Its id.
@@ -74,8 +74,8 @@ fn read_user(row: &Row) -> Result<User, StoreError> {
         email: row.text("email")?,
         name: row.text("name")?,
         password_hash: Redacted::new(row.text("password_hash")?),
-        must_change_password: row.yes("must_change_password")?,
-        is_root: row.yes("is_root")?,
+        must_change_password: row.boolean("must_change_password")?,
+        is_root: row.boolean("is_root")?,
         disabled_at: row.optional_timestamp("disabled_at")?,
         created_at: row.timestamp("created_at")?,
     })
@@ -99,7 +99,7 @@ impl Reading {
         rows.first().map(read_user).transpose()
     }
 
-    /// The administrators of the installation, those who may sign in first.
+    /// The administrators of the installation; those who may sign in come first.
     pub async fn users_root(&mut self) -> Result<Vec<User>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM users WHERE is_root = 1 ORDER BY disabled_at IS NOT NULL, created_at, id"
@@ -108,7 +108,7 @@ impl Reading {
         rows.iter().map(read_user).collect()
     }
 
-    /// How many people are known.
+    /// How many people there are.
     pub async fn users_count(&mut self) -> Result<usize, StoreError> {
         let rows = self.connection.rows("SELECT COUNT(*) AS count FROM users", Vec::new()).await?;
         rows.first().map_or(Ok(0), |row| row.count("count"))
@@ -139,7 +139,7 @@ impl Reading {
         rows.first().map(read_member).transpose()
     }
 
-    /// The accounts a person is in, with their role: id, name, role; by name.
+    /// The accounts of a person, in the order in which they joined: id, name, role.
     pub async fn memberships(
         &mut self,
         user_id: &UserId,
@@ -210,7 +210,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Lets a person sign in, or no longer; then also ends their sessions.
+    /// Disables a person and ends their sessions, or enables them again.
     pub async fn user_set_disabled(
         &mut self,
         user_id: &UserId,
@@ -221,7 +221,7 @@ impl Writing {
         if at.is_some() { self.sessions_end_all(user_id).await } else { Ok(()) }
     }
 
-    /// Gives a person a role in an account, by hand: from then on their groups do not change it.
+    /// Sets the role of a person in an account manually: from then on their groups do not change it.
     pub async fn member_set(
         &mut self,
         account_id: &AccountId,
@@ -229,10 +229,10 @@ impl Writing {
         role: Role,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.member_put(account_id, user_id, role, Origin::Hand, now).await
+        self.member_put(account_id, user_id, role, Origin::Manual, now).await
     }
 
-    /// Gives a person the role in an account that their groups give.
+    /// Sets the role of a person in an account that comes from their groups.
     pub async fn member_grant(
         &mut self,
         account_id: &AccountId,
@@ -258,15 +258,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes that a person's groups give all they gave before.
+    /// Records that a person's groups still give the roles that they gave before.
     pub async fn memberships_prove(&mut self, user_id: &UserId, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE memberships SET proved_at = $2 WHERE user_id = $1 AND origin = $3";
         self.connection.execute(sql, values![user_id, now, Origin::Groups.slug()]).await?;
         Ok(())
     }
 
-    /// Takes a person out of an account, with their sessions and API tokens there: someone who is let in again does not
-    /// find the old tokens working.
+    /// Removes a person from an account, ends their sessions there and revokes their API tokens, so that old tokens do
+    /// not work if the person joins again.
     pub async fn member_remove(
         &mut self,
         account_id: &AccountId,
@@ -310,8 +310,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets sessions that have ended.
-    pub async fn sessions_forget(
+    /// Deletes sessions that have expired.
+    pub async fn sessions_delete_old(
         &mut self,
         now: Timestamp,
         budget: &mut RowBudget,

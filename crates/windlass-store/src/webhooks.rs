@@ -1,4 +1,5 @@
-//! Webhooks of repositories: which generation of their secret counts, what came in last, and what must not come in twice.
+//! Webhooks of repositories: the valid generation of their secret, the last deliveries, and which deliveries were
+//! processed, so that none is processed twice.
 
 use windlass_core::digest::Digest;
 use windlass_core::forge::WebhookSender;
@@ -17,33 +18,33 @@ const FIRST: i64 = 1;
 /// The webhook of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
-    /// Which of its secrets counts.
+    /// The generation of the valid secret.
     pub generation: i64,
-    /// The last delivery that was signed rightly.
-    pub received: Option<Received>,
-    /// The last one that was not, roughly: not each of many is noted.
-    pub refused: Option<Refused>,
+    /// The last delivery with a valid signature.
+    pub received: Option<ReceivedDelivery>,
+    /// A recent delivery without a valid signature. Not each of many is recorded.
+    pub refused: Option<RejectedDelivery>,
 }
 
-/// A delivery that was signed rightly.
+/// A delivery with a valid signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedDelivery {
     /// When.
     pub at: Timestamp,
     /// Who sent it.
     pub from: WebhookSender,
-    /// What its sender calls the event.
+    /// The sender's name of the event.
     pub event: String,
-    /// What was made of it.
+    /// What Windlass did.
     pub outcome: String,
 }
 
-/// A delivery that was not.
+/// A delivery that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedDelivery {
     /// When.
     pub at: Timestamp,
-    /// The address it came from.
+    /// The address of the sender.
     pub from: String,
     /// Why.
     pub reason: String,
@@ -59,13 +60,13 @@ fn read_webhook(row: &Row) -> Result<Webhook, StoreError> {
         row.optional_text("received_event")?.unwrap_or_default(),
         row.optional_text("received_outcome")?.unwrap_or_default(),
     );
-    let received = at.zip(from).map(|(at, from)| Received { at, from, event, outcome });
+    let received = at.zip(from).map(|(at, from)| ReceivedDelivery { at, from, event, outcome });
     let (at, from, reason) = (
         row.optional_timestamp("refused_at")?,
         row.optional_text("refused_from")?.unwrap_or_default(),
         row.optional_text("refused_reason")?.unwrap_or_default(),
     );
-    let refused = at.map(|at| Refused { at, from, reason });
+    let refused = at.map(|at| RejectedDelivery { at, from, reason });
     Ok(Webhook { generation, received, refused })
 }
 
@@ -81,7 +82,7 @@ impl Reading {
 }
 
 impl Writing {
-    /// Makes the secret of a webhook another one. Returns its generation.
+    /// Replaces the secret of a webhook. Returns the new generation.
     pub async fn webhook_rotate(&mut self, repository_id: &RepositoryId) -> Result<i64, StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation) VALUES ($1, $2) ON CONFLICT (repository_id) \
                    DO UPDATE SET generation = webhooks.generation + 1 RETURNING generation";
@@ -89,11 +90,11 @@ impl Writing {
         rows.first().map_or(Ok(FIRST), |row| row.number("generation"))
     }
 
-    /// Notes the last delivery that was signed rightly.
-    pub async fn webhook_received(
+    /// Records the last delivery with a valid signature.
+    pub async fn webhook_set_last_received(
         &mut self,
         repository_id: &RepositoryId,
-        received: &Received,
+        received: &ReceivedDelivery,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation, received_at, received_from, received_event, \
                    received_outcome) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (repository_id) DO UPDATE SET \
@@ -111,11 +112,11 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes the last delivery that was refused.
-    pub async fn webhook_refused(
+    /// Records the last delivery that was rejected.
+    pub async fn webhook_set_last_rejected(
         &mut self,
         repository_id: &RepositoryId,
-        refused: &Refused,
+        refused: &RejectedDelivery,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO webhooks (repository_id, generation, refused_at, refused_from, refused_reason) \
                    VALUES ($1, $2, $3, $4, $5) ON CONFLICT (repository_id) DO UPDATE SET \
@@ -126,7 +127,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Notes a delivery with the rest of the transaction. False if it came before.
+    /// Records a delivery as part of the transaction. False if it was received before.
     pub async fn webhook_delivery_record(
         &mut self,
         repository_id: &RepositoryId,
@@ -139,8 +140,8 @@ impl Writing {
         Ok(self.connection.execute(sql, values).await? == 1)
     }
 
-    /// Forgets deliveries older than a moment.
-    pub async fn webhook_deliveries_forget(
+    /// Deletes deliveries older than a time.
+    pub async fn webhook_deliveries_delete_old(
         &mut self,
         before: Timestamp,
         budget: &mut RowBudget,
@@ -149,7 +150,7 @@ impl Writing {
         self.delete_old(old, values![before], budget).await
     }
 
-    /// Syncs a repository no later than at a moment.
+    /// Schedules the next sync of a repository no later than this time.
     pub async fn repository_sync_by(&mut self, id: &RepositoryId, at: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE repositories SET next_sync_at = $2 WHERE id = $1 AND next_sync_at > $2";
         self.connection.execute(sql, values![id, at]).await?;

@@ -1,4 +1,4 @@
-//! Transactions: what is written together becomes true together, events and audit entries included.
+//! Transactions: changes, events and audit entries are committed together.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,10 +9,10 @@ use crate::audit::{AuditEntry, append_audit};
 use crate::db::{Reading, Store};
 use crate::error::StoreError;
 use crate::new_events::append_events;
-use crate::replicas::tell_replicas;
+use crate::replicas::notify_replicas;
 use crate::sql::values;
 
-/// A transaction. Dropped without [`Writing::commit`], nothing of it happened.
+/// A transaction. It is rolled back if it is dropped without [`Writing::commit`].
 pub struct Writing {
     reading: Reading,
 }
@@ -32,23 +32,23 @@ impl DerefMut for Writing {
 }
 
 impl Writing {
-    /// Makes it true.
+    /// Commits.
     pub async fn commit(self) -> Result<(), StoreError> {
         self.reading.connection.commit().await
     }
 }
 
-/// A transaction of one account, or of two. The writes of an account happen one after the other, on every replica.
+/// A transaction of one account, or of two. The transactions of an account run one after the other, on all replicas.
 pub struct AccountWriting {
     writing: Writing,
     chain: Chain,
-    /// The other account of a transaction about two.
+    /// The other account of a transaction of two.
     beside: Option<Chain>,
-    /// Who writes, among replicas.
+    /// The replica that writes.
     replica_id: ReplicaId,
 }
 
-/// Where the events and audit entries of an account continue, and what is to be added to them.
+/// The last event and audit entry of an account, and those to append.
 struct Chain {
     account_id: AccountId,
     event_seq: i64,
@@ -61,7 +61,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Waits for the transactions of the account that are under way, and keeps later ones waiting.
+    /// Waits for the running transactions of the account, and blocks later ones.
     async fn lock(writing: &mut Writing, account_id: &AccountId) -> Result<Chain, StoreError> {
         let sql = "UPDATE chains SET event_seq = event_seq WHERE account_id = $1 \
                    RETURNING event_seq, audit_seq, audit_hash, state_version";
@@ -79,12 +79,12 @@ impl Chain {
         })
     }
 
-    /// The version that the account's state has after this transaction.
+    /// The version of the account's state after this transaction.
     fn next_version(&self) -> i64 {
         if self.keeps_state { self.state_version } else { self.state_version + 1 }
     }
 
-    /// Writes what is to be added. Returns the number of the last event.
+    /// Appends the new events and entries. Returns the number of the last event.
     async fn append(self, writing: &mut Writing) -> Result<i64, StoreError> {
         let next_version = self.next_version();
         let Chain { account_id, event_seq, audit_seq, audit_hash, events, entries, state_version, .. } = self;
@@ -122,14 +122,14 @@ impl Store {
         Ok(Writing { reading: Reading { connection: self.begin().await? } })
     }
 
-    /// Begins a transaction of an account, after those of it that are under way. The
-    /// installation itself counts as one.
+    /// Begins a transaction of an account, after its running ones. The installation itself counts as an account.
     pub async fn write_account(&self, account_id: &AccountId) -> Result<AccountWriting, StoreError> {
         let writing = self.write().await?;
         self.continue_in_account(writing, account_id).await
     }
 
-    /// Goes on with a transaction that belongs to no account as one of an account, such as one that it adds itself.
+    /// Continues a transaction that belongs to no account as one of an account, which the transaction may have added
+    /// itself.
     pub async fn continue_in_account(
         &self,
         mut writing: Writing,
@@ -139,15 +139,15 @@ impl Store {
         Ok(AccountWriting { writing, chain, beside: None, replica_id: self.replica_id().clone() })
     }
 
-    /// Begins a transaction of two accounts: what is written for both becomes true together. It is about the first until
-    /// [`AccountWriting::switch_account`] says otherwise.
+    /// Begins a transaction of two accounts: the writes for both are committed together. It writes for the first
+    /// account until [`AccountWriting::switch_account`] is called.
     pub async fn write_accounts(
         &self,
         first: &AccountId,
         other: &AccountId,
     ) -> Result<AccountWriting, StoreError> {
         let mut writing = self.write().await?;
-        // Always in the same order, so that two such transactions never wait for each other.
+        // Always in the same order, so that two such transactions never deadlock.
         let (low, high) = if first < other { (first, other) } else { (other, first) };
         let low = Chain::lock(&mut writing, low).await?;
         let high = Chain::lock(&mut writing, high).await?;
@@ -164,7 +164,7 @@ impl AccountWriting {
         &self.chain.account_id
     }
 
-    /// In a transaction of two accounts: what follows is about this one of them.
+    /// In a transaction of two accounts, selects the account of the following writes.
     pub fn switch_account(&mut self, account_id: &AccountId) {
         if let Some(beside) = &mut self.beside
             && beside.account_id == *account_id
@@ -174,39 +174,40 @@ impl AccountWriting {
         debug_assert_eq!(&self.chain.account_id, account_id, "a transaction of other accounts");
     }
 
-    /// The version of what is compared in the account: it changes with every transaction that does not say otherwise.
+    /// The version of everything in the account that a comparison reads. Every transaction raises it, except after
+    /// [`AccountWriting::keep_state`].
     pub fn state_version(&self) -> i64 {
         self.chain.state_version
     }
 
-    /// The version that this transaction leaves behind.
+    /// The version after this transaction.
     pub fn next_state_version(&self) -> i64 {
         self.chain.next_version()
     }
 
-    /// Says that this transaction changes nothing that a comparison looks at: neither the accepted state, nor proposals,
-    /// accepted drift or settings. Whoever is in doubt does not say it.
+    /// Declares that this transaction changes nothing that a comparison reads: neither the accepted state, nor
+    /// proposals, accepted drift or settings. If in doubt, do not call it.
     pub fn keep_state(&mut self) {
         self.chain.keeps_state = true;
     }
 
-    /// Tells an event with the rest of the transaction.
+    /// Adds an event as part of the transaction.
     pub fn event(&mut self, event: NewEvent) {
         self.chain.events.push(event);
     }
 
-    /// Enters something into the audit log with the rest of the transaction.
+    /// Adds an audit entry as part of the transaction.
     pub fn audit(&mut self, entry: AuditEntry) {
         self.chain.entries.push(entry);
     }
 
-    /// Makes it true. Returns the number of the account's last event, for those who watch.
+    /// Commits. Returns the number of the account's last event, for subscribers.
     pub async fn commit(mut self) -> Result<i64, StoreError> {
         if let Some(beside) = self.beside.take() {
             beside.append(&mut self.writing).await?;
         }
         let event_seq = self.chain.append(&mut self.writing).await?;
-        tell_replicas(&mut self.writing.reading.connection, &self.replica_id).await?;
+        notify_replicas(&mut self.writing.reading.connection, &self.replica_id).await?;
         self.writing.commit().await?;
         Ok(event_seq)
     }

@@ -1,6 +1,7 @@
-//! No statement that runs often reads a whole table: each finds its rows by an index.
+//! Frequent statements do not read whole tables: each finds its rows by an index.
 //!
-//! What the store really says to SQLite is overheard and explained. A binary of its own, because only one can listen.
+//! The test records the statements that the store sends to SQLite and checks their query plans. It is a separate binary
+//! because a process can have only one global subscriber.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeSet;
@@ -24,12 +25,12 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, DeliveryAttempt, DeliveryFilter, DeliveryState, EndedResource, EventFilter, EventOrder,
-    OwnerFilter, PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition,
-    ProposalSource, ReportKind, ResourceFilter, RowBudget, Store,
+    Address, DeliveryAttempt, DeliveryFilter, DeliveryState, EventFilter, EventOrder, OwnerFilter,
+    PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition, ProposalSource,
+    ReportKind, ResourceFilter, ResourceToDestroy, RowBudget, Store,
 };
 
-/// Tables that grow with the fleet or with time, and what statements call them.
+/// Tables that grow with the fleet or with time, and their aliases in statements.
 const LARGE: [&str; 30] = [
     "contents",
     "tombstones",
@@ -63,7 +64,7 @@ const LARGE: [&str; 30] = [
     "webhook_deliveries",
 ];
 
-/// Indexes that hold only what is under way, and may be read from end to end.
+/// Partial indexes of unfinished work, which may be read completely.
 const SMALL: [&str; 7] = [
     "audit_checkpoints_unsent",
     "sync_runs_to_open",
@@ -74,10 +75,10 @@ const SMALL: [&str; 7] = [
     "forge_reports_waiting",
 ];
 
-static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static STATEMENTS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Remembers the text of every statement.
-struct Listener;
+/// Records the text of every statement.
+struct StatementRecorder;
 
 struct Statement(String);
 
@@ -92,7 +93,7 @@ impl Visit for Statement {
     }
 }
 
-impl Subscriber for Listener {
+impl Subscriber for StatementRecorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == "sqlx::query"
     }
@@ -108,7 +109,7 @@ impl Subscriber for Listener {
     fn event(&self, event: &Event<'_>) {
         let mut statement = Statement(String::new());
         event.record(&mut statement);
-        HEARD.lock().unwrap().insert(statement.0);
+        STATEMENTS.lock().unwrap().insert(statement.0);
     }
 
     fn enter(&self, _: &Id) {}
@@ -117,21 +118,21 @@ impl Subscriber for Listener {
 }
 
 #[tokio::test]
-async fn what_runs_often_finds_its_rows_by_an_index() {
-    tracing::subscriber::set_global_default(Listener).unwrap();
+async fn frequent_statements_find_their_rows_by_an_index() {
+    tracing::subscriber::set_global_default(StatementRecorder).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("windlass.db");
     let store = Store::open(&Address::Sqlite(path.clone())).await.unwrap();
-    HEARD.lock().unwrap().clear();
+    STATEMENTS.lock().unwrap().clear();
     list(&store).await;
     look_up(&store).await;
     write(&store).await;
-    let heard = HEARD.lock().unwrap().clone();
-    assert!(heard.len() > 50, "{heard:?}");
+    let statements = STATEMENTS.lock().unwrap().clone();
+    assert!(statements.len() > 50, "{statements:?}");
     let pool = sqlx::SqlitePool::connect_with(sqlx::sqlite::SqliteConnectOptions::new().filename(&path));
     let pool = pool.await.unwrap();
     let mut scans = Vec::new();
-    for statement in heard {
+    for statement in statements {
         if !["SELECT", "UPDATE", "DELETE", "WITH"].iter().any(|verb| statement.starts_with(verb)) {
             continue;
         }
@@ -173,7 +174,7 @@ fn step() -> StoredStep {
     }
 }
 
-/// An id of whatever is asked for.
+/// An id of any type.
 fn id<T: id::Id>(text: &str) -> T {
     T::from_text(text.to_owned())
 }
@@ -265,7 +266,7 @@ async fn look_up(store: &Store) {
         reading.proposals_to_apply(&id("a"), None, 50).await.unwrap().first().map(Proposal::apply_order);
     reading.proposals_to_apply(&id("a"), turn.as_ref(), 50).await.unwrap();
     reading.proposals_blocked(&id("a")).await.unwrap();
-    reading.differing(&id("a"), &id("r")).await.unwrap();
+    reading.differing_resources(&id("a"), &id("r")).await.unwrap();
     reading.resources_of(&id("a"), &[key(), key()]).await.unwrap();
     reading.resource_heads_of(&id("a"), &[key(), key()]).await.unwrap();
     reading.referrers(&id("a"), &[key(), key()]).await.unwrap();
@@ -286,7 +287,7 @@ async fn look_up(store: &Store) {
     reading.desired_file(&id("r"), &key()).await.unwrap();
     reading.desired_files(&id("r"), &[key(), key()]).await.unwrap();
     reading.resource_files(&id("a"), &[key()]).await.unwrap();
-    reading.run_stopped(&id("a"), &id("r")).await.unwrap();
+    reading.run_last_stopped(&id("a"), &id("r")).await.unwrap();
     reading.proposals_about(&id("a"), &[key(), key()]).await.unwrap();
     reading.preview(&id("a"), &id("x")).await.unwrap();
     reading.previews(&id("a"), &id("r"), 50).await.unwrap();
@@ -300,8 +301,8 @@ async fn look_up(store: &Store) {
     reading.accounts_with_backlog().await.unwrap();
     reading.event_before(&id("a"), now()).await.unwrap();
     reading.deliveries_of_groups(&id("a"), &["x", "y"], now()).await.unwrap();
-    reading.deliveries_counted(&id("a"), now()).await.unwrap();
-    reading.deliveries_untold().await.unwrap();
+    reading.deliveries_count(&id("a"), now()).await.unwrap();
+    reading.deliveries_without_digest().await.unwrap();
     reading.deliveries_due(now(), 50).await.unwrap();
     reading.delivery(&id("a"), &id("x")).await.unwrap();
     reading.pull_requests_due(now(), now(), 50).await.unwrap();
@@ -334,9 +335,9 @@ async fn write(store: &Store) {
     let mut writing = store.write_account(&id("a")).await.unwrap();
     let spec = Spec::read(Kind::Node, r#"{"template": "edge"}"#).spec.unwrap();
     writing.resource_put(&key(), &spec, None, "ada", now()).await.unwrap();
-    let ended = EndedResource { key: &key(), by: "ada" };
+    let ended = ResourceToDestroy { key: &key(), by: "ada" };
     writing.resource_remove(ended, now()).await.unwrap();
-    writing.tombstones_forget(now(), &mut plenty()).await.unwrap();
+    writing.tombstones_delete_old(now(), &mut plenty()).await.unwrap();
     let agent = writing.agent_enrol(&key(), now()).await.unwrap();
     writing.agent_contact(&agent.id, now()).await.unwrap();
     writing.inventory_remove(&id("a"), &key(), &[&id("x")]).await.unwrap();
@@ -362,23 +363,23 @@ async fn write(store: &Store) {
         waits_for: Vec::new(),
         blocked_by: Vec::new(),
     };
-    writing.proposals_place(&[placed]).await.unwrap();
-    writing.proposals_block(&[(id("x"), Vec::new())]).await.unwrap();
+    writing.proposals_set_positions(&[placed]).await.unwrap();
+    writing.proposals_set_blockers(&[(id("x"), Vec::new())]).await.unwrap();
     writing.acceptances_remove(&[(&id("r"), &key())]).await.unwrap();
     writing.run_begin(&id("x"), now()).await.unwrap();
     let fleet = Repository::new(id("r"), &id("a"), ("fleet", "https://git.example.com/fleet"), now());
     writing.run_finish(&Run::queued(id("x"), &fleet, now())).await.unwrap();
-    writing.events_forget(now(), now(), &mut plenty()).await.unwrap();
-    writing.webhook_deliveries_forget(now(), &mut plenty()).await.unwrap();
+    writing.events_delete_old(now(), now(), &mut plenty()).await.unwrap();
+    writing.webhook_deliveries_delete_old(now(), &mut plenty()).await.unwrap();
     writing.repository_sync_by(&id("r"), now()).await.unwrap();
-    writing.previews_forget(now(), &mut plenty()).await.unwrap();
-    let tried = DeliveryAttempt { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
-    writing.delivery_attempted(&id("x"), &tried).await.unwrap();
-    writing.delivery_repeated(&id("x"), 1).await.unwrap();
+    writing.previews_delete_old(now(), &mut plenty()).await.unwrap();
+    let attempt = DeliveryAttempt { state: DeliveryState::Sent, next_at: now(), error: None, at: now() };
+    writing.delivery_record_attempt(&id("x"), &attempt).await.unwrap();
+    writing.delivery_add_repeats(&id("x"), 1).await.unwrap();
     writing.delivery_retry(&id("a"), &id("x"), now()).await.unwrap();
-    writing.deliveries_digested(&id("a"), "p", &id("x")).await.unwrap();
-    writing.deliveries_forget(now(), &mut plenty()).await.unwrap();
-    let wish = PendingPullRequest {
+    writing.deliveries_mark_digested(&id("a"), "p", &id("x")).await.unwrap();
+    writing.deliveries_delete_old(now(), &mut plenty()).await.unwrap();
+    let pending = PendingPullRequest {
         account_id: id("a"),
         repository_id: id("r"),
         number: 7,
@@ -386,17 +387,17 @@ async fn write(store: &Store) {
         commit_sha: "c".to_owned(),
         attempts: 0,
     };
-    writing.pull_request_reschedule(&wish, now()).await.unwrap();
-    writing.pull_request_done(&wish).await.unwrap();
-    writing.pull_request_forget(&id("r"), 7).await.unwrap();
+    writing.pull_request_reschedule(&pending, now()).await.unwrap();
+    writing.pull_request_delete(&pending).await.unwrap();
+    writing.pull_request_delete_closed(&id("r"), 7).await.unwrap();
     writing.forge_reports_retry(&id("r"), now()).await.unwrap();
-    writing.forge_reports_forget(now(), &mut plenty()).await.unwrap();
+    writing.forge_reports_delete_old(now(), &mut plenty()).await.unwrap();
     writing.plan_confirm(&id("x"), "c").await.unwrap();
-    writing.run_planned(&id("x"), None, None).await.unwrap();
-    writing.plans_forget(now(), &mut plenty()).await.unwrap();
-    writing.approval_set_carry(&id("x"), &id("y")).await.unwrap();
+    writing.run_set_plan(&id("x"), None, None).await.unwrap();
+    writing.plans_delete_old(now(), &mut plenty()).await.unwrap();
+    writing.approval_set_move_to_plan(&id("x"), &id("y")).await.unwrap();
     writing.approval_set_lapse(&id("x"), "moved", now()).await.unwrap();
-    writing.proposals_keep_until(&[(&id("x"), now())]).await.unwrap();
+    writing.proposals_set_expiry(&[(&id("x"), now())]).await.unwrap();
     writing.repository_remove(&id("r")).await.unwrap();
     writing.commit().await.unwrap();
     store.lease_take("sync", &id("me"), now(), Duration::from_secs(1)).await.unwrap();

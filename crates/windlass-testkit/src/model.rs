@@ -248,14 +248,14 @@ impl Model {
 
     fn notifications(&mut self, choices: &mut TapeReader<'_>) {
         let providers = choices.names("provider", 2);
-        let speaking = |name: &String| {
+        let with_type = |name: &String| {
             let spec = match name.ends_with('0') {
                 true => json!({ "type": "slack", "credential_path": "chat", "channel": "#ops" }),
                 false => json!({ "type": "webhook", "address": "https://hooks.example.com/x" }),
             };
             (name.clone(), spec)
         };
-        self.add(&["notification_providers"], "name", providers.iter().map(speaking).collect());
+        self.add(&["notification_providers"], "name", providers.iter().map(with_type).collect());
         let mut entries = Vec::new();
         for name in choices.names("alert", 2) {
             let Some(provider) = choices.one(&providers) else { continue };

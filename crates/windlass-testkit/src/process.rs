@@ -23,18 +23,18 @@ impl ProcessExit {
         thread::spawn(move || {
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
             while waitid(Id::Pid(Pid::from_raw(number)), flags) == Err(Errno::EINTR) {}
-            let (has_ended, tell) = &*seen.0;
+            let (has_ended, condvar) = &*seen.0;
             *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
-            tell.notify_all();
+            condvar.notify_all();
         });
         end
     }
 
     /// Waits for the exit, at most this long. Returns whether the program has exited.
-    pub fn wait_at_most(&self, patience: Duration) -> bool {
-        let (has_ended, tell) = &*self.0;
+    pub fn wait_at_most(&self, timeout: Duration) -> bool {
+        let (has_ended, condvar) = &*self.0;
         let held = has_ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = tell.wait_timeout_while(held, patience, |has_ended| !*has_ended);
+        let waited = condvar.wait_timeout_while(held, timeout, |has_ended| !*has_ended);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_seen_by_everyone_and_the_program_is_left_to_be_waited_for() {
+    fn all_waiters_see_the_exit_and_the_program_is_not_reaped() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let end = ProcessExit::watch(&child);
         assert!(!end.wait_at_most(Duration::ZERO), "it waits for its input");

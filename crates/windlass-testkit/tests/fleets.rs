@@ -44,7 +44,7 @@ fn the_largest_file_is_just_below_the_limit() {
 }
 
 #[test]
-fn a_spread_fleet_has_exactly_the_resources_asked_for_in_files_below_the_limit() {
+fn a_spread_fleet_has_exactly_the_requested_resources_in_files_below_the_limit() {
     for resources in [1000, 5000, MAX_RESOURCES] {
         let files = spread(resources, FleetForm::List, FleetEdition::Current);
         assert!(files.iter().all(|file| file.text.len() <= MAX_FILE_BYTES));
@@ -55,18 +55,18 @@ fn a_spread_fleet_has_exactly_the_resources_asked_for_in_files_below_the_limit()
 }
 
 #[test]
-fn the_model_makes_up_every_kind() {
-    // Odd bytes say yes to most choices.
+fn the_model_generates_every_kind() {
+    // With odd bytes, `flip` always returns true.
     let files = Model::from_tape(&[0xff; 400]).files(&[]);
     let texts = files.into_iter().map(|file| FleetText {
         path: file.path,
         text: String::from_utf8(file.bytes).expect("a model is text"),
     });
-    let made_up = read(&texts.collect::<Vec<_>>()).desired.resources;
+    let generated = read(&texts.collect::<Vec<_>>()).desired.resources;
     for kind in Kind::ALL {
-        let is_made_up = made_up.of_kind(*kind).next().is_some();
+        let is_generated = generated.of_kind(*kind).next().is_some();
         assert!(
-            is_made_up,
+            is_generated,
             "no property test ever sees a {kind}: let `Model::from_tape` in src/model.rs make some up \
              (ARCHITECTURE.md, How to add a kind)"
         );

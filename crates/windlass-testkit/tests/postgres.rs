@@ -25,7 +25,7 @@ fn port_of(url: &str) -> u16 {
 }
 
 #[test]
-fn every_fresh_database_is_empty_and_apart() {
+fn every_fresh_database_is_empty_and_separate() {
     let Some(server) = Postgres::shared() else { return };
     let (one, other) = (server.fresh_database(), server.fresh_database());
     answer(&one, "CREATE TABLE here (id int)");
@@ -42,7 +42,7 @@ fn the_shared_server_is_one_server() {
 }
 
 #[test]
-fn a_password_is_asked_for_and_checked() {
+fn a_password_is_required_and_checked() {
     let Some(server) = Postgres::shared() else { return };
     let url = server.url_with_password();
     assert_eq!(answer(&url, "SELECT current_user"), "windlass");

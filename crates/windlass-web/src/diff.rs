@@ -1,8 +1,10 @@
 //! Compares two specs line by line, and marks what differs inside a line. Plain data: the style sheet defines the
 //! colours.
 
+use std::ops::Range;
+
 use serde_json::Value;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use windlass_core::line_diff::{ChangedLines, changed_lines};
 use windlass_core::yaml;
 
 /// Unchanged lines shown around a change.
@@ -71,37 +73,32 @@ impl SpecDiff {
     pub fn of_texts(before: &str, after: &str) -> SpecDiff {
         let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
         let mut comparison = SpecDiff::default();
-        for op in operations(&old, &new) {
-            comparison.take(op, &old, &new);
+        let (mut old_next, mut new_next) = (0, 0);
+        for change in compared(&old, &new) {
+            comparison.same(&old, &new, old_next..change.old.start, new_next);
+            (old_next, new_next) = (change.old.end, change.new.end);
+            comparison.replace(&old, &new, change);
         }
+        comparison.same(&old, &new, old_next..old.len(), new_next);
         comparison.fold();
         comparison
     }
 
-    fn take(&mut self, op: DiffOp, old: &[&str], new: &[&str]) {
-        match op {
-            DiffOp::Equal { old_index, new_index, len } => {
-                for offset in 0..len {
-                    let plain = |index: usize, text: &str| line(index, vec![same(text)]);
-                    let (before, after) = (old_index + offset, new_index + offset);
-                    self.rows.push(DiffRow::Same(plain(before, old[before]), plain(after, new[after])));
-                }
-            }
-            DiffOp::Delete { old_index, old_len, .. } => self.replace(old, new, (old_index, old_len), (0, 0)),
-            DiffOp::Insert { new_index, new_len, .. } => self.replace(old, new, (0, 0), (new_index, new_len)),
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                self.replace(old, new, (old_index, old_len), (new_index, new_len));
-            }
-        }
+    fn same(&mut self, old: &[&str], new: &[&str], lines: Range<usize>, first_new: usize) {
+        let plain = |index: usize, text: &str| line(index, vec![same(text)]);
+        let rows = lines.zip(first_new..);
+        self.rows.extend(
+            rows.map(|(before, after)| DiffRow::Same(plain(before, old[before]), plain(after, new[after]))),
+        );
     }
 
     /// Replaces lines of one side by lines of the other, paired from the top.
-    fn replace(&mut self, old: &[&str], new: &[&str], gone: (usize, usize), come: (usize, usize)) {
-        self.removed += gone.1;
-        self.added += come.1;
-        for offset in 0..gone.1.max(come.1) {
-            let before = (offset < gone.1).then(|| gone.0 + offset);
-            let after = (offset < come.1).then(|| come.0 + offset);
+    fn replace(&mut self, old: &[&str], new: &[&str], ChangedLines { old: gone, new: come }: ChangedLines) {
+        self.removed += gone.len();
+        self.added += come.len();
+        for offset in 0..gone.len().max(come.len()) {
+            let before = (offset < gone.len()).then(|| gone.start + offset);
+            let after = (offset < come.len()).then(|| come.start + offset);
             let row = match (before, after) {
                 (Some(before), Some(after)) => {
                     let (left, right) = mark_difference(old[before], new[after]);
@@ -170,23 +167,14 @@ fn flush(hidden: &mut Vec<DiffRow>, rows: &mut Vec<DiffRow>) {
     }
 }
 
-fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+fn compared(old: &[&str], new: &[&str]) -> Vec<ChangedLines> {
     if old.len().max(new.len()) <= MAX_COMPARED {
-        return capture_diff_slices(Algorithm::Myers, old, new);
+        return changed_lines(old, new);
     }
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = old.len().min(new.len()) - head;
     let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    vec![
-        DiffOp::Equal { old_index: 0, new_index: 0, len: head },
-        DiffOp::Replace {
-            old_index: head,
-            old_len: old.len() - head - tail,
-            new_index: head,
-            new_len: new.len() - head - tail,
-        },
-        DiffOp::Equal { old_index: old.len() - tail, new_index: new.len() - tail, len: tail },
-    ]
+    vec![ChangedLines { old: head..old.len() - tail, new: head..new.len() - tail }]
 }
 
 fn line(index: usize, parts: Vec<LinePart>) -> DiffLine {

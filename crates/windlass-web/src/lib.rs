@@ -7,20 +7,20 @@
 //!
 //! # How to add a page
 //!
-//! 1. A line in `crates/windlass-web/src/table.rs`: its address, and the operation of the API that decides who may see it.
-//! 2. The compiler asks for its handler in `crates/windlass-server/src/web/routes.rs`. Handlers stand in a file of
-//!    `crates/windlass-server/src/web/` that loads the model with the use cases that the API's handlers call, and renders it.
-//! 3. A model in `crates/windlass-web/src/pages/`, one file, deriving `Template`; a template of the same name in
-//!    `crates/windlass-web/templates/` that extends `layout.html`. Wrap what changes by itself in an element with an `id` and
-//!    `data-live`: the script keeps it current.
-//! 4. Is it a place of its own? A variant of `NavEntry` in `crates/windlass-web/src/frame.rs` and a link in
-//!    `crates/windlass-web/templates/layout.html`. No page without a link:
-//!    `no_page_makes_the_browser_complain_or_scroll_sideways` follows them.
-//! 5. A hostile model in `every_page` in `crates/windlass-web/tests/models/`. — `every_page_has_a_hostile_model` in
+//! 1. Add a line in `crates/windlass-web/src/table.rs`: its address, and the operation of the API whose permission it needs.
+//! 2. The compiler reports the missing handler in `crates/windlass-server/src/web/routes.rs`. Handlers are in
+//!    `crates/windlass-server/src/web/`; they load the model with the use cases that the API's handlers call, and render it.
+//! 3. Add a model in `crates/windlass-web/src/pages/`, one file, deriving `Template`, and a template of the same name in
+//!    `crates/windlass-web/templates/` that extends `layout.html`. Wrap content that changes without a reload in an element with
+//!    an `id` and `data-live`: the script keeps it current.
+//! 4. If it is in the navigation, add a variant of `NavEntry` in `crates/windlass-web/src/frame.rs` and a link in
+//!    `crates/windlass-web/templates/layout.html`. Every page needs a link from another page:
+//!    `no_page_causes_browser_errors_or_horizontal_scrolling` follows the links.
+//! 5. Add a hostile model in `every_page` in `crates/windlass-web/tests/models/`. — `every_page_has_a_hostile_model` in
 //!    `crates/windlass-web/tests/escaping.rs`
-//! 6. Does its address hold anything but `{id}`, or an id of another thing than a proposal? Say what stands there in
-//!    `every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept`, which asks for every page.
-//! 7. `UPDATE_SCREENSHOTS=1 cargo test -p windlass --test browser screenshots`, if it belongs in the docs, and a line in
+//! 6. If its address has another parameter than `{id}`, or the id of another noun than a proposal, add a value for it in
+//!    `every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept`, which requests every page.
+//! 7. If it belongs in the docs, run `UPDATE_SCREENSHOTS=1 cargo test -p windlass --test browser screenshots`. Add a line to
 //!    CHANGELOG.md.
 
 pub mod assets;

@@ -43,7 +43,7 @@ fn every_broken_fleet_is_told_as_the_table_says() {
 }
 
 #[test]
-fn every_code_that_validate_can_tell_is_in_the_table() {
+fn every_code_that_validate_can_report_is_in_the_table() {
     if support::updates_golden() {
         return;
     }

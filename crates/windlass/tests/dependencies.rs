@@ -227,7 +227,7 @@ fn tls_is_rustls_with_one_crypto_provider() {
 }
 
 #[test]
-fn what_guards_secrets_is_there_in_one_version_unless_deny_toml_says_why() {
+fn crates_that_handle_secrets_have_one_version_unless_deny_toml_says_why() {
     let bans = rules().bans;
     let built = built_versions();
     for ban in bans.deny.iter().filter(|ban| ban.denies_second_version) {

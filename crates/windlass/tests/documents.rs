@@ -60,7 +60,7 @@ fn the_readme_shows_what_the_program_prints() {
 }
 
 #[test]
-fn the_generated_reference_is_fresh() {
+fn the_generated_reference_is_up_to_date() {
     let written = tempfile::tempdir().unwrap();
     let output = run(&["reference", "--dir", written.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -30,7 +30,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn check_lists_what_is_pending_and_changes_nothing() {
+fn check_lists_pending_migrations_and_changes_nothing() {
     let directory = unmigrated();
     let path = directory.path().to_str().unwrap();
     let before = files(directory.path());

@@ -312,7 +312,7 @@ fn proposal_with_text(text: &str) -> Value {
 }
 
 #[test]
-fn a_server_that_sends_the_token_back_cannot_make_us_print_it() {
+fn a_token_that_the_server_echoes_is_not_printed() {
     let echo = |status| {
         Canned::start(move |_| match status {
             200 => json_answer(

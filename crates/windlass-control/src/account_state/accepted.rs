@@ -17,8 +17,8 @@ use crate::account_state::names::{RepositoryNames, owner_of};
 /// When more specs than this are needed, reading all is faster than looking each up.
 const FULL_SCAN_THRESHOLD: usize = 5_000;
 
-/// Everything accepted, for comparing with what a repository wants. What is as it should be is not read again: the same
-/// digest is the same spec.
+/// The accepted state of the account, for comparing with what a repository declares. A spec whose digest equals the
+/// declared one is not read from the database: the same digest means the same spec.
 pub(crate) async fn load_accepted(
     reading: &mut Reading,
     account_id: &AccountId,
@@ -60,7 +60,7 @@ pub(crate) async fn load_accepted(
 }
 
 /// The accepted state of some resources.
-pub(crate) async fn load_some(
+pub(crate) async fn load_accepted_of(
     reading: &mut Reading,
     account_id: &AccountId,
     keys: &[ResourceKey],
@@ -78,7 +78,7 @@ fn accepted_resource(resource: Resource, owner: Owner) -> AcceptedResource {
     AcceptedResource { spec: resource.spec, digest: resource.digest, owner }
 }
 
-/// What a fleet's files may refer to in this account.
+/// The resources and module versions that a fleet's files may refer to in this account.
 pub(crate) async fn reading_context(
     reading: &mut Reading,
     account: &Account,

@@ -1,12 +1,12 @@
-//! What repositories declare, for whoever looks at changes that are not stored yet.
+//! Where to read what repositories declare: stored, or from files that are not stored yet.
 
 use windlass_core::desired::Desired;
 
-/// What repositories declare.
+/// Where to read what repositories declare.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeclarationSource<'d> {
-    /// As it was stored at their last good runs.
+    /// As stored by the last successful run of each repository.
     Stored,
-    /// As the files say that are looked at.
+    /// As declared by the files of a preview.
     Read(&'d Desired),
 }

@@ -1,4 +1,4 @@
-//! Who has what that changes want, loaded as far as these changes need it: most want nothing but their name.
+//! Who holds the names and addresses that changes claim, loaded as far as these changes need it: most claim only their name.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use windlass_store::{Reading, Resource, ResourceFilter, ResourceHead, StoreError
 use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::names::repository_names;
 
-/// Loads who has what. `near` is the accepted state of what the changes change and refer to.
+/// Loads who holds the names and addresses. `near` has the accepted resources that the changes change or refer to.
 pub(crate) async fn load(
     reading: &mut Reading,
     account_id: &AccountId,
@@ -41,10 +41,10 @@ pub(crate) async fn load(
         name_repositories(reading, &mut holdings, account_id).await?;
         load_addresses(reading, &mut holdings, account_id, &members).await?;
     }
-    // Their own proposals are in nobody's way.
+    // A repository's own proposals do not conflict with its changes.
     let own = claimants.first().filter(|_| claimants.len() == 1);
     if !claimants.is_empty() {
-        for proposal in reading.proposals_open_beside(account_id, own.copied()).await? {
+        for proposal in reading.proposals_open_of_others(account_id, own.copied()).await? {
             holdings.propose(proposal);
         }
     }
@@ -61,7 +61,7 @@ async fn name_repositories(
     Ok(())
 }
 
-/// What the repositories declare of what the changes refer to and others own.
+/// Loads which resources in `near` the claimants declare although another repository owns them.
 async fn load_declarations(
     reading: &mut Reading,
     holdings: &mut Holdings,
@@ -93,7 +93,7 @@ async fn load_declarations(
     Ok(())
 }
 
-/// The members of networks whose addresses matter for a claim of a resource, by kind and network.
+/// The kinds and networks of the resources whose addresses can conflict with a claim of a resource.
 fn networks_of_claim(key: &ResourceKey, claim: AddressClaim) -> Vec<(Kind, String)> {
     match claim.scope {
         ClaimScope::Networks => vec![(Kind::VirtualIp, key.name.clone())],
@@ -102,8 +102,8 @@ fn networks_of_claim(key: &ResourceKey, claim: AddressClaim) -> Vec<(Kind, Strin
     }
 }
 
-/// Which addresses are taken where the changes want some: those that are declared, and those that are allocated. Whoever
-/// declared an allocated address would move the resource that has it.
+/// Loads which addresses are taken where the changes claim some: declared and allocated ones. Declaring an allocated address
+/// would move the resource that has it.
 async fn load_addresses(
     reading: &mut Reading,
     holdings: &mut Holdings,

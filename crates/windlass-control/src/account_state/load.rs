@@ -1,4 +1,4 @@
-//! Loads what is around the changes that are to be decided about.
+//! Loads the part of an account's state that a decision about changes needs.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use windlass_store::{Reading, StoreError};
 use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::holdings;
 
-/// Loads what changes need to be decided about.
+/// Loads the account state that is needed to decide about the candidates.
 pub(crate) async fn load_account_state(
     reading: &mut Reading,
     account_id: &AccountId,
@@ -20,11 +20,11 @@ pub(crate) async fn load_account_state(
 ) -> Result<AccountState, StoreError> {
     let changes = || candidates.iter().map(|candidate| candidate.change);
     let mut near: BTreeSet<ResourceKey> = changes().map(|change| change.key.clone()).collect();
-    let mut doomed = Vec::new();
+    let mut destroyed = Vec::new();
     for change in changes() {
         match &change.after {
             Some(spec) => near.extend(spec.targets(&change.key.name)),
-            None => doomed.push(change.key.clone()),
+            None => destroyed.push(change.key.clone()),
         }
     }
     let near: Vec<ResourceKey> = near.into_iter().collect();
@@ -35,8 +35,8 @@ pub(crate) async fn load_account_state(
         .map(|head| (head.key, AcceptedFacts { digest: head.digest, owner_id: head.owner_id }))
         .collect();
     let mut referrers: ResourceMap<BTreeSet<ResourceKey>> =
-        doomed.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
-    for (referrer, target) in reading.referrers(account_id, &doomed).await? {
+        destroyed.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
+    for (referrer, target) in reading.referrers(account_id, &destroyed).await? {
         if let Some(known) = referrers.get_mut(target.kind, &target.name) {
             known.insert(referrer);
         }

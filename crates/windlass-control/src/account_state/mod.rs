@@ -1,4 +1,4 @@
-//! The accepted state of an account and who has what, loaded as far as a decision needs it.
+//! The accepted state of an account and who holds which names and addresses, loaded as far as a decision needs it.
 
 pub mod accepted;
 pub mod declaration_source;

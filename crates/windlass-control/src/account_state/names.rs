@@ -1,4 +1,4 @@
-//! The names that accounts and repositories go by.
+//! The names of repositories.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub async fn repository_names(
     Ok(repositories.into_iter().map(|repository| (repository.id, repository.name)).collect())
 }
 
-/// Who owns a resource, by the name people know.
+/// Who owns a resource, by the repository's name, or by its id if the name is not known.
 pub(crate) fn owner_of(owner_id: Option<&RepositoryId>, names: &RepositoryNames) -> Owner {
     match owner_id {
         None => Owner::Nobody,

@@ -6,21 +6,21 @@ use windlass_store::StoreError;
 
 use crate::keys::error::KeyError;
 
-/// Why archiving, or reading an archive, failed. Whichever it is, no entry was deleted that is not in a verified file.
+/// Why archiving, or reading an archive, failed. In every case, no entry was deleted that is not in a verified file.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The file cannot be read or written.
     #[error("cannot use {}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is there, and is not an archive that was begun with this log.
+    /// The file exists and is not an archive of the next entries of this log.
     #[error("{} already exists and is another archive", path.display())]
     Exists {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// The file is not an archive, or was changed.
@@ -28,7 +28,7 @@ pub enum ArchiveError {
     Damaged {
         /// Which file.
         path: PathBuf,
-        /// Where in it.
+        /// The line in it.
         line: usize,
         /// What is wrong.
         reason: String,
@@ -36,7 +36,7 @@ pub enum ArchiveError {
     /// There is no such account.
     #[error("account {name} does not exist")]
     NoAccount {
-        /// The one that was named.
+        /// The name that was requested.
         name: String,
     },
     /// There is more than one account, or none, and none was named.
@@ -48,7 +48,7 @@ pub enum ArchiveError {
         /// The last entry that is archived.
         after: i64,
     },
-    /// The log in the database is not what was written.
+    /// The log in the database was modified.
     #[error("the audit log was modified: {reason}")]
     BrokenLog {
         /// What is wrong with it.

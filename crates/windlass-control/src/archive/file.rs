@@ -1,7 +1,8 @@
-//! The file of an archive: one line of JSON that says what it holds, then one for each entry with everything its hash is of.
+//! The archive file: a first line of JSON that describes it, then one line per entry with everything that the entry's hash
+//! covers.
 //!
-//! Whoever has the file and a public key verifies it without a server: each entry's hash, that each follows the one before,
-//! and that the last is the one whose signed checkpoint the first line holds.
+//! Anyone with the file and a public key can verify it without a server: each entry's hash, that each entry follows the
+//! previous one, and that the signed checkpoint in the first line is of the last entry.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, BufWriter, ErrorKind, Read as _, Write};
@@ -17,7 +18,7 @@ use windlass_store::{Actor, AuditHead, AuditRecord, ChainCheck, Reading};
 
 use crate::archive::error::ArchiveError;
 
-/// What the first line says it is.
+/// The format that the first line names.
 pub(crate) const FORMAT: &str = "windlass audit archive 1";
 
 /// A place in a log: an entry's number and hash. Number 0 without a hash is the beginning.
@@ -44,9 +45,9 @@ impl From<&ArchivePlace> for AuditHead {
 /// The first line of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveHeader {
-    /// What the file is.
+    /// The name and version of the file format.
     pub format: String,
-    /// Whose log; empty for the installation's own.
+    /// The account of the log; empty for the installation's log.
     pub account_id: AccountId,
     /// The account's name at the time.
     pub account: String,
@@ -58,11 +59,11 @@ pub struct ArchiveHeader {
     pub checkpoint: CheckpointInfo,
     /// The public keys that signed checkpoints until then, and their signatures for one another.
     pub keys: Vec<AuditKeyInfo>,
-    /// When it was made.
+    /// When the archive was created.
     pub made_at: String,
 }
 
-/// An entry as its line shows it: everything its hash is of, but the account, which is in the first line.
+/// An entry as its line stores it: everything that its hash covers except the account, which is in the first line.
 #[derive(Serialize, Deserialize)]
 struct ArchivedEntry {
     seq: i64,
@@ -131,8 +132,8 @@ impl From<ArchivedEntry> for AuditRecord {
     }
 }
 
-/// An archive whose entries follow one another and end with its checkpoint. Whether that is signed by someone who is trusted
-/// is for the caller to find out.
+/// An archive whose entries follow one another and end with its checkpoint. The caller must check that a trusted key signed
+/// the checkpoint.
 #[derive(Clone, Debug)]
 pub struct VerifiedArchive {
     /// Its first line.
@@ -141,8 +142,8 @@ pub struct VerifiedArchive {
     pub digest: Digest,
 }
 
-/// Writes the entries between two places of a log into a file that is not there, for nobody else to read. It appears under
-/// its name when it is complete.
+/// Writes the entries between two places of a log to a new file that only its owner can read. The file gets its name when
+/// it is complete.
 pub(crate) async fn write_archive(
     reading: &mut Reading,
     header: &ArchiveHeader,
@@ -187,7 +188,7 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> std::io::Result<()
     out.write_all(b"\n")
 }
 
-/// Gives a complete file its name. A file of that name that someone made meanwhile stays.
+/// Gives a complete file its name. Fails if a file of that name was created meanwhile.
 fn put_in_place(partial: &Path, path: &Path) -> std::io::Result<()> {
     if path.exists() {
         return Err(std::io::ErrorKind::AlreadyExists.into());
@@ -195,23 +196,23 @@ fn put_in_place(partial: &Path, path: &Path) -> std::io::Result<()> {
     fs::rename(partial, path)
 }
 
-/// Waits until a file and its name are on the disk, and would be there after a power cut.
+/// Waits until a file and its name are on the disk, so that they survive a power cut.
 pub(crate) fn make_durable(path: &Path) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
     File::open(path).and_then(|file| file.sync_all()).map_err(failed)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // Some network file systems have no such thing for directories.
+        // Some network file systems cannot sync directories.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         synced => synced.map_err(failed),
     }
 }
 
-/// Reads an archive and verifies that its entries are as they were written, follow one another and end with its checkpoint.
-/// Each entry is shown to whoever asks.
+/// Reads an archive and verifies that its entries are unchanged, follow one another and end with its checkpoint. Calls
+/// `on_entry` with each entry.
 pub fn read_archive(
     path: &Path,
-    mut look: impl FnMut(&AuditRecord),
+    mut on_entry: impl FnMut(&AuditRecord),
 ) -> Result<VerifiedArchive, ArchiveError> {
     let failed = |source| ArchiveError::File { path: path.to_path_buf(), source };
     let damaged =
@@ -230,7 +231,7 @@ pub fn read_archive(
             .map_err(|error| damaged(number, format!("not an audit entry: {error}")))?;
         let entry = AuditRecord::from(entry);
         chain.check(&entry).map_err(|reason| damaged(number, format!("entry {}: {reason}", entry.seq)))?;
-        look(&entry);
+        on_entry(&entry);
     }
     if *chain.head() != AuditHead::from(&header.up_to) {
         let (last, up_to) = (chain.head().seq, header.up_to.seq);

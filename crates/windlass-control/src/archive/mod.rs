@@ -1,8 +1,8 @@
-//! Moving the first entries of an audit log to a file, on the server's machine: choose a checkpoint → verify the log →
+//! Moves the first entries of an audit log to a file, on the server's machine: verify the log → choose a checkpoint →
 //! write the file → verify the file → delete the entries.
 //!
-//! Nothing is deleted before the file is complete, on the disk and verified. Whatever interrupts it, the same command again
-//! ends the work.
+//! Nothing is deleted before the file is complete, on the disk and verified. After an interruption, running the same command
+//! again completes the work.
 
 pub mod error;
 pub mod file;
@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use windlass_api::types::AuditKeyInfo;
 use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, ArchiveLimit, ArchivedEntries, AuditHead, Checkpoint, Reading, Store, Verified};
+use windlass_store::{
+    Actor, ArchiveLimit, ArchivedEntries, AuditHead, Checkpoint, LogVerification, Reading, Store,
+};
 
 use crate::archive::error::ArchiveError;
 use crate::archive::file::{
@@ -28,22 +30,22 @@ use crate::keys::change::check_key;
 /// Whose log is archived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveChain {
-    /// That of an account, by name or id.
+    /// The log of an account, by name or id.
     Account(String),
-    /// That of the only account there is.
+    /// The log of the only account there is.
     OnlyAccount,
-    /// The installation's own.
+    /// The installation's log.
     Installation,
 }
 
-/// What is archived, and to where.
+/// What to archive, and to which file.
 #[derive(Clone, Debug)]
 pub struct ArchiveRequest {
     /// Whose log.
     pub chain: ArchiveChain,
     /// Up to where.
     pub limit: ArchiveLimit,
-    /// The file. If it is there already, it must be an archive that was begun before.
+    /// The file. If it exists, it must be an archive of this log that was interrupted or completed before.
     pub file: PathBuf,
 }
 
@@ -57,7 +59,7 @@ pub enum ArchiveReport {
         /// The last.
         last: i64,
     },
-    /// They were before.
+    /// The entries were archived before.
     AlreadyArchived {
         /// The last of them.
         last: i64,
@@ -100,7 +102,7 @@ pub async fn archive_audit(
     }
     drop(reading);
     make_durable(&request.file)?;
-    // What is deleted is what can be read back.
+    // Delete only entries that can be read back.
     let written = read_archive(&request.file, |_| {})?;
     delete_archived(store, &account_id, &written, &request.file, now).await?;
     Ok(ArchiveReport::Archived { first: anchor.seq + 1, last: written.header.up_to.seq })
@@ -112,10 +114,10 @@ async fn verify_log(
     place: ServerPlace<'_>,
     account_id: &AccountId,
 ) -> Result<(), ArchiveError> {
-    if let Verified::Broken { seq, reason } = store.read().await?.audit_verify(account_id).await? {
+    if let LogVerification::Broken { seq, reason } = store.read().await?.audit_verify(account_id).await? {
         return Err(ArchiveError::BrokenLog { reason: format!("entry {seq}: {reason}") });
     }
-    // Without the key that the database is used with, signatures would go unverified.
+    // Without the key that belongs to the database, the signatures would not be verified.
     check_key(store, place.key, place.data_dir).await?;
     match check_checkpoints(store, place.key, place.data_dir).await? {
         Some(reason) => Err(ArchiveError::BrokenLog { reason }),
@@ -123,7 +125,7 @@ async fn verify_log(
     }
 }
 
-/// The account of a chain, and what people call it.
+/// The id and the name of the account of a chain.
 async fn find_chain(
     reading: &mut Reading,
     chain: &ArchiveChain,
@@ -176,7 +178,7 @@ fn header_of(
     }
 }
 
-/// Deletes the entries that are in the file, in one transaction with the entry that tells of it, and verifies what is left.
+/// Deletes the entries that are in the file, in one transaction with the entry that records it, and verifies what is left.
 async fn delete_archived(
     store: &Store,
     account_id: &AccountId,
@@ -198,8 +200,8 @@ async fn delete_archived(
     }
     writing.commit().await?;
     match store.read().await?.audit_verify(account_id).await? {
-        Verified::Intact { .. } => Ok(()),
-        Verified::Broken { seq, reason } => {
+        LogVerification::Intact { .. } => Ok(()),
+        LogVerification::Broken { seq, reason } => {
             Err(ArchiveError::BrokenLog { reason: format!("entry {seq}: {reason}") })
         }
     }

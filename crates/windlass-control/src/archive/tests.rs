@@ -1,4 +1,4 @@
-//! Archiving, interrupted at every step, and archives that someone changed.
+//! Archiving, also after an interruption, and archives that someone changed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;
@@ -88,7 +88,7 @@ impl World {
     async fn kept(&self) -> Vec<i64> {
         let mut reading = self.store.read().await.unwrap();
         let verified = reading.audit_verify(&account_id()).await.unwrap();
-        assert!(matches!(verified, Verified::Intact { .. }), "{verified:?}");
+        assert!(matches!(verified, LogVerification::Intact { .. }), "{verified:?}");
         reading
             .audit_between(&account_id(), 0, i64::MAX)
             .await
@@ -100,7 +100,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn entries_up_to_a_checkpoint_go_to_the_file_and_the_rest_continues_it() {
+async fn entries_up_to_a_checkpoint_move_to_the_file_and_the_log_continues_after_them() {
     let world = World::new().await;
     let first = world.request(ArchiveLimit::UpTo(4), "one.jsonl");
     assert_eq!(world.archive(&first).await.unwrap(), ArchiveReport::Archived { first: 1, last: 2 });
@@ -122,10 +122,10 @@ async fn entries_up_to_a_checkpoint_go_to_the_file_and_the_rest_continues_it() {
 }
 
 #[tokio::test]
-async fn an_interrupted_archive_is_finished_and_a_finished_one_left_alone() {
+async fn an_interrupted_archive_is_completed_and_a_complete_one_is_unchanged() {
     let world = World::new().await;
     let request = world.request(ArchiveLimit::UpTo(5), "archive.jsonl");
-    // As if the process had died after the file was written and before anything was deleted.
+    // The state after a crash between writing the file and deleting the entries.
     let mut reading = world.store.read().await.unwrap();
     let anchor = AuditHead::default();
     let checkpoint = choose_checkpoint(&mut reading, &account_id(), request.limit, &anchor).await.unwrap();
@@ -151,7 +151,7 @@ async fn nothing_is_deleted_or_written_without_a_checkpoint_or_from_a_broken_log
     let nowhere = world.request(ArchiveLimit::UpTo(5), "no/such/directory.jsonl");
     assert!(matches!(world.archive(&nowhere).await, Err(ArchiveError::File { .. })));
     assert_eq!(world.kept().await.len(), 6);
-    // A checkpoint of another history.
+    // A checkpoint that does not match the log.
     let mut writing = world.store.write().await.unwrap();
     let forged = Checkpoint {
         account_id: account_id(),
@@ -172,7 +172,7 @@ async fn nothing_is_deleted_or_written_without_a_checkpoint_or_from_a_broken_log
 }
 
 #[tokio::test]
-async fn a_changed_archive_is_found_and_nothing_is_deleted_for_it() {
+async fn a_changed_archive_is_detected_and_nothing_is_deleted() {
     let world = World::new().await;
     let other = World::new().await;
     let request = world.request(ArchiveLimit::UpTo(5), "archive.jsonl");
@@ -203,7 +203,7 @@ async fn a_changed_archive_is_found_and_nothing_is_deleted_for_it() {
         assert!(world.archive(&request).await.is_err(), "{what}");
         assert_eq!(world.kept().await.len(), 6, "{what}");
     }
-    // Whole, but of entries that this log does not continue.
+    // An intact archive that does not begin where this log's last archive ended.
     let elsewhere = other.request(ArchiveLimit::UpTo(2), "elsewhere.jsonl");
     other.archive(&elsewhere).await.unwrap();
     world.archive(&world.request(ArchiveLimit::UpTo(2), "mine.jsonl")).await.unwrap();

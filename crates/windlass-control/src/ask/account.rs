@@ -1,4 +1,4 @@
-//! Accounts: making them, halting them, seeing how they are.
+//! Accounts: create, halt, resume, show status.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::control::Control;
 use crate::record;
 use crate::refusal::Refusal;
 
-/// An account as answers show it.
+/// An account as responses show it.
 pub fn info(account: &Account) -> AccountInfo {
     AccountInfo {
         id: account.id.to_string(),
@@ -40,9 +40,9 @@ pub async fn list_all(server: &Control) -> Result<Vec<AccountInfo>, Refusal> {
     Ok(accounts.iter().map(info).collect())
 }
 
-/// Makes an account, with the caller as its first admin.
+/// Creates an account, with the caller as its first admin.
 pub async fn open_account(server: &Control, who: &Identity, name: &str) -> Result<AccountInfo, Refusal> {
-    // An account is named as a cluster is: one plain word.
+    // The rules for account names are those for cluster names: one plain word.
     if let Err(complaint) = ResourceKey::read(Kind::Cluster, name) {
         let help = complaint.help.unwrap_or_default();
         return Err(Refusal::unprocessable("bad-name", complaint.message, help));
@@ -68,7 +68,7 @@ pub async fn halt_account(server: &Control, who: &Identity, reason: &str) -> Res
     set_halt(server, who, Some(Halt { since: now(), by: who.email.clone(), reason })).await
 }
 
-/// Lets applying go on in the caller's account.
+/// Resumes applying in the caller's account.
 pub async fn resume_account(server: &Control, who: &Identity) -> Result<AccountInfo, Refusal> {
     set_halt(server, who, None).await
 }
@@ -110,7 +110,7 @@ async fn set_halt(server: &Control, who: &Identity, halt: Option<Halt>) -> Resul
     Ok(info(&account))
 }
 
-/// The account at a glance.
+/// A summary of the caller's account.
 pub async fn load_status(server: &Control, who: &Identity) -> Result<Status, Refusal> {
     let mut reading = server.store().read().await?;
     let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
@@ -152,13 +152,13 @@ async fn blocking_reasons(
     account: &Account,
     proposals: &[(proposal::Status, usize)],
 ) -> Result<Vec<String>, StoreError> {
-    let mut waits = Vec::new();
+    let mut reasons = Vec::new();
     if let Some(halt) = &account.halt {
-        waits.push(format!("{} halted applying: {}", halt.by, halt.reason));
+        reasons.push(format!("{} halted applying: {}", halt.by, halt.reason));
     }
     for (status, count) in proposals {
         if *status == proposal::Status::PendingApproval {
-            waits.push(format!("{count} pending approval"));
+            reasons.push(format!("{count} pending approval"));
         }
     }
     let filter = windlass_store::ProposalFilter {
@@ -167,12 +167,12 @@ async fn blocking_reasons(
     };
     for approved in reading.proposals(&account.id, &filter, None, 20).await? {
         if let Some(reason) = approved.blocked_by.first() {
-            waits.push(format!(
+            reasons.push(format!(
                 "approved {} {} is blocked: {reason}",
                 approved.change.action(),
                 approved.change.key
             ));
         }
     }
-    Ok(waits)
+    Ok(reasons)
 }

@@ -1,4 +1,4 @@
-//! Adopting drift: the change that writes the accepted state into git.
+//! Adopting drift into git: the change to the files that declares the accepted state.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::record;
 use crate::refusal::Refusal;
 use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 
-/// Makes the change that writes the accepted state into git, and pushes it if a branch is named.
+/// Creates the change that writes the accepted state into git, and pushes it if the body names a branch.
 pub async fn adopt_resources(
     server: &Control,
     who: &Identity,
@@ -75,10 +75,10 @@ async fn adopt_on_thread(
     job: AdoptJob,
 ) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
     let directory = server.mirror_directory(&repository.id);
-    let work = |leave: WorkPermit| {
+    let work = |permit: WorkPermit| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
-            let _leave = leave;
+            let _permit = permit;
             job.work(&server, &directory)
         });
         async move { task.await.map_err(|panic| panic_error(&panic))? }
@@ -90,7 +90,7 @@ async fn adopt_on_thread(
     run_on_demand(&server, &OnDemandWork::ReadsRepository(repository), work, end_of).await
 }
 
-/// What shall be adopted: key and the accepted state of it.
+/// The resources to adopt: each key with its accepted spec, none if the resource is not accepted.
 type AdoptTargets = Vec<(ResourceKey, Option<Arc<Spec>>)>;
 
 async fn resources_to_adopt(
@@ -101,7 +101,7 @@ async fn resources_to_adopt(
 ) -> Result<AdoptTargets, Refusal> {
     let found = differences_of(reading, &who.account_id, &repository.id).await?;
     let keys: Vec<ResourceKey> = match body.resources.is_empty() {
-        true => found.drifted().map(|difference| difference.key.clone()).collect(),
+        true => found.manual_changes().map(|difference| difference.key.clone()).collect(),
         false => {
             let named: Result<Vec<_>, _> =
                 body.resources.iter().map(|target| read_key(&target.kind, &target.name)).collect();
@@ -163,7 +163,7 @@ impl AdoptJob {
     }
 }
 
-/// The same files named from the repository's root.
+/// The same files with paths relative to the repository's root.
 fn in_repository(edited: Vec<EditedFile>, prefix: &str) -> Vec<EditedFile> {
     let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
     edited.into_iter().map(|file| EditedFile { path: format!("{prefix}{}", file.path), ..file }).collect()

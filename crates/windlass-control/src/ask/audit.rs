@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use windlass_api::types::{AuditInfo, AuditList, AuditVerdict};
 use windlass_core::id::AccountId;
-use windlass_store::{AuditRecord, Expected, Reading, Verified};
+use windlass_store::{AuditRecord, ExpectedLog, LogVerification, Reading};
 
 use crate::caller::Identity;
 use crate::checkpoint::sign::find_fault;
@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::page::{PageQuery, cut};
 use crate::refusal::Refusal;
 
-/// An entry as answers show it.
+/// An entry as responses show it.
 pub fn info(entry: AuditRecord) -> AuditInfo {
     AuditInfo {
         seq: entry.seq,
@@ -31,7 +31,7 @@ pub fn info(entry: AuditRecord) -> AuditInfo {
     }
 }
 
-/// A page of entries, newest first; of one target, `kind/name`, if given.
+/// A page of entries, newest first; only of one target, `kind/name`, if given.
 pub async fn load_page(
     reading: &mut Reading,
     who: &Identity,
@@ -46,14 +46,14 @@ pub async fn load_page(
     Ok(AuditList { audit: entries.into_iter().map(info).collect(), meta })
 }
 
-/// Which chain is meant, and what it must hold.
+/// Which chain to verify, and a hash that it must contain.
 #[derive(Default, Deserialize)]
 pub struct VerifyQuery {
     expect: Option<String>,
     chain: Option<String>,
 }
 
-/// The chain that a query means: the account's, or the installation's for those who administer it.
+/// The chain that a query names: the account's, or the installation's for its administrators.
 pub(crate) fn chain_of(who: &Identity, chain: Option<&str>) -> Result<AccountId, Refusal> {
     match chain {
         None => Ok(who.account_id.clone()),
@@ -74,7 +74,7 @@ pub async fn load_verdict(
 ) -> Result<AuditVerdict, Refusal> {
     let account_id = chain_of(who, query.chain.as_deref())?;
     let hash = query.expect.filter(|expect| !expect.is_empty());
-    let expected = Expected { hash, seen: server.signed_heads().last(&account_id) };
+    let expected = ExpectedLog { hash, seen: server.signed_heads().last(&account_id) };
     let mut reading = server.store().read().await?;
     let archived_to = reading.audit_anchor(&account_id).await?.map(|anchor| anchor.seq);
     let broken = |seq: i64, reason: String| AuditVerdict {
@@ -88,10 +88,10 @@ pub async fn load_verdict(
         archived_to,
     };
     let (entries, head) = match reading.audit_verify_expecting(&account_id, &expected).await? {
-        Verified::Intact { entries, head } => (entries, head),
-        Verified::Broken { seq, reason } => return Ok(broken(seq, reason)),
+        LogVerification::Intact { entries, head } => (entries, head),
+        LogVerification::Broken { seq, reason } => return Ok(broken(seq, reason)),
     };
-    let (checkpoints, signed_to, fault) = match server.keys().current().signer() {
+    let (checkpoints, signed_to, fault) = match server.keys().current_key().signer() {
         Some(signer) => find_fault(&mut reading, &signer, &account_id).await?,
         None => (0, None, None),
     };

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 
 /// The keys that signed checkpoints, and the one that signs now.
 pub async fn signing_keys(server: &Control) -> Result<AuditKeys, Refusal> {
-    let signer = server.keys().current().signer().ok_or_else(Refusal::not_found)?;
+    let signer = server.keys().current_key().signer().ok_or_else(Refusal::not_found)?;
     let keys = server.store().read().await?.audit_keys().await?;
     Ok(AuditKeys { public_key: signer.public_key(), keys: keys.iter().map(key_info).collect() })
 }
@@ -33,7 +33,7 @@ pub async fn load_page(
     Ok(CheckpointList { checkpoints: found.iter().map(info).collect(), meta })
 }
 
-/// Signs a chain as it is now.
+/// Signs the current head of a chain.
 pub async fn sign_now(
     server: &Control,
     who: &Identity,

@@ -1,4 +1,4 @@
-//! The names of credentials, for those who register repositories, and the hosts they may be told to.
+//! The paths of credentials, for people who register repositories, and the hosts to which each may be sent.
 
 use serde_json::json;
 use windlass_api::types::{
@@ -16,10 +16,10 @@ use crate::credential::CredentialUse;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Longer paths are mistakes.
+/// The longest path of a credential, in bytes. Longer ones are mistakes.
 const MAX_PATH: usize = 512;
 
-/// The credentials that the caller's account may name, and the hosts each may be told to.
+/// The credentials that the caller's account may name, and the hosts to which each may be sent.
 pub async fn list_paths(server: &Control, who: &Identity) -> Result<CredentialList, Refusal> {
     let listing = server.config().credentials.list(&who.account_name).await.map_err(refused)?;
     let bindings = server.store().read().await?.credential_bindings(&who.account_id).await?;
@@ -32,7 +32,7 @@ pub async fn list_paths(server: &Control, who: &Identity) -> Result<CredentialLi
     Ok(CredentialList { vault_credentials, complete: listing.is_complete })
 }
 
-/// What is configured otherwise stays so until someone changes it; Vault may answer again at any time.
+/// A configuration error lasts until someone fixes it, so it is a conflict. A Vault error can pass, so it is "unavailable".
 fn refused(error: SecretError) -> Refusal {
     let kind = match &error {
         SecretError::Vault(VaultError::NoPrefix) => RefusalKind::Conflict,
@@ -42,7 +42,7 @@ fn refused(error: SecretError) -> Refusal {
     Refusal::new(kind, error.code(), error.to_string(), error.help())
 }
 
-/// The hosts that credentials of the caller's account may be told to.
+/// The hosts to which credentials of the caller's account may be sent.
 pub async fn list_bindings(server: &Control, who: &Identity) -> Result<CredentialBindingList, Refusal> {
     load(&mut server.store().read().await?, who).await
 }
@@ -75,7 +75,7 @@ fn use_of(body: CredentialBindingBody) -> Result<CredentialUse, Refusal> {
     Ok(CredentialUse { path, to })
 }
 
-/// Lets a credential be told to a host.
+/// Binds a credential to a host.
 pub async fn bind_by_admin(
     server: &Control,
     who: &Identity,
@@ -91,7 +91,7 @@ pub async fn bind_by_admin(
     Ok(list)
 }
 
-/// Has a credential no longer told to a host.
+/// Removes the binding of a credential to a host.
 pub async fn unbind_by_admin(
     server: &Control,
     who: &Identity,

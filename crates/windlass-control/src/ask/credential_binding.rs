@@ -1,8 +1,8 @@
-//! Which hosts credentials are told to.
+//! The hosts to which Windlass sends credentials.
 //!
-//! A credential that names its hosts is told to those. One that does not is bound to the first host that an admin uses it
-//! with: when registering, changing or testing a repository. Each use is checked, in the moment the credential is read.
-//! What decides is `windlass_core::credential_hosts`; here bindings are loaded and saved.
+//! Windlass sends a credential that names its hosts to those hosts only. It binds any other credential to the first host that
+//! an admin uses it with: when registering, changing or testing a repository. Each use is checked when the credential is read.
+//! `windlass_core::credential_hosts` decides; this module loads and saves bindings.
 
 use serde_json::json;
 use windlass_api::permission::Permission;
@@ -21,27 +21,27 @@ use crate::outside::forge::target::ForgeTarget;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The setting that says that the credentials of repositories from before there were bindings are bound.
+/// The setting that records that credentials of repositories from before bindings existed are bound.
 const BINDINGS_UPGRADED_SETTING: &str = "credential_bindings";
 
 const BINDINGS_UPGRADED: &str = "bound";
 
-/// The credentials that a repository uses, and where it tells them.
+/// The credentials that a repository uses, and the hosts to which they are sent.
 fn credential_uses(repository: &Repository, config: &ControlConfig) -> Vec<CredentialUse> {
     let mut uses = Vec::new();
     let url = RemoteUrl::parse(&repository.repo_url, InsecureUrls::Allowed).ok();
     if let (Some(path), Some(to)) = (&repository.credential_path, url.as_ref().and_then(git_destination)) {
         uses.push(CredentialUse { path: path.clone(), to });
     }
-    let way =
+    let target =
         repository.forge.as_ref().and_then(|settings| ForgeTarget::of(repository, settings, config).ok());
-    uses.extend(way.map(|way| way.credential_use()).filter(|used| !uses.contains(used)));
+    uses.extend(target.map(|target| target.credential_use()).filter(|used| !uses.contains(used)));
     uses
 }
 
-/// What has to be bound before a repository can use its credentials as it says, which only an admin can do. What the
-/// repository did `before` is not looked at again.
-pub(crate) async fn first_uses(
+/// The bindings that a repository's credentials still need; only an admin can add them. Uses that the repository had `before`
+/// are not checked again.
+pub(crate) async fn missing_bindings(
     server: &Control,
     who: &Identity,
     repository: &Repository,
@@ -52,7 +52,7 @@ pub(crate) async fn first_uses(
     for used in credential_uses(repository, server.config()).into_iter().filter(|used| !known.contains(used))
     {
         let fields = server.config().credentials.read(&who.account_name, &used.path).await;
-        // What cannot be read now names no hosts yet; it is checked again when it is used.
+        // A credential that cannot be read now counts as naming no hosts; it is checked again when it is used.
         let named = fields.map_or(Ok(None), |fields| named_hosts(&fields));
         let bound = bound_hosts(server, &who.account_id, &used.path).await?;
         match check_destination(&named, &bound, &used.to) {
@@ -74,7 +74,8 @@ pub(crate) async fn first_uses(
     Ok(to_bind)
 }
 
-/// Where accounts share their credentials, what one account bound is not bound to another host by the admin of another.
+/// Where accounts share credentials, an admin of one account cannot bind a credential that others have bound to other hosts
+/// only. Administrators of the installation can.
 pub(crate) async fn check_shared(
     server: &Control,
     who: &Identity,
@@ -94,7 +95,7 @@ pub(crate) async fn check_shared(
     }
 }
 
-/// Binds credentials to hosts, on the record.
+/// Binds credentials to hosts, with an entry in the audit log.
 pub(crate) async fn bind(
     writing: &mut AccountWriting,
     who: &Identity,
@@ -119,8 +120,8 @@ pub(crate) async fn bind(
     Ok(())
 }
 
-/// Binds what a repository uses in the account it moves to, as far as nothing is bound there.
-pub(crate) async fn bind_moved(
+/// Binds a repository's credentials in the account it moves to, unless they are bound there already.
+pub(crate) async fn bind_after_move(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
@@ -141,7 +142,7 @@ pub(crate) async fn bind_moved(
     Ok(())
 }
 
-/// Once, when a server starts that knows of bindings: credentials are bound to the hosts their repositories are on.
+/// Binds existing credentials to the hosts of their repositories. Runs once, at the first start of a version that has bindings.
 pub async fn bind_existing(store: &Store, config: &ControlConfig) -> Result<(), StoreError> {
     if store.read().await?.setting(BINDINGS_UPGRADED_SETTING).await?.as_deref() == Some(BINDINGS_UPGRADED) {
         return Ok(());

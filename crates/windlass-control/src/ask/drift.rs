@@ -1,4 +1,4 @@
-//! Drift: the report, and the three things to do about it.
+//! Drift: the report, reverting a difference, accepting it and withdrawing the acceptance.
 
 use serde_json::json;
 use windlass_api::permission::Permission;
@@ -25,7 +25,7 @@ use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
-/// Where the accepted state differs from what a repository last said, each difference with who made it.
+/// The differences between the accepted state and what a repository last declared, each with who made it.
 pub async fn report_of(
     reading: &mut Reading,
     who: &Identity,
@@ -43,18 +43,19 @@ pub async fn report_of(
         .into_iter()
         .map(|proposal| (proposal.change.key, proposal.id.to_string()))
         .collect();
-    let (mut drifted, mut pending, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut drifted, mut pending, mut accepted) = (Vec::new(), Vec::new(), Vec::new());
     let all: Vec<&GitDifference> = found.differences.iter().collect();
     let items = load_items(reading, who, repository, &found, &all).await?;
     for (difference, mut item) in all.into_iter().zip(items) {
         item.proposal_id = open.remove(difference.key.kind, &difference.key.name);
         match (item.acceptance.is_some(), difference.origin) {
-            (true, _) => settled.push(item),
+            (true, _) => accepted.push(item),
             (false, DifferenceOrigin::ManualChange) => drifted.push(item),
             (false, DifferenceOrigin::Pending) => pending.push(item),
         }
     }
-    let diff = nonempty_diff_document(found.open().map(|difference| (difference.action, &difference.key)));
+    let diff =
+        nonempty_diff_document(found.not_accepted().map(|difference| (difference.action, &difference.key)));
     Ok(DriftReport {
         drift: !drifted.is_empty(),
         repository_id: repository.id.to_string(),
@@ -62,7 +63,7 @@ pub async fn report_of(
         compared_with: repository.good_at.map(|at| at.to_string()),
         drifted,
         pending,
-        accepted: settled,
+        accepted,
         diff,
     })
 }
@@ -75,7 +76,7 @@ fn acceptance_info(acceptance: &Acceptance) -> AcceptanceInfo {
     }
 }
 
-/// Everything about differences of a repository but the proposals about them, in their order.
+/// Differences of a repository with all details except their proposals, in the same order.
 pub async fn load_items(
     reading: &mut Reading,
     who: &Identity,
@@ -97,7 +98,7 @@ fn item_of(
     details: DifferenceDetails,
     acceptance: Option<&Acceptance>,
 ) -> DriftItem {
-    // What only waits for approval was changed in git.
+    // A pending difference comes from git; the last accepted change did not cause it.
     let changed = details.last_change.filter(|_| difference.origin == DifferenceOrigin::ManualChange);
     let (changed_by, changed_at) = changed.unzip();
     DriftItem {
@@ -118,7 +119,7 @@ pub(crate) fn read_key(kind: &str, name: &str) -> Result<ResourceKey, Refusal> {
     Ok(ResourceKey::new(kind, name))
 }
 
-/// The difference of a resource, if it has one.
+/// The difference of a resource; an error if it is in sync.
 pub(crate) fn find_difference<'f>(
     found: &'f RepositoryDifferences,
     key: &ResourceKey,
@@ -129,7 +130,7 @@ pub(crate) fn find_difference<'f>(
     })
 }
 
-/// Proposes to make a resource what git says.
+/// Proposes to restore a resource to its desired state.
 pub async fn revert_one(
     server: &Control,
     who: &Identity,
@@ -142,7 +143,7 @@ pub async fn revert_one(
     let repository = find(&mut writing, who, id_or_name).await?;
     let found = differences_of(&mut writing, &who.account_id, &repository.id).await?;
     let difference = find_difference(&found, &key)?;
-    // Whoever may approve said that the difference is meant; taking that back is up to them.
+    // Only approvers accept a difference, so only approvers may withdraw the acceptance.
     if found.acceptance(difference).is_some() && !may_approve(who) {
         let message = format!(
             "the difference of {key} is accepted: reverting it needs the permission {}",
@@ -167,7 +168,7 @@ pub async fn revert_one(
     Ok(Reverted { sync_run_id: run_id.to_string(), message })
 }
 
-/// Says that a difference is meant.
+/// Accepts a difference as intended.
 pub async fn accept_one(
     server: &Control,
     who: &Identity,
@@ -235,7 +236,7 @@ fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, R
     })
 }
 
-/// Takes that back.
+/// Withdraws the acceptance of a difference.
 pub async fn revoke_acceptance(
     server: &Control,
     who: &Identity,

@@ -1,4 +1,4 @@
-//! Events: pages of what happened, and a stream of what happens.
+//! Events: filters and pages.
 
 use serde::Deserialize;
 use windlass_api::types::{EventInfo, EventList};
@@ -11,7 +11,7 @@ use crate::caller::Identity;
 use crate::page::{PageQuery, cut};
 use crate::refusal::Refusal;
 
-/// Which events are asked for.
+/// Which events a request selects.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct EventFilterQuery {
     /// Only of this kind.
@@ -28,7 +28,7 @@ pub struct EventFilterQuery {
     pub q: Option<String>,
 }
 
-/// An event as answers show it.
+/// An event as responses show it.
 pub fn info(event: Event) -> EventInfo {
     EventInfo {
         seq: event.seq,
@@ -45,8 +45,8 @@ pub fn info(event: Event) -> EventInfo {
     }
 }
 
-/// The number of an event, as requests write it.
-pub fn number(text: &str) -> Result<i64, Refusal> {
+/// Parses the number of an event.
+pub fn parse_event_number(text: &str) -> Result<i64, Refusal> {
     text.parse()
         .map_err(|_| Refusal::bad_request("after must be the number of an event", "for example after=120"))
 }

@@ -1,4 +1,4 @@
-//! Accepted state as fleet.yaml. Values that look like secrets are masked unless someone who may see them asks for them.
+//! Accepted state as fleet.yaml. Values that look like secrets are masked unless someone with the permission requests them.
 
 use serde_json::json;
 use windlass_api::permission::Permission;
@@ -20,7 +20,7 @@ pub fn read_form(text: Option<&str>) -> Result<SectionForm, Refusal> {
     }
 }
 
-/// What becomes of hidden values, if the caller may ask for it.
+/// Whether hidden values are masked or shown. Showing them needs a permission.
 pub fn read_values(who: &Identity, text: Option<&str>) -> Result<HiddenValues, Refusal> {
     let permission = Permission::FleetExportSecrets;
     match text {
@@ -34,7 +34,7 @@ pub fn read_values(who: &Identity, text: Option<&str>) -> Result<HiddenValues, R
     }
 }
 
-/// The files that declare what is accepted, in the account or of one repository.
+/// The files that declare the accepted resources of the account or of one repository.
 pub async fn export_fleet(
     server: &Control,
     who: &Identity,
@@ -66,7 +66,7 @@ pub async fn export_fleet(
     Ok(exported)
 }
 
-/// Secrets are on the record before they leave.
+/// Writes the audit entry before any secret leaves the server.
 async fn record(server: &Control, who: &Identity, repository: Option<&str>) -> Result<(), Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let target = ("account", who.account_name.as_str());
@@ -75,7 +75,7 @@ async fn record(server: &Control, who: &Identity, repository: Option<&str>) -> R
     Ok(server.commit(writing).await?)
 }
 
-/// Whoever reads the file later must know that it is not whole, and how to get the whole.
+/// A comment for the file: how many values are masked, and how to export them.
 pub fn masked_comment(masked: usize) -> String {
     if masked == 0 {
         return String::new();
@@ -88,7 +88,7 @@ pub fn masked_comment(masked: usize) -> String {
     )
 }
 
-/// What could not be exported, as comments of the file.
+/// What could not be exported, as comments for the file.
 pub fn left_out_comment(left_out: &[OmittedResource]) -> String {
     left_out.iter().map(|left| format!("# left out: {left}\n")).collect()
 }

@@ -9,13 +9,13 @@ use crate::clock::now;
 use crate::password::{hash_password, one_time_password};
 use crate::record;
 
-/// Why the first administrator could not be made.
+/// Why the first administrator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstStartError {
     /// The database failed.
     #[error("cannot use the database: {0}")]
     Store(#[from] StoreError),
-    /// No password could be made.
+    /// No password could be created.
     #[error("cannot create a password for the first administrator")]
     Password,
 }
@@ -31,7 +31,7 @@ pub struct FirstLogin {
     pub account: String,
 }
 
-/// At the first start: an account, its administrator and a password that is shown once.
+/// At the first start, creates an account and its administrator, with a password that is shown once.
 pub async fn first_start(
     store: &Store,
     account: &str,

@@ -1,4 +1,4 @@
-//! Repositories that are made in Gitea, as the runbook begins.
+//! Creating repositories in Gitea, the first step of the runbook.
 
 use serde_json::json;
 use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryInfo};
@@ -13,7 +13,7 @@ use crate::outside::forge::problem::ForgeProblem;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Makes an empty repository in the operator's Gitea.
+/// Creates an empty repository in the operator's Gitea.
 pub async fn create_repository(
     server: &Control,
     who: &Identity,
@@ -62,7 +62,7 @@ fn project_of(body: &GiteaRepositoryBody) -> Result<Project, Refusal> {
     })
 }
 
-/// What Gitea answers is about the operator's token and not about the caller's.
+/// Gitea's errors are about the operator's token, not the caller's, so none becomes "unauthorized" or "forbidden".
 fn refused(error: ForgeError) -> Refusal {
     let kind = match &error {
         ForgeError::Exists { .. } => RefusalKind::Conflict,

@@ -1,7 +1,7 @@
 //! Invitations: an account asks someone to join, and they accept or decline after signing in.
 //!
-//! The account learns nothing of the person before they accept: an invitation is the same whether anyone has the e-mail
-//! address or not, and one that was declined looks like one that nobody answered.
+//! The account learns nothing about the person before they accept: an invitation looks the same whether or not anyone has
+//! the e-mail address, and a declined one looks the same as one without an answer.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn info(invitation: &Invitation, invited_by: String) -> InvitationInfo {
     }
 }
 
-/// Asks whoever has an e-mail address to join the caller's account.
+/// Invites the person with an e-mail address to join the caller's account.
 pub(crate) async fn invite(
     server: &Control,
     who: &Identity,
@@ -68,7 +68,7 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Invit
     Ok(all)
 }
 
-/// Takes an invitation of the caller's account back.
+/// Withdraws an invitation of the caller's account.
 pub async fn revoke_invitation(server: &Control, who: &Identity, id_or_email: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -83,7 +83,7 @@ pub async fn revoke_invitation(server: &Control, who: &Identity, id_or_email: &s
     Ok(server.commit(writing).await?)
 }
 
-/// The invitations the caller can accept. None for someone whose e-mail address only they themselves claim to be theirs.
+/// The invitations that the caller can accept; none if their e-mail address is not verified.
 async fn to_caller(reading: &mut Reading, who: &Identity) -> Result<Vec<Invitation>, StoreError> {
     if reading.identity_unverified(&who.user_id).await? {
         return Ok(Vec::new());
@@ -91,7 +91,7 @@ async fn to_caller(reading: &mut Reading, who: &Identity) -> Result<Vec<Invitati
     reading.invitations_to(&who.email, now()).await
 }
 
-/// The same as the caller sees them.
+/// The invitations that the caller can accept, as responses show them.
 pub async fn load_received(
     reading: &mut Reading,
     who: &Identity,
@@ -117,12 +117,12 @@ async fn find(reading: &mut Reading, who: &Identity, id: &InvitationId) -> Resul
     found.ok_or_else(Refusal::not_found)
 }
 
-/// Joins an account that asks the caller to.
+/// Accepts an invitation: the caller joins the account.
 pub async fn join(server: &Control, who: &Identity, id: &InvitationId) -> Result<JoinedAccount, Refusal> {
     let now = now();
     let account_id = find(&mut server.store().read().await?, who, id).await?.account_id;
     let mut writing = server.store().write_account(&account_id).await?;
-    // Perhaps it was taken back a moment ago.
+    // The invitation may have been withdrawn since it was read.
     let invitation = find(&mut writing, who, id).await?;
     if !is_inviter_admin(&mut writing, &invitation).await? {
         let message = "the person who invited you may no longer add people to that account";
@@ -142,7 +142,7 @@ pub async fn join(server: &Control, who: &Identity, id: &InvitationId) -> Result
     Ok(JoinedAccount { account: account.name, role })
 }
 
-/// Whether whoever invited could still do so.
+/// Whether the person who invited is still an admin of the account.
 async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation) -> Result<bool, StoreError> {
     let inviter = writing.member(&invitation.account_id, invitation.invited_by.as_str()).await?;
     Ok(inviter.is_some_and(|inviter| {
@@ -151,7 +151,7 @@ async fn is_inviter_admin(writing: &mut AccountWriting, invitation: &Invitation)
     }))
 }
 
-/// Declines to join an account. It is on the installation's record, not on the account's.
+/// Declines an invitation. The entry goes to the installation's audit log, because the account must not see it.
 pub async fn decline_invitation(server: &Control, who: &Identity, id: &InvitationId) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&AccountId::installation()).await?;

@@ -1,4 +1,4 @@
-//! What can be asked for: one file per use case, the same for the API, the web app and MCP.
+//! The use cases that people and programs request: one file each, shared by the API, the web app and MCP.
 
 pub mod account;
 pub mod adopt;

@@ -55,7 +55,7 @@ async fn find(
     }
 }
 
-/// Sends a test message and tells what came of it.
+/// Sends a test message and returns the outcome.
 pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Result<ProviderTest, Refusal> {
     let mut reading = server.store().read().await?;
     let (name, provider) = find(&mut reading, who, id_or_name).await?;
@@ -63,7 +63,7 @@ pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Re
     let message = NotificationMessage::test(&who.account_name, &who.email, now());
     let turn = server.remote_permits().take(&who.account_id).await?;
     let begun = Instant::now();
-    let tried = attempt::try_now(server, &who.account_id, (&name, &provider), &message).await?;
+    let tried = attempt::send_now(server, &who.account_id, (&name, &provider), &message).await?;
     let (is_ok, words) = match tried.outcome {
         SendOutcome::Done { answer } => (true, format!("{name} accepted the message: {answer}")),
         SendOutcome::Retry { reason, .. } | SendOutcome::Permanent { reason } => (false, reason),
@@ -80,7 +80,7 @@ pub async fn send_test(server: &Control, who: &Identity, id_or_name: &str) -> Re
     Ok(ProviderTest { ok: is_ok, message: words, delivery_id: tried.delivery_id.to_string() })
 }
 
-/// The state of this word.
+/// Parses a delivery state.
 pub fn read_state(text: &str) -> Result<DeliveryState, Refusal> {
     DeliveryState::from_slug(text)
         .ok_or_else(|| Refusal::bad_request("state must be pending, sent, failed or suppressed", ""))
@@ -100,7 +100,7 @@ pub async fn load_page(
     Ok(DeliveryList { notification_deliveries: found.into_iter().map(info).collect(), meta })
 }
 
-/// Makes a notification due again that has not arrived.
+/// Makes a notification that was not delivered due again.
 pub async fn send_again(server: &Control, who: &Identity, id: &DeliveryId) -> Result<DeliveryInfo, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let delivery = writing.delivery(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;

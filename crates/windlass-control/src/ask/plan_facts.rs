@@ -1,4 +1,4 @@
-//! Approving sets of a run's plan, and letting proposals go on after a failed run.
+//! What responses show about a run's plan: its digest, its sets with their approvals, and whether its failure holds proposals.
 
 use windlass_api::types::{ChangeSetInfo, RunInfo};
 use windlass_core::diff::Cause;
@@ -10,7 +10,7 @@ use windlass_store::{ApprovalSet, Reading, StoreError};
 use crate::clock::now;
 use crate::flow::gate::gatekeeper::load_gatekeeper;
 
-/// What there is to say about the plan of a run.
+/// What responses show about the plan of a run.
 #[derive(Default)]
 pub(crate) struct PlanContext {
     digest: Option<String>,
@@ -49,14 +49,14 @@ impl PlanContext {
         Ok(PlanContext { digest, sets, holds_proposals })
     }
 
-    pub(crate) fn tell(self, info: RunInfo) -> RunInfo {
+    pub(crate) fn add_to(self, info: RunInfo) -> RunInfo {
         let PlanContext { digest, sets, holds_proposals } = self;
         RunInfo { plan_digest: digest, sets, holds_proposals, ..info }
     }
 }
 
 fn set_info(set: &ChangeSet, approvals: &[ApprovalSet]) -> ChangeSetInfo {
-    let counts = |approval: &&ApprovalSet| approval.scope == set.scope && approval.fallen.is_none();
+    let counts = |approval: &&ApprovalSet| approval.scope == set.scope && approval.lapsed.is_none();
     let mut approved_by: Vec<String> =
         approvals.iter().filter(counts).map(|approval| approval.approver.clone()).collect();
     approved_by.sort();

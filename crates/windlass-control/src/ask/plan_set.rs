@@ -1,7 +1,7 @@
-//! Approving a set of a plan as one: all of it, or a group of identical changes, by the set's digest.
+//! Approving a plan set with one approval: the whole plan or a group of identical changes, identified by the set's digest.
 //!
-//! The approval is one row. For each member it becomes an approval of that member's proposal: of those that are open now,
-//! and of the others when they are opened. Whether it counts there is the gate's to say, as for any other.
+//! The approval is stored as one row. It also becomes an approval of the proposal of each member: now if the proposal is
+//! open, otherwise when it opens. The gate decides whether it counts there, as for any other approval.
 
 use std::collections::BTreeSet;
 
@@ -31,15 +31,15 @@ use crate::record;
 
 const ACTION: &str = "plan.approve";
 
-/// Reasons that are told; of the others nothing.
+/// The most reasons that a response lists. The others are omitted.
 const MAX_REASONS: usize = 20;
 
-/// Whether someone said that a set's destroys are meant.
+/// Whether the caller confirmed the destroys of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DestroyConfirmation {
-    /// They did.
+    /// The caller confirmed them.
     Confirmed,
-    /// They did not.
+    /// The caller did not confirm them.
     NotConfirmed,
 }
 
@@ -48,9 +48,9 @@ pub enum DestroyConfirmation {
 pub struct ReviewedSet<'r> {
     /// The digest of the set that was reviewed.
     pub digest: &'r str,
-    /// Whether destroys are meant.
+    /// Whether the destroys are confirmed.
     pub destroys: DestroyConfirmation,
-    /// Why, if someone said so.
+    /// The reason, if the caller gave one.
     pub reason: Option<&'r str>,
 }
 
@@ -97,7 +97,7 @@ async fn find_set(
     repository: &Repository,
     review: ReviewedSet<'_>,
 ) -> Result<Result<(PlanRecord, ChangeSet), DecisionError>, StoreError> {
-    // What was planned from another source is nobody's to approve any more.
+    // After the repository's source changed, its earlier plans can no longer be approved.
     let newest = match repository.good_run_id.as_ref().filter(|_| repository.good_commit.is_some()) {
         Some(good) => writing.plan_of_run(&run.account_id, good).await?,
         None => None,
@@ -138,7 +138,7 @@ fn new_approval(
         approver: who.email.clone(),
         reason: review.reason.map(str::to_owned),
         at: now,
-        fallen: None,
+        lapsed: None,
     }
 }
 
@@ -151,7 +151,7 @@ struct CoveredProposals {
 }
 
 impl CoveredProposals {
-    /// Refuses where the person can approve none of what is open.
+    /// Fails if the person can approve none of the open proposals.
     async fn load(
         writing: &mut AccountWriting,
         repository: &Repository,
@@ -164,8 +164,8 @@ impl CoveredProposals {
         let open = writing.proposals_open_of(&repository.id).await?;
         let ids: Vec<&ProposalId> = open
             .iter()
-            .filter(|offered| offered.status == Status::PendingApproval)
-            .map(|offered| &offered.id)
+            .filter(|proposal| proposal.status == Status::PendingApproval)
+            .map(|proposal| &proposal.id)
             .collect();
         let mut pending = writing.proposals_by_id(&account.id, &ids).await?;
         pending.retain(|proposal| members.contains(&proposal.content_digest()));
@@ -199,7 +199,7 @@ impl CoveredProposals {
         }))
     }
 
-    /// The new approval of each.
+    /// The new approval of each proposal.
     fn approvals(&self) -> Vec<(&ProposalId, Approval)> {
         self.pending
             .iter()
@@ -207,7 +207,7 @@ impl CoveredProposals {
             .collect()
     }
 
-    /// Lets through what needs no more approvals.
+    /// Approves the proposals that need no more approvals.
     async fn grant(
         self,
         writing: &mut AccountWriting,
@@ -248,7 +248,7 @@ fn record(writing: &mut AccountWriting, who: &Identity, run: &Run, set: &Approva
     writing.audit(record::audit_entry(&who.actor(), ACTION, ("run", run.id.as_str()), detail, now));
 }
 
-/// A refusal that is entered into the audit log.
+/// A failed approval, to be recorded in the audit log.
 struct SetRefusal<'r> {
     who: &'r Identity,
     run_id: &'r RunId,

@@ -28,7 +28,7 @@ pub async fn load(reading: &mut Reading, who: &Identity) -> Result<PolicyInfo, R
     Ok(info(&account, &repositories))
 }
 
-/// A policy as answers show it: repositories under the names that they have now.
+/// A policy as responses show it, with the current names of repositories.
 pub fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
     let names: BTreeMap<RepositoryId, String> =
         repositories.iter().map(|it| (it.id.clone(), it.name.clone())).collect();
@@ -42,7 +42,7 @@ pub fn info(account: &Account, repositories: &[Repository]) -> PolicyInfo {
     }
 }
 
-/// A policy from its text, or what is wrong with it and where.
+/// Parses a policy; returns the problems with their places if there are errors.
 pub fn read(text: &str) -> Result<Policy, Vec<Diagnostic>> {
     let (policy, problems) = Policy::read("policy", text);
     policy.filter(|_| !diagnostic::has_errors(&problems)).ok_or(problems)
@@ -55,7 +55,7 @@ pub async fn replace_policy(
     if_match: &IfMatch,
     policy: &Policy,
 ) -> Result<PolicyInfo, Refusal> {
-    // A policy approves ahead; a token that administers but may not approve must not get round that.
+    // A policy can approve changes automatically, so a token that may administer but not approve must not set one.
     if !may_approve(who) {
         let message = format!(
             "a policy can approve changes: setting it needs the permission {}",
@@ -71,7 +71,7 @@ pub async fn replace_policy(
     let bound = resolve(policy, &account, &repositories)?;
     let document = policy.to_json();
     if !writing.account_set_policy(&document.to_string(), &bound, account.policy_version).await? {
-        return Err(Refusal::precondition());
+        return Err(Refusal::changed_meanwhile());
     }
     let detail = json!({"policy": document, "repositories": bound});
     writing.audit(AuditEntry {
@@ -79,7 +79,7 @@ pub async fn replace_policy(
         after: Some(policy.digest()),
         ..record::audit_entry(&who.actor(), "policy.replace", ("policy", &who.account_name), detail, now)
     });
-    // What waited for approval may pass by itself now.
+    // The new policy may approve pending proposals automatically.
     re_evaluate_open_proposals(&mut writing, now).await?;
     let stored = writing.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
@@ -87,8 +87,8 @@ pub async fn replace_policy(
     Ok(info(&stored, &repositories))
 }
 
-/// Which repository each plain name of a policy stands for. A name that stands for none is refused: it must not begin to
-/// mean whatever someone registers under it later.
+/// Resolves each plain repository name of a policy to a repository. Rejects an unknown name: otherwise the rule would apply
+/// to whatever repository someone registers under that name later.
 fn resolve(
     policy: &Policy,
     account: &Account,
@@ -101,7 +101,7 @@ fn resolve(
         .map_err(|problem| Refusal::unprocessable(problem.code(), problem.message(), problem.help()))
 }
 
-/// Looks the repositories up that rules name which were saved before this was done when saving.
+/// Resolves the repository names in policies that an earlier version saved without resolving them.
 pub async fn bind_stored_policies(store: &windlass_store::Store) -> Result<(), windlass_store::StoreError> {
     let accounts = store.read().await?.accounts().await?;
     for account in accounts.iter().filter(|account| account.policy_repositories.is_none()) {

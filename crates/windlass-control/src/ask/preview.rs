@@ -18,16 +18,16 @@ use crate::outside::preview::fetch::{self, REFERENCE_HELP};
 use crate::outside::preview::{PreviewRequest, PreviewTarget};
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Previews of a list. No repository keeps more.
+/// The most previews in a list. The database keeps no more per repository.
 pub const LISTED: usize = 200;
 
-/// What files are called if nobody says.
+/// The default name for sent files.
 const UNNAMED: &str = "files";
 
-/// The longest name for files.
+/// The longest name for sent files, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// Makes the preview that a body asks for.
+/// Creates the preview that a body requests.
 pub async fn create_preview(
     server: &Control,
     who: &Identity,
@@ -40,13 +40,13 @@ pub async fn create_preview(
         false => MassDestroyConfirmation::Missing,
     };
     let by = Some(who.actor());
-    let asked =
+    let request =
         PreviewRequest { repository: repository.clone(), wanted: preview_source(body)?, confirmation, by };
-    let made = outside::preview::create_preview(server, asked, turn).await?;
+    let made = outside::preview::create_preview(server, request, turn).await?;
     info(made, &repository)
 }
 
-/// What a body asks for.
+/// The preview target that a body names.
 fn preview_source(body: PreviewBody) -> Result<PreviewTarget, Refusal> {
     let commit = body.commit.as_deref().map(commit).transpose()?;
     match (body.reference, commit, body.files) {
@@ -72,7 +72,7 @@ fn preview_source(body: PreviewBody) -> Result<PreviewTarget, Refusal> {
     }
 }
 
-/// What stands at a path, as whoever sent the files says.
+/// The content at a path, as the sender of the files reports it.
 fn content((path, text): (String, String)) -> Result<(String, ContentId), Refusal> {
     match ContentId::parse(&text) {
         Some(id) => Ok((path, id)),
@@ -89,8 +89,8 @@ fn commit(text: &str) -> Result<CommitId, Refusal> {
 
 fn name(given: Option<String>) -> Result<String, Refusal> {
     let name = given.unwrap_or_else(|| UNNAMED.to_owned());
-    let is_sound = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
-    match is_sound {
+    let is_valid = (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    match is_valid {
         true => Ok(name),
         false => Err(Refusal::unprocessable(
             "bad-value",

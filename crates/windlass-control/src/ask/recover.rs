@@ -1,4 +1,5 @@
-//! Recovering the installation's administrator, on the server's machine: whoever can write the database may.
+//! Recovering the installation's administrator, on the server's machine. It needs no permission but write access to the
+//! database.
 
 use serde_json::json;
 use windlass_api::permission::Role;
@@ -8,45 +9,45 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, Store, StoreError, User, new_id};
 
 use crate::ask::first_start::FirstLogin;
-use crate::ask::user::forget_failures;
+use crate::ask::user::clear_failures;
 use crate::clock::now;
 use crate::password::{hash_password, one_time_password};
 use crate::{email, record};
 
-/// The administrator who is made if there is none.
+/// The administrator to create if there is none.
 const DEFAULT_EMAIL: &str = "admin@localhost";
 
-/// Whom to let in again.
+/// Whose login to recover.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    /// Their e-mail address; left out: the administrator there is.
+    /// Their e-mail address. Default: the first administrator of the installation.
     pub email: Option<String>,
     /// The account they become an admin of, if not one they are in already.
     pub account: Option<String>,
-    /// What becomes of their API tokens.
+    /// What happens to their API tokens.
     pub tokens: TokenHandling,
 }
 
-/// What becomes of someone's API tokens when their password is reset.
+/// What happens to a person's API tokens when their password is reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokenHandling {
-    /// They end.
+    /// They are revoked.
     #[default]
     End,
-    /// They stay good.
+    /// They stay valid.
     Keep,
 }
 
-/// Why nobody could be let in.
+/// Why the login could not be recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
-    /// They sign in elsewhere, which administrators never do.
+    /// They use single sign-on, which administrators of the installation cannot use.
     #[error("{email} signs in through single sign-on, which administrators of the installation cannot use")]
     Sso {
-        /// Who.
+        /// Their e-mail address.
         email: String,
     },
-    /// That is no address.
+    /// This is not an e-mail address.
     #[error("`{email}` is not an e-mail address")]
     Email {
         /// What was given.
@@ -55,10 +56,10 @@ pub enum RecoveryError {
     /// There is no such account.
     #[error("account {account} does not exist")]
     Account {
-        /// Which.
+        /// Its name.
         account: String,
     },
-    /// No password could be made.
+    /// No password could be created.
     #[error("could not create a password")]
     Password,
     /// The database cannot be used.
@@ -66,14 +67,14 @@ pub enum RecoveryError {
     Store(#[from] StoreError),
 }
 
-/// Makes or repairs an administrator's login: a new one-time password, not disabled, in an account, not made to wait.
-/// Works whether a server runs or not.
+/// Creates or repairs an administrator's login: sets a one-time password, enables it, makes the person an admin of an account
+/// and clears failed sign-ins. Works whether a server runs or not.
 pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogin, RecoveryError> {
     let password = one_time_password();
     let hash = hash_password(password.clone()).await.ok_or(RecoveryError::Password)?;
     let now = now();
     let mut writing = store.write_account(&AccountId::installation()).await?;
-    let user = person(&mut writing, wanted.email.as_deref(), now).await?;
+    let user = find_or_create_person(&mut writing, wanted.email.as_deref(), now).await?;
     if !writing.identity_issuers(&user.id).await?.is_empty() {
         return Err(RecoveryError::Sso { email: user.email });
     }
@@ -81,7 +82,7 @@ pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogi
     writing.user_set_password(&user.id, &hash, true).await?;
     writing.user_set_disabled(&user.id, None).await?;
     writing.user_make_root(&user.id).await?;
-    forget_failures(&mut writing, &user.email).await?;
+    clear_failures(&mut writing, &user.email).await?;
     let tokens_ended = match wanted.tokens {
         TokenHandling::End => writing.tokens_revoke_all(&user.id, now).await?,
         TokenHandling::Keep => 0,
@@ -92,15 +93,15 @@ pub async fn recover_admin(store: &Store, wanted: &Recovery) -> Result<FirstLogi
     let entry = record::audit_entry(&actor, "user.recover", ("user", &user.email), detail, now);
     writing.audit(entry.clone());
     writing.commit().await?;
-    // The account's own log tells of it, too.
+    // The account's own audit log records it, too.
     let mut writing = store.write_account(&account.id).await?;
     writing.audit(entry);
     writing.commit().await?;
     Ok(FirstLogin { email: user.email, password, account: account.name })
 }
 
-/// The person to let in: by address, else the first administrator, else a new one.
-async fn person(
+/// The person whose login to recover: by address, else the first administrator, else a new one.
+async fn find_or_create_person(
     writing: &mut AccountWriting,
     email: Option<&str>,
     now: Timestamp,
@@ -131,7 +132,7 @@ async fn person(
     Ok(user)
 }
 
-/// The account they become an admin of: the one that was named, else one they are in, else the oldest.
+/// The account they become an admin of: the named one, else one they are in, else the oldest.
 async fn account_for(
     writing: &mut AccountWriting,
     user: &User,

@@ -1,4 +1,4 @@
-//! Targets: nodes and clusters as their agents last saw them, beside what they shall be.
+//! Targets: the status of nodes and clusters, from their observed and accepted state.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use windlass_store::{Reading, StoreError};
 /// How long an agent may be out of contact before its target counts as offline.
 const OFFLINE_AFTER: Duration = Duration::from_secs(90);
 
-/// A target and how it compares with what it shall be.
+/// A target and its status.
 pub struct TargetState {
     /// The node or cluster.
     pub target: ResourceKey,
-    /// How it compares.
+    /// The result of comparing observed with accepted.
     pub report: StatusReport,
 }
 
-/// Every target of an account that was assigned anything, in key order.
+/// Every target of an account that has an assignment, in key order.
 pub async fn target_states(
     reading: &mut Reading,
     account_id: &AccountId,

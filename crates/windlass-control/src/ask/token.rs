@@ -58,7 +58,7 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Token
     Ok(tokens)
 }
 
-/// Makes an API token of the caller's.
+/// Creates an API token of the caller.
 pub async fn create_token(
     server: &Control,
     who: &Identity,
@@ -115,7 +115,7 @@ pub async fn create_token(
     Ok(TokenCreated { token: info(token, who.email.clone()), secret: secret.expose().clone() })
 }
 
-/// Takes a token back that the caller may see.
+/// Revokes a token that the caller may see.
 pub async fn revoke_token(server: &Control, who: &Identity, id_or_name: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;

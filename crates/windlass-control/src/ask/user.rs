@@ -22,8 +22,8 @@ use crate::password::{hash_password, one_time_password};
 use crate::record;
 use crate::refusal::Refusal;
 
-/// Forgets the failures of a person who gets a new password.
-pub(crate) async fn forget_failures(writing: &mut Writing, email: &str) -> Result<(), StoreError> {
+/// Clears the failed sign-ins of a person who gets a new password.
+pub(crate) async fn clear_failures(writing: &mut Writing, email: &str) -> Result<(), StoreError> {
     writing.failures_clear(&FailureSubject::Person(email).key()).await?;
     writing.failures_clear_all(&FailureSubject::keys_of_person(email)).await
 }
@@ -42,10 +42,10 @@ fn info(member: &Member) -> UserInfo {
 
 /// The people of the caller's account.
 pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<UserInfo>, Refusal> {
-    let known_elsewhere = reading.identity_members(&who.account_id).await?;
+    let sso_members = reading.identity_members(&who.account_id).await?;
     let members = reading.members(&who.account_id).await?;
     let people = members.iter().map(|member| UserInfo {
-        signs_in_with: match known_elsewhere.contains(&member.user.id) {
+        signs_in_with: match sso_members.contains(&member.user.id) {
             true => SignsInWith::Sso,
             false => SignsInWith::Password,
         },
@@ -64,7 +64,7 @@ async fn new_password() -> Result<(Redacted<String>, Redacted<String>), Refusal>
 /// Adds someone to the caller's account, or invites them.
 pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<UserAdded, Refusal> {
     let email = check_email(&body.email)?;
-    // Made whoever it is: an invitation takes as long as a new person.
+    // Created in every case, so that the response time does not reveal whether the person exists.
     let (password, hash) = new_password().await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -77,15 +77,15 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     }
     let known = writing.user(&email).await?.filter(|user| user.email == email);
     let id = id_of(known.as_ref());
-    let is_known_elsewhere = !writing.identity_issuers(&id).await?.is_empty();
+    let uses_sso = !writing.identity_issuers(&id).await?.is_empty();
     let addition = addition_of(&mut writing, who, known.as_ref()).await?;
     let (user, has_password) = match (addition, known) {
         (JoinMethod::Restore, Some(user)) => {
-            if !is_known_elsewhere {
+            if !uses_sso {
                 writing.user_set_password(&user.id, &hash, true).await?;
             }
             writing.tokens_revoke_all(&user.id, now).await?;
-            (user, !is_known_elsewhere)
+            (user, !uses_sso)
         }
         (JoinMethod::Create, _) => {
             let name: String = body.name.trim().chars().filter(|c| !c.is_control()).take(100).collect();
@@ -112,26 +112,26 @@ pub async fn add(server: &Control, who: &Identity, body: &UserBody) -> Result<Us
     let member = writing.member(&who.account_id, user.id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     server.commit(writing).await?;
     let mut user = info(&member);
-    if is_known_elsewhere {
+    if uses_sso {
         user.signs_in_with = SignsInWith::Sso;
     }
     let one_time_password = has_password.then(|| password.expose().clone());
     Ok(UserAdded { user: Some(user), one_time_password, invitation: None })
 }
 
-/// The id of someone; of nobody, one that nobody has.
+/// The id of a known person; otherwise an id that nobody has.
 fn id_of(known: Option<&User>) -> UserId {
     known.map_or_else(|| UserId::new(""), |user| user.id.clone())
 }
 
-/// How someone comes into the caller's account. Asks the same of the database whoever it is.
+/// How a person joins the caller's account. Sends the same queries whether or not the person exists.
 async fn addition_of(
     writing: &mut AccountWriting,
     who: &Identity,
     known: Option<&User>,
 ) -> Result<JoinMethod, Refusal> {
     let memberships = writing.memberships(&id_of(known)).await?;
-    let standing = match known {
+    let status = match known {
         None => InviteeStatus::Unknown,
         Some(user) if memberships.is_empty() && !user.is_root => InviteeStatus::InNoAccount,
         Some(_) => InviteeStatus::Established,
@@ -140,14 +140,14 @@ async fn addition_of(
         0 | 1 => Tenancy::OneAccount,
         _ => Tenancy::SeveralAccounts,
     };
-    Ok(join_method(caller(who), tenancy, standing))
+    Ok(join_method(caller(who), tenancy, status))
 }
 
 fn caller(who: &Identity) -> AdminScope {
     if who.is_root { AdminScope::Root } else { AdminScope::AccountAdmin }
 }
 
-/// What decides whether a member may be changed.
+/// The facts that decide whether a member may be changed.
 async fn target_of(
     writing: &mut AccountWriting,
     account_id: &AccountId,
@@ -168,7 +168,7 @@ async fn target_of(
 fn refused(refusal: PersonChangeRefusal) -> Refusal {
     const ASK: &str = "ask an administrator of the installation";
     match refusal {
-        // One answer for both: what they are elsewhere is not for the account to know.
+        // One message for both: the account must not learn what the person is elsewhere.
         PersonChangeRefusal::Root | PersonChangeRefusal::InOtherAccounts => {
             Refusal::forbidden("they are also in other accounts, or administer the installation", ASK)
         }
@@ -190,7 +190,7 @@ fn refused(refusal: PersonChangeRefusal) -> Refusal {
     }
 }
 
-/// What a request wants to change about someone.
+/// The changes to a person that a request contains.
 fn changes(body: &UserPatch) -> Vec<PersonChange> {
     let role = body.role.map(|role| match role {
         Role::Admin => PersonChange::Promote,
@@ -203,7 +203,7 @@ fn changes(body: &UserPatch) -> Vec<PersonChange> {
     role.into_iter().chain(access).chain(body.reset_password.then_some(PersonChange::ResetPassword)).collect()
 }
 
-/// Changes someone's role, lets them in or out, resets their password.
+/// Changes a person's role, enables or disables them, or resets their password.
 pub async fn change_user(
     server: &Control,
     who: &Identity,
@@ -219,8 +219,8 @@ pub async fn change_user(
     for change in changes(body) {
         check_person_change(caller(who), target, change).map_err(refused)?;
     }
-    let is_known_elsewhere = !writing.identity_issuers(&user_id).await?.is_empty();
-    if body.reset_password && is_known_elsewhere {
+    let uses_sso = !writing.identity_issuers(&user_id).await?.is_empty();
+    if body.reset_password && uses_sso {
         let message = "they sign in through single sign-on and have no password here";
         return Err(Refusal::conflict("sso", message, "reset it at the single sign-on provider"));
     }
@@ -237,7 +237,7 @@ pub async fn change_user(
         if !body.keep_tokens {
             tokens_ended = writing.tokens_revoke_all(&user_id, now).await?;
         }
-        forget_failures(&mut writing, &member.user.email).await?;
+        clear_failures(&mut writing, &member.user.email).await?;
     }
     let detail = json!({"role": body.role, "disabled": body.disabled, "reset_password": body.reset_password,
         "tokens_ended": tokens_ended});
@@ -252,7 +252,7 @@ pub async fn change_user(
     let memberships = writing.memberships(&user_id).await?;
     server.commit(writing).await?;
     if body.disabled == Some(true) {
-        // They are shut out everywhere.
+        // A disabled person loses access to every account.
         let others = memberships.into_iter().map(|(id, _, _)| id).filter(|id| *id != who.account_id);
         let others: Vec<AccountId> = others.collect();
         reconsider_approvals_in(server, &others, &member.user.email, &who.actor(), now).await?;
@@ -260,13 +260,13 @@ pub async fn change_user(
     server.nudges().apply.notify_one();
     let one_time_password = body.reset_password.then(|| password.expose().clone());
     let mut user = info(&member);
-    if is_known_elsewhere {
+    if uses_sso {
         user.signs_in_with = SignsInWith::Sso;
     }
     Ok(UserCreated { user, one_time_password })
 }
 
-/// Takes someone out of the caller's account, with their sessions and API tokens there.
+/// Removes a person from the caller's account, with their sessions and API tokens there.
 pub async fn remove_user(server: &Control, who: &Identity, id_or_email: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;

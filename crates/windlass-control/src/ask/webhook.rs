@@ -1,7 +1,7 @@
-//! Webhooks: taking deliveries, and showing what a forge has to be told.
+//! Webhooks: showing their settings and secret, and replacing the secret.
 //!
-//! What a forge has to be told is one of the few answers that hold a secret, beside tokens and one-time passwords that
-//! were just made and exports that show them. It is for those who set webhooks up, and every look is on the record.
+//! The response with the secret is one of the few that contain one, besides new tokens, new one-time passwords and exports
+//! that show secrets. It is for people who set up webhooks, and each request for it is recorded in the audit log.
 
 use serde_json::json;
 use windlass_api::types::{WebhookInfo, WebhookReceived, WebhookRefused, WebhookShown};
@@ -46,7 +46,7 @@ pub async fn load(
     Ok(info(base, repository_id, reading.webhook(repository_id).await?))
 }
 
-/// The webhook of a repository with its secret. The look is on the record.
+/// The webhook of a repository with its secret. Records the request in the audit log.
 pub async fn reveal(
     server: &Control,
     who: &Identity,
@@ -60,7 +60,7 @@ pub async fn reveal(
     let target = ("repository", repository.name.as_str());
     writing.audit(record::audit_entry(&who.actor(), "repository.show_webhook", target, detail, now()));
     server.commit(writing).await?;
-    Ok(shown(server, base, &repository, webhook))
+    Ok(webhook_shown(server, base, &repository, webhook))
 }
 
 /// Replaces the secret of a repository's webhook.
@@ -94,10 +94,10 @@ pub async fn replace_secret(
     };
     writing.event(news.event(&repository, now));
     server.commit(writing).await?;
-    Ok(shown(server, base, &repository, webhook))
+    Ok(webhook_shown(server, base, &repository, webhook))
 }
 
-fn shown(server: &Control, base: &str, repository: &Repository, webhook: Webhook) -> WebhookShown {
+fn webhook_shown(server: &Control, base: &str, repository: &Repository, webhook: Webhook) -> WebhookShown {
     let secret = outside::webhook::secret_of(server, &repository.id, webhook.generation);
     WebhookShown {
         webhook: info(base, &repository.id, webhook),

@@ -1,4 +1,4 @@
-//! Sending checkpoints elsewhere, each at least once: to a file that only grows, and to an address.
+//! Exporting checkpoints, each at least once: to an append-only file, and to a webhook.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,10 +10,10 @@ use crate::checkpoint::info;
 use crate::clock::now;
 use crate::control::Control;
 
-/// Sent in one turn. The others follow in the next.
+/// The most checkpoints that one turn sends. The next turn sends more.
 const AT_ONCE: usize = 200;
 
-/// Sends what was not sent yet. What fails is tried again in the next turn.
+/// Sends the checkpoints that were not sent yet. The next turn retries what failed.
 pub(crate) async fn export_checkpoints(server: &Control) -> Result<(), StoreError> {
     let settings = &server.config().checkpoints;
     if !settings.is_exported() {
@@ -21,18 +21,18 @@ pub(crate) async fn export_checkpoints(server: &Control) -> Result<(), StoreErro
     }
     let unsent = server.store().read().await?.checkpoints_unsent(AT_ONCE).await?;
     for checkpoint in unsent {
-        if let Err(reason) = ship_one(server, &checkpoint).await {
+        if let Err(reason) = send_one(server, &checkpoint).await {
             tracing::warn!(reason, "could not send a checkpoint of the audit log; retrying");
             return Ok(());
         }
         let mut writing = server.store().write().await?;
-        writing.checkpoint_sent(&checkpoint, now()).await?;
+        writing.checkpoint_mark_sent(&checkpoint, now()).await?;
         writing.commit().await?;
     }
     Ok(())
 }
 
-async fn ship_one(server: &Control, checkpoint: &Checkpoint) -> Result<(), String> {
+async fn send_one(server: &Control, checkpoint: &Checkpoint) -> Result<(), String> {
     let settings = &server.config().checkpoints;
     let line = serde_json::to_string(&info(checkpoint)).map_err(|error| error.to_string())?;
     if let Some(path) = &settings.file {

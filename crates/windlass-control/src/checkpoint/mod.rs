@@ -1,8 +1,8 @@
 //! Checkpoints: the heads of the audit chains, signed with a key that is not in the database.
 //!
-//! Whoever can write the database can compute every hash anew, but signs nothing. The server signs only what continues
-//! what it signed before: it keeps the last heads in a file beside its key, so that a rewritten log does not get a
-//! signature because its checkpoints were deleted, too.
+//! Someone who can write to the database can recompute every hash, but cannot sign. The server signs only a log that
+//! continues what it signed before. It keeps the last signed heads in a file beside its key, so that it does not sign a
+//! rewritten log whose checkpoints were deleted, too.
 
 pub mod export;
 pub mod sign;
@@ -11,7 +11,7 @@ pub mod trust;
 use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 use windlass_store::{AuditKey, Checkpoint};
 
-/// A checkpoint as answers, files and webhooks show it.
+/// A checkpoint as responses, files and webhooks show it.
 pub(crate) fn info(checkpoint: &Checkpoint) -> CheckpointInfo {
     CheckpointInfo {
         account_id: checkpoint.account_id.to_string(),
@@ -23,7 +23,7 @@ pub(crate) fn info(checkpoint: &Checkpoint) -> CheckpointInfo {
     }
 }
 
-/// A key as answers show it.
+/// A key as responses show it.
 pub(crate) fn key_info(key: &AuditKey) -> AuditKeyInfo {
     AuditKeyInfo {
         id: key.id.to_string(),

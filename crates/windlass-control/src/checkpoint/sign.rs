@@ -6,7 +6,7 @@ use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 use windlass_core::access::is_checkpoint_due;
 use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
-use windlass_store::{AuditHead, Checkpoint, Expected, Reading, Store, StoreError, Verified};
+use windlass_store::{AuditHead, Checkpoint, ExpectedLog, LogVerification, Reading, Store, StoreError};
 
 use crate::checkpoint::trust::{CheckpointFault, first_fault, message};
 use crate::checkpoint::{info, key_info};
@@ -17,7 +17,7 @@ use crate::keys::error::KeyError;
 use crate::keys::signed_heads::{self, SignedHeads};
 use crate::keys::signing::Signer;
 
-/// Checkpoints looked at at a time.
+/// Checkpoints that are read at a time.
 const AT_ONCE: usize = 5_000;
 
 /// When a head is signed.
@@ -25,14 +25,14 @@ const AT_ONCE: usize = 5_000;
 pub(crate) enum SignTiming {
     /// If it is due.
     Due,
-    /// Whatever the time.
+    /// Immediately.
     Now,
 }
 
-/// What became of a head.
+/// The outcome of signing a head.
 #[derive(Debug)]
 pub(crate) enum SignOutcome {
-    /// Nothing is to be signed; the newest checkpoint, if there is one.
+    /// There was nothing to sign; the newest checkpoint, if there is one.
     Current(Option<Checkpoint>),
     /// It was signed.
     Signed(Checkpoint),
@@ -48,7 +48,7 @@ pub(crate) async fn sign_chain(
     when: SignTiming,
     now: Timestamp,
 ) -> Result<SignOutcome, StoreError> {
-    let Some(signer) = server.keys().current().signer() else { return Ok(SignOutcome::Current(None)) };
+    let Some(signer) = server.keys().current_key().signer() else { return Ok(SignOutcome::Current(None)) };
     let mut reading = server.store().read().await?;
     let last = reading.checkpoints(account_id, i64::MAX, 1).await?.pop();
     let pace = server.config().checkpoints.pace();
@@ -56,12 +56,12 @@ pub(crate) async fn sign_chain(
     let is_new = head.seq > last.as_ref().map_or(0, |it| it.seq);
     let seen = server.signed_heads().last(account_id);
     let seen_seq = seen.as_ref().map_or(0, |seen| seen.seq);
-    // Checkpoints that are gone make a chain look as if it had never been signed.
+    // The signed entry is missing: without this check, a chain whose checkpoints were deleted would look unsigned.
     let is_cut = seen_seq > head.seq;
-    // What another replica signed is remembered here, too, once it was verified.
-    let is_news = last.as_ref().is_some_and(|last| last.seq > seen_seq);
+    // A checkpoint that another replica signed is noted here, too, once it is verified.
+    let is_unseen = last.as_ref().is_some_and(|last| last.seq > seen_seq);
     let is_wanted = is_due || when == SignTiming::Now && is_new;
-    if !(is_cut || is_news || is_wanted) {
+    if !(is_cut || is_unseen || is_wanted) {
         return Ok(SignOutcome::Current(last));
     }
     let good = match good_heads(&mut reading, &signer, last.as_ref(), seen).await? {
@@ -69,8 +69,8 @@ pub(crate) async fn sign_chain(
         Err(reason) => return Ok(refuse(server, account_id, reason)),
     };
     let (seq, hash) = match reading.audit_verify_through(account_id, good).await? {
-        Verified::Intact { entries, head } => (entries, head),
-        Verified::Broken { seq, reason } => {
+        LogVerification::Intact { entries, head } => (entries, head),
+        LogVerification::Broken { seq, reason } => {
             return Ok(refuse(server, account_id, format!("entry {seq}: {reason}")));
         }
     };
@@ -84,9 +84,9 @@ pub(crate) async fn sign_chain(
     Ok(SignOutcome::Signed(checkpoint))
 }
 
-/// The entries that the chain must hold, the first of which it is checked from: the last that this server verified and
-/// the last that any of its keys signed. Both, whichever is newer: a newer one may have been signed by a replica that
-/// never saw what this server did. Why not, if a checkpoint is not what was signed.
+/// The entries that the chain must contain; verifying starts at the first of them. They are the last entry that this server
+/// verified and the last that any of its keys signed. Both are needed: a replica that did not see what this server verified
+/// may have signed the newer one. Returns the reason if a checkpoint is not what was signed.
 async fn good_heads(
     reading: &mut Reading,
     signer: &Signer,
@@ -96,7 +96,7 @@ async fn good_heads(
     let Some(last) = last else { return Ok(Ok(seen.into_iter().collect())) };
     let keys: Vec<AuditKeyInfo> = reading.audit_keys().await?.iter().map(key_info).collect();
     let mut judged = vec![info(last)];
-    // What is archived cannot be verified here any more: the signature of its last entry stands for it.
+    // Archived entries can no longer be verified here, so the signature of the last archived entry is verified instead.
     if let Some(anchor) = reading.audit_anchor(&last.account_id).await? {
         let newest = reading.checkpoints(&last.account_id, anchor.seq.saturating_add(1), 1).await?.pop();
         match newest.filter(|checkpoint| head_of(checkpoint) == anchor) {
@@ -141,22 +141,22 @@ async fn save(server: &Control, checkpoint: &Checkpoint, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// Remembers a checkpoint that was verified, outside the database.
+/// Stores a verified checkpoint outside the database.
 fn note(server: &Control, checkpoint: &Checkpoint) {
-    if let Err(error) = server.signed_heads().note(&checkpoint.account_id, head_of(checkpoint)) {
+    if let Err(error) = server.signed_heads().store_head(&checkpoint.account_id, head_of(checkpoint)) {
         tracing::error!(%error, "could not write the signed heads of the audit log");
     }
 }
 
 fn refuse(server: &Control, account_id: &AccountId, reason: String) -> SignOutcome {
-    if server.signed_heads().note_fault(account_id, &reason) {
+    if server.signed_heads().store_fault(account_id, &reason) {
         let account_id = account_id.as_str();
         tracing::error!(account_id, reason, "the audit log was modified; the server stopped signing it");
     }
     SignOutcome::Refused(reason)
 }
 
-/// What is wrong with the checkpoints of a chain, judged with the server's own key.
+/// Verifies the checkpoints of a chain with the server's own key: their number, the newest entry signed, and the first fault.
 pub(crate) async fn find_fault(
     reading: &mut Reading,
     signer: &Signer,
@@ -177,8 +177,8 @@ pub(crate) async fn find_fault(
     }
 }
 
-/// Checks every chain against the checkpoints, the key of a source and the heads that were signed last, while a server
-/// runs or not. Returns what is wrong with the first that is.
+/// Checks every chain against its checkpoints, the key of a source and the last signed heads, whether a server runs or not.
+/// Returns the first fault.
 pub async fn check_checkpoints(
     store: &Store,
     source: &KeySource,
@@ -189,10 +189,10 @@ pub async fn check_checkpoints(
         .map_err(|source| KeyError::File { path: data_dir.join(signed_heads::FILE), source })?;
     let mut reading = store.read().await?;
     for (account_id, _) in reading.audit_heads().await? {
-        let expected = Expected { hash: None, seen: heads.last(&account_id) };
+        let expected = ExpectedLog { hash: None, seen: heads.last(&account_id) };
         let whose =
             if account_id.is_installation() { "the installation".to_owned() } else { account_id.to_string() };
-        if let Verified::Broken { seq, reason } =
+        if let LogVerification::Broken { seq, reason } =
             reading.audit_verify_expecting(&account_id, &expected).await?
         {
             return Ok(Some(format!("{whose}, entry {seq}: {reason}")));

@@ -1,5 +1,5 @@
-//! Whether checkpoints are signed by a key that can be trusted. Pure: the same for the server and for whoever verifies
-//! from outside with a public key they kept.
+//! Whether a trusted key signed the checkpoints. Pure functions: the server uses them, and so does anyone who verifies with a
+//! stored public key.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use windlass_api::types::{AuditKeyInfo, CheckpointInfo};
 
 use crate::keys::signing::{follows_message, is_signed_by, key_id_of};
 
-/// What a checkpoint's signature is of.
+/// The message that a checkpoint's signature covers.
 pub(crate) fn message(checkpoint: &CheckpointInfo) -> String {
     json!([
         "windlass audit checkpoint 1",
@@ -24,13 +24,13 @@ pub(crate) fn message(checkpoint: &CheckpointInfo) -> String {
 /// A checkpoint that cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointFault {
-    /// The entry it tells of.
+    /// The entry that it is about.
     pub seq: i64,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// The first checkpoint that no key signed which the given public key vouches for.
+/// The first checkpoint that is not validly signed by a key that the given public key certifies.
 pub fn first_fault(
     public_key: &str,
     keys: &[AuditKeyInfo],
@@ -58,8 +58,8 @@ pub fn first_fault(
     faults.into_iter().next()
 }
 
-/// The keys that a public key vouches for, by id: itself, those before it that it acknowledged, and those after it that
-/// were endorsed, one after the other.
+/// The keys that a public key certifies, by id: itself, the chain of earlier keys that were acknowledged, and the chain of
+/// later keys that were endorsed.
 fn trusted_keys(public_key: &str, keys: &[AuditKeyInfo]) -> BTreeMap<String, String> {
     let public: BTreeMap<&str, &str> =
         keys.iter().map(|key| (key.id.as_str(), key.public_key.as_str())).collect();
@@ -69,7 +69,7 @@ fn trusted_keys(public_key: &str, keys: &[AuditKeyInfo]) -> BTreeMap<String, Str
         for key in keys {
             let Some(previous) = key.previous_id.as_deref() else { continue };
             let Some(previous_key) = public.get(previous) else { continue };
-            // What a key is called is not taken on trust either.
+            // The id of a key must match its public key.
             if key_id_of(&key.public_key).as_str() != key.id || key_id_of(previous_key).as_str() != previous {
                 continue;
             }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_vouches_for_those_before_and_after_it_one_after_the_other() {
+    fn a_key_certifies_the_keys_before_and_after_it_in_the_chain() {
         let keys = [key(1, None, false), key(2, Some(1), true), key(3, Some(2), true)];
         let checkpoints: Vec<CheckpointInfo> =
             (1..=3).map(|n| checkpoint(i64::from(n), &signer(n))).collect();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_replaced_without_its_help_vouches_for_nothing_after_it() {
+    fn a_key_that_did_not_endorse_its_successor_does_not_certify_it() {
         let keys = [key(1, None, false), key(2, Some(1), false)];
         let checkpoints = [checkpoint(1, &signer(1)), checkpoint(2, &signer(2))];
         assert_eq!(first_fault(&signer(2).public_key(), &keys, &checkpoints), None);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_checkpoint_and_a_key_under_anothers_name_are_found() {
+    fn a_changed_checkpoint_and_a_key_with_a_false_id_are_found() {
         let keys = [key(1, None, false)];
         let anchor = signer(1).public_key();
         for change in [

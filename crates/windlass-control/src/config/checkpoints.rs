@@ -1,4 +1,4 @@
-//! How the audit log is signed, and where that is sent.
+//! How the audit log is signed, and where checkpoints are exported to.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use reqwest::redirect;
 use url::Url;
 use windlass_core::access::CheckpointPace;
 
-/// New entries after which a head is signed at once.
+/// The number of new entries after which a head is signed without waiting for the interval.
 const ENTRIES_PER_CHECKPOINT: i64 = 1_000;
 
-/// How checkpoints are made, and where they go besides the database.
+/// How often checkpoints are signed, and where they are exported to.
 #[derive(Clone, Debug)]
 pub struct CheckpointSettings {
     /// How long a new entry may be without a checkpoint.
     pub interval: Duration,
-    /// A file to which each is appended as a line of JSON.
+    /// A file to which each checkpoint is appended as a line of JSON.
     pub file: Option<PathBuf>,
-    /// An address to which each is sent.
+    /// A webhook to which each checkpoint is sent.
     pub webhook: Option<CheckpointWebhook>,
 }
 
@@ -32,13 +32,13 @@ impl CheckpointSettings {
         CheckpointPace { entries: ENTRIES_PER_CHECKPOINT, interval: self.interval }
     }
 
-    /// Whether they go anywhere besides the database.
+    /// Whether checkpoints are exported.
     pub(crate) fn is_exported(&self) -> bool {
         self.file.is_some() || self.webhook.is_some()
     }
 }
 
-/// A receiver that takes longer is tried again later.
+/// How long a receiver may take. After that, the checkpoint is sent again later.
 const SEND_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Where checkpoints are sent.
@@ -47,7 +47,7 @@ pub struct CheckpointWebhook {
     url: Url,
 }
 
-/// Why an address will not do.
+/// Why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("checkpoints can be sent only to https:// addresses, or over http:// to this machine")]
 pub struct WebhookAddressError;
@@ -56,7 +56,7 @@ impl CheckpointWebhook {
     /// Reads an address.
     pub fn parse(text: &str) -> Result<CheckpointWebhook, WebhookAddressError> {
         let url = Url::parse(text).map_err(|_| WebhookAddressError)?;
-        let is_here = match url.host() {
+        let is_local = match url.host() {
             Some(url::Host::Domain(name)) => name == "localhost",
             Some(url::Host::Ipv4(address)) => address.is_loopback(),
             Some(url::Host::Ipv6(address)) => address.is_loopback(),
@@ -64,7 +64,7 @@ impl CheckpointWebhook {
         };
         match url.scheme() {
             "https" => Ok(CheckpointWebhook { url }),
-            "http" if is_here => Ok(CheckpointWebhook { url }),
+            "http" if is_local => Ok(CheckpointWebhook { url }),
             _ => Err(WebhookAddressError),
         }
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checkpoints_leave_the_machine_over_tls_alone() {
+    fn checkpoints_leave_the_machine_over_tls_only() {
         for good in
             ["https://log.example.com/x", "http://127.0.0.1:9/x", "http://[::1]/x", "http://localhost/"]
         {

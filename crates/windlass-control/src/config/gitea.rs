@@ -1,8 +1,8 @@
-//! The Gitea in which repositories are made on request, as an operator names it.
+//! The Gitea in which Windlass creates repositories on request, as the operator configured it.
 
 use windlass_forge::api::{AddressError, ApiAddress, ForgeKind, PlainHttp};
 
-/// Why a Gitea cannot be used as it was named.
+/// Why a Gitea cannot be used as configured.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the address of Gitea: {source}")]
 pub struct GiteaError {
@@ -19,7 +19,7 @@ impl GiteaError {
     }
 }
 
-/// A Gitea or Forgejo, and where its token is kept.
+/// A Gitea or Forgejo, and where its token is stored.
 #[derive(Clone, Debug)]
 pub struct Gitea {
     pub(crate) address: ApiAddress,
@@ -28,8 +28,8 @@ pub struct Gitea {
 }
 
 impl Gitea {
-    /// The Gitea at an address. `{account}` in the path of the token stands for the account's name; `ca_pem` is trusted
-    /// beside the system's authorities.
+    /// The Gitea at an address. `{account}` in the path of the token is replaced by the account's name; `ca_pem` is trusted
+    /// in addition to the system's authorities.
     pub fn new(url: &str, credential_path: &str, ca_pem: Option<String>) -> Result<Gitea, GiteaError> {
         let address = ApiAddress::read(url, ForgeKind::Gitea, PlainHttp::Allowed);
         let address = address.map_err(|source| GiteaError { source })?;

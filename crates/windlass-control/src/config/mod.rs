@@ -1,4 +1,4 @@
-//! What the control plane is started with.
+//! The configuration of the control plane.
 
 pub mod checkpoints;
 pub mod gitea;
@@ -15,54 +15,54 @@ use windlass_source::{FetchLimits, InsecureUrls};
 use crate::config::checkpoints::CheckpointSettings;
 use crate::config::gitea::Gitea;
 
-/// What can be configured of the control plane, however it is asked.
+/// The configuration of the control plane, for all its interfaces.
 #[derive(Clone, Debug)]
 pub struct ControlConfig {
-    /// Where mirrors of repositories and the embedded database are.
+    /// The directory of the mirrors of repositories and the embedded database.
     pub data_dir: PathBuf,
-    /// Where browsers reach it, if not where it listens: `https://windlass.example.com`.
+    /// The URL for browsers, if it differs from the listen address: `https://windlass.example.com`.
     pub public_url: Option<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: InsecureUrls,
-    /// Whether notifications may go to this machine itself, and there without TLS.
+    /// Whether notifications may be sent to this machine itself, also without TLS.
     pub insecure_notifications: PlaintextPolicy,
-    /// Addresses that accounts may have the server connect to although they would be refused.
+    /// Addresses that accounts may have the server connect to although the address guard would refuse them.
     pub allowed_addresses: Vec<AllowedAddress>,
     /// Whether accounts may have the server connect to private networks.
     pub private_addresses: PrivateAddresses,
-    /// When a test is answered whose host cannot be reached: no sooner, so that the time does not tell closed ports from
-    /// those that a firewall hides.
+    /// The least time that a test of an unreachable host takes, so that the time does not reveal whether a port is closed or
+    /// behind a firewall.
     pub unreached_after: Duration,
-    /// Where credentials are kept.
+    /// Where credentials are stored.
     pub credentials: CredentialStore,
-    /// Hosts of forges' APIs, as `host` or `host:port`, that tokens may be sent to beside the repositories' own.
+    /// Hosts of forge APIs, as `host` or `host:port`, to which tokens may be sent in addition to the repositories' own hosts.
     pub forge_api_hosts: Vec<String>,
-    /// The Gitea in which repositories are made on request.
+    /// The Gitea in which Windlass creates repositories on request.
     pub gitea: Option<Gitea>,
-    /// How the audit log is signed, and where that is sent.
+    /// How the audit log is signed, and where checkpoints are exported to.
     pub checkpoints: CheckpointSettings,
-    /// How many proposals a run opens at most.
+    /// The most proposals that a run opens.
     pub max_proposals: usize,
-    /// What a fetch may cost.
+    /// The limits of a fetch.
     pub fetch_limits: FetchLimits,
-    /// How often things are looked at.
+    /// How often the loops run.
     pub intervals: Intervals,
 }
 
-/// How often things are looked at by themselves. A nudge wakes each earlier.
+/// How often the loops run. A nudge starts a turn earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intervals {
-    /// Whether repositories are due; also bounds how late another replica's requests are seen.
+    /// How often Windlass checks which repositories are due; also how late it sees another replica's requests at most.
     pub schedule: Duration,
-    /// Whether something approved can be applied.
+    /// How often it checks whether approved proposals can be applied.
     pub apply: Duration,
-    /// Whether the accepted state is still what git last said.
+    /// How often it compares the accepted state with the last desired state.
     pub drift: Duration,
-    /// Whether something happened that alerts tell, or a notification is due.
+    /// How often it checks for events that match alerts and for due notifications.
     pub notifications: Duration,
-    /// Whether something expired, and what can be forgotten.
+    /// How often it closes expired proposals and deletes old records.
     pub housekeeping: Duration,
-    /// How long a person has to decide about a proposal.
+    /// How long a proposal can be decided before it expires.
     pub proposal_lifetime: Duration,
 }
 
@@ -80,7 +80,7 @@ impl Default for Intervals {
 }
 
 impl ControlConfig {
-    /// A control plane with its data in this directory and everything else as it is by default.
+    /// A control plane with its data in this directory and defaults for everything else.
     pub fn in_directory(data_dir: impl Into<PathBuf>) -> ControlConfig {
         ControlConfig {
             data_dir: data_dir.into(),
@@ -100,24 +100,24 @@ impl ControlConfig {
         }
     }
 
-    /// What accounts may have the server connect to.
+    /// The addresses that accounts may have the server connect to.
     pub fn address_rules(&self) -> AddressRules {
         AddressRules::new(self.allowed_addresses.clone(), self.private_addresses)
     }
 
-    /// The same for the APIs of forges, some of which the operator named.
+    /// The same for the APIs of forges; includes the hosts that the operator allowed.
     pub(crate) fn forge_address_rules(&self) -> AddressRules {
         let named = self.forge_api_hosts.iter().filter_map(|host| AllowedAddress::parse(host));
         self.address_rules().with_allowed(named)
     }
 }
 
-/// Credentials kept in files below a directory.
+/// Credentials in files below a directory.
 pub fn credentials_in(directory: &std::path::Path) -> CredentialStore {
     CredentialStore::Directory(windlass_secrets::CredentialDirectory::new(directory))
 }
 
-/// Credentials kept in Vault. Nothing is asked of it yet.
+/// Credentials in Vault. Sends no request to it yet.
 pub fn credentials_in_vault(settings: VaultSettings) -> Result<CredentialStore, SettingsError> {
     Vault::new(settings).map(CredentialStore::Vault)
 }

@@ -1,4 +1,4 @@
-//! From a commit to what is accepted: sync, propose, gate, apply, close; and the drift that follows.
+//! From a commit to the accepted state: sync, propose, gate, apply, close; and the detection of drift.
 
 pub mod apply;
 pub mod close;

@@ -1,4 +1,4 @@
-//! At a server's start: its key is found, and the database asked whether it is the right one.
+//! At a server's start: finds its key and checks that it is the one that the database is used with.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::keys::signing::{self, follows_message};
 use crate::keys::{self, FINGERPRINT, KeySource, Keyring, OLD_SETTING, SecretKey, file};
 use crate::record;
 
-/// The keys of this server, if the database is used with them. At the first start they are made; those of a database of an
-/// earlier version are moved out of it.
+/// The keys of this server, if the database is used with them. Creates them at the first start; moves the key of an earlier
+/// version's database out of that database.
 pub async fn take_keys(
     store: &Store,
     source: &KeySource,
@@ -33,13 +33,13 @@ pub async fn take_keys(
     };
     if let Some(held) = &held {
         let is_held = |key: &SecretKey| key.bytes() == held.as_bytes();
-        if !is_held(keys.current()) && !keys.previous().is_some_and(is_held) {
+        if !is_held(keys.current_key()) && !keys.previous_key().is_some_and(is_held) {
             return Err(KeyError::Held);
         }
     }
     if let Err(error) = admit(store, &keys, now).await {
         if is_new && let Some(path) = source.path(data_dir) {
-            // Made a moment ago, and never used.
+            // The file was just created and its key never used.
             let _ = std::fs::remove_file(path);
         }
         return Err(error);
@@ -52,7 +52,7 @@ pub async fn take_keys(
     Ok(keys)
 }
 
-/// A key for a data directory that has none.
+/// Creates a key for a data directory that has none.
 fn make(data_dir: &Path, known: Option<&str>, held: Option<&str>) -> Result<Keyring, KeyError> {
     let path = data_dir.join(keys::FILE);
     let keys = match (held, known) {
@@ -63,22 +63,22 @@ fn make(data_dir: &Path, known: Option<&str>, held: Option<&str>) -> Result<Keyr
     };
     match file::create(&path, &keys)? {
         true => Ok(keys),
-        // Another process made one in this moment.
+        // Another process created one at the same time.
         false => file::read(&KeySource::DataDirectory, data_dir)?
             .ok_or(KeyError::Missing { path, known: String::new() }),
     }
 }
 
-/// Asks the database whether the keys are the ones it is used with.
+/// Checks that the database is used with these keys.
 async fn admit(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
-    let here = keys.current().fingerprint();
-    let before = keys.previous().map(SecretKey::fingerprint);
+    let here = keys.current_key().fingerprint();
+    let before = keys.previous_key().map(SecretKey::fingerprint);
     let mut writing = store.write_account(&AccountId::installation()).await?;
     let known = writing.setting(FINGERPRINT).await?;
     match admit_key(known.as_deref(), &here, before.as_deref()) {
         KeyAdmission::Same => Ok(()),
         KeyAdmission::Foreign => Err(KeyError::Foreign { here, known: known.unwrap_or_default() }),
-        // The account's row is locked: whoever starts at the same moment sees what is written here.
+        // The account's row is locked: a server that starts at the same time sees what is written here.
         admission @ (KeyAdmission::First | KeyAdmission::Rotated) => {
             writing.setting_put(FINGERPRINT, &here).await?;
             let action = if admission == KeyAdmission::Rotated { "key.rotate" } else { "key.first" };
@@ -90,15 +90,15 @@ async fn admit(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyE
     }
 }
 
-/// Makes the public half of the signing key known, endorsed by the one before it if that is at hand.
+/// Stores the public half of the signing key, endorsed by the previous key if that is available.
 async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
-    let Some(signer) = keys.current().signer() else { return Ok(()) };
+    let Some(signer) = keys.current_key().signer() else { return Ok(()) };
     let mut writing = store.write_account(&AccountId::installation()).await?;
     let known = writing.audit_keys().await?;
     if known.iter().any(|key| key.id == signer.key_id()) {
         return Ok(());
     }
-    let before = keys.previous().and_then(SecretKey::signer);
+    let before = keys.previous_key().and_then(SecretKey::signer);
     let before = before.filter(|before| known.iter().any(|key| key.id == before.key_id()));
     let public_key = signer.public_key();
     let message = before.as_ref().map(|before| follows_message(&before.public_key(), &public_key));
@@ -123,14 +123,14 @@ async fn register_signer(store: &Store, keys: &Keyring, now: Timestamp) -> Resul
     Ok(())
 }
 
-/// Gives the database another key than the one it is used with, without that one's help. The new key vouches for the old
-/// public one, not the other way round: whoever kept the old public key must be given the new one.
+/// Replaces the key that the database is used with, without having that key. The new key acknowledges the old public key, but
+/// the old one does not endorse the new one: people who stored the old public key need the new one.
 pub(crate) async fn replace_known(store: &Store, keys: &Keyring, now: Timestamp) -> Result<(), KeyError> {
-    let here = keys.current().fingerprint();
+    let here = keys.current_key().fingerprint();
     let mut writing = store.write_account(&AccountId::installation()).await?;
     let before = writing.setting(FINGERPRINT).await?;
     writing.setting_put(FINGERPRINT, &here).await?;
-    if let (Some(signer), Some(last)) = (keys.current().signer(), writing.audit_keys().await?.pop())
+    if let (Some(signer), Some(last)) = (keys.current_key().signer(), writing.audit_keys().await?.pop())
         && last.id != signer.key_id()
     {
         let message = follows_message(&last.public_key, &signer.public_key());

@@ -14,18 +14,18 @@ use crate::keys::error::KeyError;
 use crate::keys::signing::Signer;
 use crate::keys::{self, FINGERPRINT, KeySource, Keyring, OLD_SETTING, SecretKey, file};
 
-/// A key that took another's place.
+/// A key that replaced another.
 #[derive(Clone, Debug)]
 pub struct RotatedKey {
     /// Its fingerprint.
     pub fingerprint: String,
-    /// Until when the one before is accepted.
+    /// Until when the previous key is accepted.
     pub until: Timestamp,
-    /// The text to give to servers that get their key from the environment.
+    /// The text for servers that get their key from the environment.
     pub text: Option<Redacted<String>>,
 }
 
-/// Makes a new key, and keeps the one before for so much longer. Servers use it from their next start on.
+/// Creates a new key, and keeps the previous one for the overlap. Servers use the new key from their next start on.
 pub fn rotate_key(source: &KeySource, data_dir: &Path, overlap: Duration) -> Result<RotatedKey, KeyError> {
     let missing = || KeyError::NoFile { path: source.path(data_dir).unwrap_or_default() };
     let now = now();
@@ -37,10 +37,10 @@ pub fn rotate_key(source: &KeySource, data_dir: &Path, overlap: Duration) -> Res
         }
         None => Some(Redacted::new(keys.text().expose().trim().replace('\n', ","))),
     };
-    Ok(RotatedKey { fingerprint: keys.current().fingerprint(), until: now.plus(overlap), text })
+    Ok(RotatedKey { fingerprint: keys.current_key().fingerprint(), until: now.plus(overlap), text })
 }
 
-/// Gives an installation whose key is lost a new one, or the one that was given.
+/// Gives an installation whose key is lost a new key, or the one from `source`.
 pub async fn reset_key(store: &Store, source: &KeySource, data_dir: &Path) -> Result<String, KeyError> {
     let keys = match source {
         KeySource::DataDirectory => {
@@ -54,17 +54,17 @@ pub async fn reset_key(store: &Store, source: &KeySource, data_dir: &Path) -> Re
     if store.read().await?.setting(OLD_SETTING).await?.is_some() {
         store.erase_setting(OLD_SETTING).await?;
     }
-    Ok(keys.current().fingerprint())
+    Ok(keys.current_key().fingerprint())
 }
 
 /// The key pair that signs checkpoints with the key of a source, if there is one.
 pub(crate) fn signer_of(source: &KeySource, data_dir: &Path) -> Result<Option<Signer>, KeyError> {
-    Ok(file::read(source, data_dir)?.and_then(|keys| keys.current().signer()))
+    Ok(file::read(source, data_dir)?.and_then(|keys| keys.current_key().signer()))
 }
 
 /// The fingerprint of the key of a source, if there is one.
 pub fn fingerprint_of(source: &KeySource, data_dir: &Path) -> Result<Option<String>, KeyError> {
-    Ok(file::read(source, data_dir)?.map(|keys| keys.current().fingerprint()))
+    Ok(file::read(source, data_dir)?.map(|keys| keys.current_key().fingerprint()))
 }
 
 /// Whether a server with the key of this source could use a database.
@@ -76,7 +76,7 @@ pub async fn check_key(store: &Store, source: &KeySource, data_dir: &Path) -> Re
             None => Ok(()),
         };
     };
-    let (here, before) = (keys.current().fingerprint(), keys.previous().map(SecretKey::fingerprint));
+    let (here, before) = (keys.current_key().fingerprint(), keys.previous_key().map(SecretKey::fingerprint));
     match admit_key(known.as_deref(), &here, before.as_deref()) {
         KeyAdmission::Foreign => Err(KeyError::Foreign { here, known: known.unwrap_or_default() }),
         _ => Ok(()),

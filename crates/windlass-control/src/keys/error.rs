@@ -10,26 +10,26 @@ pub enum KeyError {
     /// The file cannot be read or written.
     #[error("cannot use the secret key in {}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is not a plain file.
+    /// The file is not a regular file.
     #[error("{} is not a regular file", path.display())]
     NotPlain {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// Others can read the file.
     #[error("other users can read the secret key in {} (mode {mode:03o})", path.display())]
     Exposed {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
-    /// The text is no key.
+    /// The text is not a valid key.
     #[error("{place} contains no valid secret key: {reason}")]
     Unreadable {
         /// Where it was read.
@@ -37,7 +37,7 @@ pub enum KeyError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The file is not there, and the database was used with a key.
+    /// The file does not exist, and the database was used with a key.
     #[error("{} does not exist, and the database uses the secret key {known}", path.display())]
     Missing {
         /// Which file.
@@ -45,10 +45,10 @@ pub enum KeyError {
         /// The fingerprint of the key.
         known: String,
     },
-    /// The file that was named is not there.
+    /// The named file does not exist.
     #[error("{} does not exist", path.display())]
     NoFile {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// The database is used with another key.
@@ -56,13 +56,13 @@ pub enum KeyError {
     Foreign {
         /// The fingerprint of this server's key.
         here: String,
-        /// The fingerprint of the other.
+        /// The fingerprint of the database's key.
         known: String,
     },
-    /// The database still holds the key it was made with, and another one was given.
+    /// The database still contains the key that it was created with, and another key was given.
     #[error("the database contains a secret key, and another one was given")]
     Held,
-    /// The key comes from the environment, where it cannot be replaced from here.
+    /// The key is set in the environment, where Windlass cannot replace it.
     #[error("the secret key is set in the environment")]
     FromEnvironment,
     /// The database cannot be used.

@@ -1,4 +1,4 @@
-//! The file that holds the secret key: private, made in one step, never half-written.
+//! The file with the secret key: private, created atomically, never half-written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -11,10 +11,10 @@ use windlass_store::unique_text;
 use crate::keys::error::KeyError;
 use crate::keys::{self, KeySource, Keyring};
 
-/// As much as a file of keys can hold.
+/// How many bytes of a key file are read.
 const MAX_BYTES: u64 = 8 * 1024;
 
-/// Reads the keys of a source. Nothing if the data directory has none yet.
+/// Reads the keys of a source. None if the data directory has none yet.
 pub(crate) fn read(source: &KeySource, data_dir: &Path) -> Result<Option<Keyring>, KeyError> {
     let (path, place) = match source {
         KeySource::Given(text) => {
@@ -48,12 +48,12 @@ fn parse(text: &str, place: &str) -> Result<Keyring, KeyError> {
     Keyring::parse(text).map_err(|reason| KeyError::Unreadable { place: place.to_owned(), reason })
 }
 
-/// Who made a file.
+/// Who created a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileOwner {
-    /// We did: a link in its place, or more permissions than we gave it, are someone's doing.
+    /// Windlass, as a private regular file. A link or further permissions mean that someone else changed it.
     Ours,
-    /// The operator did. Secrets that Kubernetes mounts are links, and readable by a group.
+    /// The operator. Secrets that Kubernetes mounts are links, and readable by a group.
     Operator,
 }
 
@@ -69,22 +69,22 @@ fn open_private(path: &Path, owner: FileOwner) -> Result<File, KeyError> {
     }
     let file = File::open(path).map_err(failed)?;
     let opened = file.metadata().map_err(failed)?;
-    // What was looked at is what was opened: nobody put a link there in between.
+    // The opened file must be the checked one: nobody put a link there in between.
     if (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
         return Err(KeyError::NotPlain { path: path.to_path_buf() });
     }
-    let open_to = match owner {
+    let forbidden_bits = match owner {
         FileOwner::Ours => 0o077,
         FileOwner::Operator => 0o037,
     };
     let mode = opened.permissions().mode() & 0o777;
-    if mode & open_to != 0 {
+    if mode & forbidden_bits != 0 {
         return Err(KeyError::Exposed { path: path.to_path_buf(), mode });
     }
     Ok(file)
 }
 
-/// Makes the file, complete from its first moment. False if there is one already.
+/// Creates the file atomically with its content. False if it exists already.
 pub(crate) fn create(path: &Path, keys: &Keyring) -> Result<bool, KeyError> {
     let failed = |source| KeyError::File { path: path.to_path_buf(), source };
     let partial = write_beside(path, keys).map_err(failed)?;
@@ -97,7 +97,7 @@ pub(crate) fn create(path: &Path, keys: &Keyring) -> Result<bool, KeyError> {
     }
 }
 
-/// Puts other keys in place of those in the file.
+/// Replaces the keys in the file.
 pub(crate) fn replace(path: &Path, keys: &Keyring) -> Result<(), KeyError> {
     let failed = |source| KeyError::File { path: path.to_path_buf(), source };
     let partial = write_beside(path, keys).map_err(failed)?;
@@ -127,7 +127,7 @@ mod tests {
     use crate::keys::SecretKey;
 
     #[test]
-    fn a_key_file_is_made_once_private_and_refused_when_others_could_read_it() {
+    fn a_key_file_is_created_once_and_private_and_rejected_if_others_can_read_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(keys::FILE);
         let read = || super::read(&KeySource::DataDirectory, directory.path());
@@ -137,7 +137,7 @@ mod tests {
         assert!(!create(&path, &Keyring::new(SecretKey::random())).unwrap(), "never overwritten");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        assert_eq!(read().unwrap().unwrap().signing(), keys.signing());
+        assert_eq!(read().unwrap().unwrap().signing_key(), keys.signing_key());
         for mode in [0o640, 0o604, 0o660] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             assert!(matches!(read(), Err(KeyError::Exposed { .. })), "{mode:o}");

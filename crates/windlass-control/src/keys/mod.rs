@@ -1,9 +1,9 @@
-//! The secret key of an installation: kept outside the database, so that whoever reads or writes the database can neither
-//! sign in as someone, nor forge webhooks, nor sign the audit log.
+//! The secret key of an installation. It is stored outside the database, so that someone who can read or write the database
+//! can neither sign in as someone else, nor forge webhooks, nor sign the audit log.
 //!
-//! From it come the signatures of sessions, forms and notices, the webhooks' secrets and the key pair that signs
-//! checkpoints of the audit log. The database holds its fingerprint alone: servers with different keys on one database
-//! refuse to start. A key that was rotated is accepted beside the new one until a date.
+//! Windlass signs sessions, forms and notices with it, and derives from it the webhooks' secrets and the key pair that signs
+//! checkpoints of the audit log. The database stores only its fingerprint: a server with a different key does not start.
+//! After a rotation, the previous key is accepted besides the new one until a date.
 
 pub mod admit;
 pub mod change;
@@ -26,27 +26,27 @@ use crate::keys::signing::Signer;
 /// The file in the data directory.
 const FILE: &str = "secret.key";
 
-/// The setting in the database that holds the key's fingerprint.
+/// The setting in the database with the key's fingerprint.
 const FINGERPRINT: &str = "secret_key_fingerprint";
 
-/// Where databases of earlier versions hold the key itself.
+/// The setting in which databases of earlier versions store the key itself.
 const OLD_SETTING: &str = "session_key";
 
-/// Shorter ones can be guessed.
+/// Shorter keys can be guessed.
 const SHORTEST: usize = 32;
 
-/// Longer ones are something else.
+/// Longer texts are not keys.
 const LONGEST: usize = 512;
 
 /// Where the secret key comes from.
 #[derive(Clone, Debug, Default)]
 pub enum KeySource {
-    /// The file `secret.key` in the data directory, made at the first start.
+    /// The file `secret.key` in the data directory, created at the first start.
     #[default]
     DataDirectory,
-    /// A file that someone else looks after, such as a mounted secret.
+    /// A file that the operator manages, such as a mounted secret.
     File(PathBuf),
-    /// The text itself, from the environment.
+    /// The key itself, from the environment.
     Given(Redacted<String>),
 }
 
@@ -66,7 +66,7 @@ impl KeySource {
 pub(crate) struct SecretKey(Redacted<String>);
 
 impl SecretKey {
-    /// A new one: 256 random bits.
+    /// A new key of 256 random bits.
     fn random() -> SecretKey {
         SecretKey(Redacted::new(URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
     }
@@ -85,7 +85,7 @@ impl SecretKey {
         self.0.expose().as_bytes()
     }
 
-    /// 32 bytes for one purpose, from which the key cannot be found.
+    /// 32 bytes for one purpose, from which the key cannot be computed.
     fn derived(&self, purpose: &str) -> [u8; 32] {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.bytes());
         let mut bytes = [0; 32];
@@ -93,7 +93,7 @@ impl SecretKey {
         bytes
     }
 
-    /// What tells it from others without saying anything about it.
+    /// Identifies the key without revealing anything about it.
     fn fingerprint(&self) -> String {
         self.derived("windlass secret key fingerprint 1")[..16]
             .iter()
@@ -107,15 +107,15 @@ impl SecretKey {
     }
 }
 
-/// The key before the current one.
+/// The key that the current one replaced.
 #[derive(Clone, Debug)]
 struct PreviousKey {
     key: SecretKey,
-    /// Until when it is accepted; without, as long as it is there.
+    /// Until when it is accepted; without a date, as long as it is configured.
     until: Option<Timestamp>,
 }
 
-/// The current key, and the one before it.
+/// The current key and, after a rotation, the previous one.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     current: SecretKey,
@@ -127,8 +127,8 @@ impl Keyring {
         Keyring { current, previous: None }
     }
 
-    /// Reads `KEY`, and after a line end or comma perhaps `KEY until 2026-12-01T00:00:00Z`. Lines that begin with `#` are
-    /// for people.
+    /// Parses `KEY`, optionally followed by a line end or comma and `KEY until 2026-12-01T00:00:00Z`. Lines that begin with `#`
+    /// are comments.
     fn parse(text: &str) -> Result<Keyring, String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         let entries: Vec<&str> =
@@ -144,7 +144,7 @@ impl Keyring {
         Ok(Keyring { current, previous })
     }
 
-    /// The same as a file's text.
+    /// The keys as the text of a file.
     fn text(&self) -> Redacted<String> {
         let mut text = format!("{}\n", self.current.0.expose());
         if let Some(previous) = &self.previous {
@@ -157,7 +157,7 @@ impl Keyring {
         Redacted::new(text)
     }
 
-    /// A new key in front of the current one, which is accepted for so much longer.
+    /// A new key as the current one. The old one stays accepted for the overlap.
     fn rotated(&self, overlap: Duration, now: Timestamp) -> Keyring {
         let until = Some(now.plus(overlap));
         let previous = Some(PreviousKey { key: self.current.clone(), until });
@@ -165,23 +165,23 @@ impl Keyring {
     }
 
     /// The key that signs.
-    pub fn signing(&self) -> &[u8] {
+    pub fn signing_key(&self) -> &[u8] {
         self.current.bytes()
     }
 
-    /// The keys whose signatures count, the current one first.
-    pub fn accepted(&self, now: Timestamp) -> impl Iterator<Item = &[u8]> {
+    /// The keys whose signatures are valid, the current one first.
+    pub fn accepted_keys(&self, now: Timestamp) -> impl Iterator<Item = &[u8]> {
         let previous = self.previous.iter().filter(move |it| it.until.is_none_or(|until| now < until));
-        std::iter::once(self.signing()).chain(previous.map(|previous| previous.key.bytes()))
+        std::iter::once(self.signing_key()).chain(previous.map(|previous| previous.key.bytes()))
     }
 
     /// The current key.
-    pub(crate) fn current(&self) -> &SecretKey {
+    pub(crate) fn current_key(&self) -> &SecretKey {
         &self.current
     }
 
-    /// The key before, whether it is still accepted or not.
-    pub(crate) fn previous(&self) -> Option<&SecretKey> {
+    /// The previous key, whether it is still accepted or not.
+    pub(crate) fn previous_key(&self) -> Option<&SecretKey> {
         self.previous.as_ref().map(|previous| &previous.key)
     }
 }
@@ -205,25 +205,29 @@ mod tests {
     const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
     #[test]
-    fn keys_are_read_as_they_are_written_and_nonsense_is_refused() {
+    fn keys_are_read_as_they_are_written_and_invalid_text_is_rejected() {
         let now = Timestamp::from_millis(1_000_000);
         let one = Keyring::parse(&format!("# for people\n{A}\n")).expect("one key");
-        assert_eq!(one.accepted(now).collect::<Vec<_>>(), [A.as_bytes()]);
+        assert_eq!(one.accepted_keys(now).collect::<Vec<_>>(), [A.as_bytes()]);
         let rotated = one.rotated(Duration::from_secs(60), now);
         let read = Keyring::parse(rotated.text().expose()).expect("two keys");
-        assert_eq!(read.signing(), rotated.signing());
-        assert_eq!(read.accepted(now).nth(1), Some(A.as_bytes()));
-        assert_eq!(read.accepted(now.plus(Duration::from_secs(60))).count(), 1, "the overlap is over");
-        assert_eq!(read.previous(), Some(one.current()), "and it is still known whom the key follows");
+        assert_eq!(read.signing_key(), rotated.signing_key());
+        assert_eq!(read.accepted_keys(now).nth(1), Some(A.as_bytes()));
+        assert_eq!(read.accepted_keys(now.plus(Duration::from_secs(60))).count(), 1, "the overlap is over");
+        assert_eq!(
+            read.previous_key(),
+            Some(one.current_key()),
+            "and it is still known whom the key follows"
+        );
         let given = Keyring::parse(&format!("{A},{B}")).expect("two keys in one line");
-        assert_eq!(given.accepted(now).count(), 2);
+        assert_eq!(given.accepted_keys(now).count(), 2);
         for wrong in ["", "short", &format!("{A}\n{B}\n{A}"), &format!("{A}\n{B} until soon"), "# nothing"] {
             assert!(Keyring::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn a_fingerprint_tells_keys_apart_and_tells_nothing_of_them() {
+    fn a_fingerprint_distinguishes_keys_and_reveals_nothing_about_them() {
         let (a, b) = (SecretKey::parse(A).expect("a key"), SecretKey::parse(B).expect("a key"));
         assert_eq!(a.fingerprint(), SecretKey::parse(A).expect("a key").fingerprint());
         assert_ne!(a.fingerprint(), b.fingerprint());

@@ -1,5 +1,5 @@
-//! The heads this server signed or verified last, kept in a file beside its key: outside the database, so that whoever
-//! rewrites that cannot make the server forget.
+//! The heads that this server signed or verified last, stored in a file beside its key: outside the database, so that someone
+//! who rewrites the database cannot change them.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use windlass_store::{AuditHead, unique_text};
 /// The file in the data directory.
 pub(crate) const FILE: &str = "audit-heads.json";
 
-/// The heads this server signed last, and what is wrong with chains that do not continue them.
+/// The heads that this server signed or verified last, and the faults of chains that do not continue them.
 #[derive(Debug)]
 pub struct SignedHeads {
     path: PathBuf,
@@ -28,7 +28,7 @@ struct KnownHeads {
 }
 
 impl SignedHeads {
-    /// Those of a data directory; none if it has none yet.
+    /// Reads the heads from a data directory; empty if the file does not exist yet.
     pub fn read(data_dir: &Path) -> std::io::Result<SignedHeads> {
         let path = data_dir.join(FILE);
         let heads = match std::fs::read_to_string(&path) {
@@ -46,13 +46,13 @@ impl SignedHeads {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The head of a chain that was signed last.
+    /// The last known signed head of a chain.
     pub(crate) fn last(&self, account_id: &AccountId) -> Option<AuditHead> {
         self.known().heads.get(account_id).cloned()
     }
 
-    /// Notes a head that was signed, here or by another replica. An older one than is known changes nothing.
-    pub(crate) fn note(&self, account_id: &AccountId, head: AuditHead) -> std::io::Result<()> {
+    /// Stores a head that this server or another replica signed, unless a newer one is stored. Clears the fault of the chain.
+    pub(crate) fn store_head(&self, account_id: &AccountId, head: AuditHead) -> std::io::Result<()> {
         let mut known = self.known();
         known.faults.remove(account_id);
         if known.heads.get(account_id).is_some_and(|newest| newest.seq >= head.seq) {
@@ -61,17 +61,17 @@ impl SignedHeads {
         known.heads.insert(account_id.clone(), head);
         let heads = known.heads.iter().map(|(id, head)| (id.to_string(), json!([head.seq, head.hash])));
         let text = Value::Object(heads.collect()).to_string();
-        // Under the lock: two writers must not overtake one another.
+        // Written under the lock, so that an older text never replaces a newer one.
         write(&self.path, &text)
     }
 
-    /// What is wrong with a chain, if it was not signed for that reason.
+    /// Why this server stopped signing a chain, if it did.
     pub(crate) fn fault(&self, account_id: &AccountId) -> Option<String> {
         self.known().faults.get(account_id).cloned()
     }
 
-    /// Notes what is wrong with a chain. True if it is news.
-    pub(crate) fn note_fault(&self, account_id: &AccountId, fault: &str) -> bool {
+    /// Stores the fault of a chain. True if it was not stored before.
+    pub(crate) fn store_fault(&self, account_id: &AccountId, fault: &str) -> bool {
         let before = self.known().faults.insert(account_id.clone(), fault.to_owned());
         before.as_deref() != Some(fault)
     }

@@ -1,4 +1,4 @@
-//! Ed25519 signatures, by the library that TLS uses anyway.
+//! Ed25519 signatures, with the library that TLS uses anyway.
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use base64::Engine as _;
@@ -21,7 +21,7 @@ impl Signer {
         URL_SAFE_NO_PAD.encode(self.pair.public_key().as_ref())
     }
 
-    /// What the key is called: the beginning of the public half's digest.
+    /// The id of the key: the first bytes of the digest of its public half.
     pub(crate) fn key_id(&self) -> AuditKeyId {
         key_id_of(&self.public_key())
     }
@@ -32,12 +32,12 @@ impl Signer {
     }
 }
 
-/// What two keys sign when one follows the other.
+/// The message that two keys sign when one replaces the other.
 pub(crate) fn follows_message(before: &str, after: &str) -> String {
     serde_json::json!(["windlass audit key 1", before, after]).to_string()
 }
 
-/// What a public key is called.
+/// The id of a public key.
 pub(crate) fn key_id_of(public_key: &str) -> AuditKeyId {
     let digest = Digest::of(public_key.as_bytes());
     let text: String = digest.as_bytes()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_signed_is_recognised_and_nothing_else_is() {
+    fn only_the_signed_message_and_its_key_verify() {
         let (one, other) = (Signer::from_seed(&[1; 32]), Signer::from_seed(&[2; 32]));
         let (Some(one), Some(other)) = (one, other) else { panic!("any seed makes a key") };
         let signature = one.sign("a message");

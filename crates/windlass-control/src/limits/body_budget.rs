@@ -1,6 +1,7 @@
-//! What the bodies of previews that were not looked at yet may hold.
+//! How much memory the bodies of preview requests may use before they are processed.
 //!
-//! A turn is taken after the body is here, so that whoever sends slowly holds nothing but what was sent; this bounds that.
+//! A request takes its permit after its body arrived, so that a slow sender holds no permit. This budget limits the memory
+//! that such bodies use.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,16 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::limits::fair_permits::NoPermit;
 use windlass_core::id::AccountId;
 
-/// Bytes of all bodies that were sent and not looked at yet.
+/// The most bytes of all bodies that were received and not processed yet.
 const WAITING_BYTES: usize = 256 << 20;
 
-/// What bodies that were not looked at yet hold, together.
+/// The bytes of bodies that were not processed yet, by account.
 #[derive(Clone, Debug, Default)]
 pub struct BodyBudget {
     held: Arc<Mutex<BTreeMap<AccountId, usize>>>,
 }
 
-/// What one body holds, given back when it is dropped.
+/// The bytes that one body uses, released when it is dropped.
 #[derive(Debug)]
 pub struct BodyReservation {
     bodies: BodyBudget,
@@ -26,7 +27,7 @@ pub struct BodyReservation {
 }
 
 impl BodyBudget {
-    /// A body of which nothing is here yet.
+    /// A reservation for a body of which nothing was received yet.
     pub fn begin(&self, account: &AccountId) -> BodyReservation {
         BodyReservation { bodies: self.clone(), account: account.clone(), bytes: 0 }
     }
@@ -37,7 +38,7 @@ impl BodyBudget {
 }
 
 impl BodyReservation {
-    /// Takes room for more bytes. No account takes more than half of it.
+    /// Reserves more bytes. An account can reserve at most half of the budget.
     pub fn take(&mut self, bytes: usize) -> Result<(), NoPermit> {
         let mut held = self.bodies.lock();
         let all: usize = held.values().sum();
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_take_no_more_room_than_there_is_and_give_it_back() {
+    fn bodies_stay_within_the_budget_and_release_it_when_dropped() {
         let bodies = BodyBudget::default();
         let (mut one, mut other) = (bodies.begin(&AccountId::new("a")), bodies.begin(&AccountId::new("b")));
         one.take(WAITING_BYTES / 2).unwrap();

@@ -1,8 +1,7 @@
-//! Turns for work that costs much: few at once, and fairly between accounts.
+//! Permits for expensive work: few at a time, shared fairly between accounts.
 //!
-//! No account has more than half of the turns, and those who wait are let in account by account: whoever asks for much
-//! waits for themselves. Whoever asks over HTTP is told to come back after a while; the server's own work waits as long
-//! as it takes.
+//! An account holds at most half of the permits, and waiting accounts take turns, so that an account with many requests delays
+//! only itself. An HTTP request that waits too long is rejected as busy; the server's own work waits without a limit.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,24 +10,24 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use windlass_core::id::AccountId;
 
-/// Work at the same time.
+/// The most permits in use at a time.
 const MAX_CONCURRENT: usize = 4;
 
-/// That of one account.
+/// The most permits that one account uses at a time.
 const MAX_CONCURRENT_PER_ACCOUNT: usize = 2;
 
-/// That of one account that may wait.
+/// The most requests of one account that may wait.
 const MAX_WAITING_PER_ACCOUNT: usize = 16;
 
-/// How long one waits for its turn before whoever asked is told to come back.
+/// How long a request waits for a permit before it is rejected.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// As much as may be done at a time is being done.
+/// No permit was free in time, the account's queue is full, or the body budget is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server is busy")]
 pub struct NoPermit;
 
-/// Turns to do one kind of work.
+/// Permits for one kind of work.
 #[derive(Clone, Debug, Default)]
 pub struct FairPermits {
     queue: Arc<Mutex<PermitQueue>>,
@@ -36,48 +35,47 @@ pub struct FairPermits {
 
 #[derive(Debug, Default)]
 struct PermitQueue {
-    /// Turns that are taken, by account.
+    /// Permits in use, by account.
     taken: BTreeMap<AccountId, usize>,
-    /// Who waits, by account. The account that was let in last stands last.
+    /// Waiting requests, by account. The account that got the last permit is at the end.
     waiting: VecDeque<(AccountId, VecDeque<oneshot::Sender<FairPermit>>)>,
 }
 
-/// A turn, which ends when it is dropped.
+/// A permit, released when it is dropped.
 #[derive(Debug)]
 pub struct FairPermit {
-    turns: FairPermits,
+    permits: FairPermits,
     account: AccountId,
 }
 
 impl Drop for FairPermit {
     fn drop(&mut self) {
-        self.turns.end(&self.account);
+        self.permits.end(&self.account);
     }
 }
 
 impl FairPermits {
-    /// A turn for an account, for work that waits as long as it takes. How much of it there is, is limited where it comes
-    /// from.
+    /// Waits for a permit without a limit, for the server's own work. The callers limit how much of that there is.
     pub(crate) async fn wait(&self, account: &AccountId) -> FairPermit {
         let admitted = self.enqueue(account);
-        admitted.await.expect("who stands in line is let in, or keeps standing there")
+        admitted.await.expect("the sender lives as long as the queue")
     }
 
-    /// A turn for an account, for someone who waits for an answer.
+    /// Waits up to `MAX_WAIT` for a permit, for a request that needs a response.
     pub async fn take(&self, account: &AccountId) -> Result<FairPermit, NoPermit> {
         let admitted = self.ask(account)?;
         match tokio::time::timeout(MAX_WAIT, admitted).await {
-            Ok(Ok(turn)) => Ok(turn),
+            Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => Err(NoPermit),
         }
     }
 
-    /// Stands in line, unless the account's is too long.
+    /// Adds a request to the account's queue, unless the queue is full.
     fn ask(&self, account: &AccountId) -> Result<oneshot::Receiver<FairPermit>, NoPermit> {
         let mut queue = self.lock();
-        if let Some((_, line)) = queue.waiting.iter_mut().find(|(waiting, _)| waiting == account) {
-            line.retain(|admit| !admit.is_closed());
-            if line.len() >= MAX_WAITING_PER_ACCOUNT {
+        if let Some((_, requests)) = queue.waiting.iter_mut().find(|(waiting, _)| waiting == account) {
+            requests.retain(|admit| !admit.is_closed());
+            if requests.len() >= MAX_WAITING_PER_ACCOUNT {
                 return Err(NoPermit);
             }
         }
@@ -89,7 +87,7 @@ impl FairPermits {
         let (admit, admitted) = oneshot::channel();
         let mut queue = self.lock();
         match queue.waiting.iter_mut().find(|(waiting, _)| waiting == account) {
-            Some((_, line)) => line.push_back(admit),
+            Some((_, requests)) => requests.push_back(admit),
             None => queue.waiting.push_back((account.clone(), VecDeque::from([admit]))),
         }
         self.admit(queue);
@@ -107,26 +105,26 @@ impl FairPermits {
         self.admit(queue);
     }
 
-    /// Lets in whoever may, account by account.
+    /// Gives the free permits to waiting accounts in turn.
     fn admit(&self, mut queue: MutexGuard<'_, PermitQueue>) {
-        // Someone who went away meanwhile gives the turn back, which needs the queue.
+        // A request that was cancelled meanwhile returns its permit, which must be dropped after the queue is unlocked.
         let mut refused = Vec::new();
         while let Some((account, admit)) = queue.next() {
-            let turn = FairPermit { turns: self.clone(), account };
-            refused.extend(admit.send(turn).err());
+            let permit = FairPermit { permits: self.clone(), account };
+            refused.extend(admit.send(permit).err());
         }
         drop(queue);
         drop(refused);
     }
 
-    /// A queue is sound whatever the thread that held it last did.
+    /// Ignores poisoning: the queue is valid even if a thread panicked while it held the lock.
     fn lock(&self) -> MutexGuard<'_, PermitQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl PermitQueue {
-    /// Takes the turn of whoever is next, if there is one to take.
+    /// Takes a permit for the next waiting request, if both exist.
     fn next(&mut self) -> Option<(AccountId, oneshot::Sender<FairPermit>)> {
         if self.taken.values().sum::<usize>() >= MAX_CONCURRENT {
             return None;
@@ -134,10 +132,10 @@ impl PermitQueue {
         let may =
             |account: &AccountId| self.taken.get(account).copied().unwrap_or(0) < MAX_CONCURRENT_PER_ACCOUNT;
         let place = self.waiting.iter().position(|(account, _)| may(account))?;
-        let (account, mut line) = self.waiting.remove(place)?;
-        let admit = line.pop_front()?;
-        if !line.is_empty() {
-            self.waiting.push_back((account.clone(), line));
+        let (account, mut requests) = self.waiting.remove(place)?;
+        let admit = requests.pop_front()?;
+        if !requests.is_empty() {
+            self.waiting.push_back((account.clone(), requests));
         }
         *self.taken.entry(account.clone()).or_default() += 1;
         Some((account, admit))
@@ -153,41 +151,41 @@ mod tests {
         AccountId::new(id)
     }
 
-    /// Who has been let in.
+    /// The permit of a request, if it has one.
     fn admitted(asked: &mut oneshot::Receiver<FairPermit>) -> Option<FairPermit> {
         asked.try_recv().ok()
     }
 
     #[test]
-    fn an_account_that_asks_for_many_keeps_no_other_waiting() {
-        let turns = FairPermits::default();
-        let mut many: Vec<_> = (0..10).map(|_| turns.ask(&account("a")).unwrap()).collect();
+    fn an_account_with_many_requests_delays_no_other_account() {
+        let permits = FairPermits::default();
+        let mut many: Vec<_> = (0..10).map(|_| permits.ask(&account("a")).unwrap()).collect();
         let mut own: Vec<_> = many.iter_mut().filter_map(admitted).collect();
         assert_eq!(own.len(), MAX_CONCURRENT_PER_ACCOUNT);
-        let mut other = turns.ask(&account("b")).unwrap();
+        let mut other = permits.ask(&account("b")).unwrap();
         let first = admitted(&mut other).unwrap();
-        let mut third = turns.ask(&account("c")).unwrap();
+        let mut third = permits.ask(&account("c")).unwrap();
         let second = admitted(&mut third).unwrap();
-        // All turns are taken; the next goes to whoever did not have one, though others wait longer.
-        let mut fourth = turns.ask(&account("d")).unwrap();
+        // All permits are in use. The next one goes to an account that has none, although others have waited longer.
+        let mut fourth = permits.ask(&account("d")).unwrap();
         assert!(admitted(&mut fourth).is_none());
         drop(first);
-        assert!(admitted(&mut fourth).is_some_and(|turn| turn.account == account("d")));
+        assert!(admitted(&mut fourth).is_some_and(|permit| permit.account == account("d")));
         drop((second, own.pop()));
-        // Kept while they are counted: a turn that ends lets the next one in.
+        // Collected before counting: dropping a permit would give it to the next request.
         let next: Vec<_> = many.iter_mut().filter_map(admitted).collect();
         assert_eq!(next.len(), 1, "and then those who waited");
     }
 
     #[tokio::test]
-    async fn work_of_the_server_waits_as_long_as_it_takes_and_as_fairly() {
-        let turns = FairPermits::default();
+    async fn work_of_the_server_waits_without_a_limit_and_accounts_take_turns() {
+        let permits = FairPermits::default();
         let own: Vec<_> =
-            (0..MAX_CONCURRENT_PER_ACCOUNT).map(|_| turns.ask(&account("a")).unwrap()).collect();
+            (0..MAX_CONCURRENT_PER_ACCOUNT).map(|_| permits.ask(&account("a")).unwrap()).collect();
         let mut more: Vec<_> =
-            (0..MAX_WAITING_PER_ACCOUNT * 2).map(|_| turns.enqueue(&account("a"))).collect();
+            (0..MAX_WAITING_PER_ACCOUNT * 2).map(|_| permits.enqueue(&account("a"))).collect();
         assert!(more.iter_mut().all(|asked| admitted(asked).is_none()), "an account has half of the turns");
-        let other = turns.wait(&account("b")).await;
+        let other = permits.wait(&account("b")).await;
         assert_eq!(other.account, account("b"), "and keeps no other waiting");
         drop(own);
         assert_eq!(
@@ -198,16 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn who_went_away_holds_no_turn_and_who_asks_too_often_is_told() {
-        let turns = FairPermits::default();
+    fn a_cancelled_request_holds_no_permit_and_too_many_requests_are_rejected() {
+        let permits = FairPermits::default();
         let _taken: Vec<_> =
-            (0..MAX_CONCURRENT_PER_ACCOUNT).map(|_| turns.ask(&account("a")).unwrap()).collect();
+            (0..MAX_CONCURRENT_PER_ACCOUNT).map(|_| permits.ask(&account("a")).unwrap()).collect();
         let waiting: Vec<_> =
-            (0..MAX_WAITING_PER_ACCOUNT).map(|_| turns.ask(&account("a")).unwrap()).collect();
-        assert!(matches!(turns.ask(&account("a")), Err(NoPermit)));
+            (0..MAX_WAITING_PER_ACCOUNT).map(|_| permits.ask(&account("a")).unwrap()).collect();
+        assert!(matches!(permits.ask(&account("a")), Err(NoPermit)));
         drop(waiting);
         drop(_taken);
-        let mut again = turns.ask(&account("a")).unwrap();
+        let mut again = permits.ask(&account("a")).unwrap();
         assert!(admitted(&mut again).is_some());
     }
 }

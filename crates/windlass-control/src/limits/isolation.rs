@@ -1,4 +1,4 @@
-//! Who works beside whom in this process.
+//! Which work may run in parallel in this process: suspected work runs alone.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,15 +7,16 @@ use std::time::Duration;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use windlass_core::quarantine::{CrashHistory, TrustLevel};
 
-/// How long others wait for work that is done alone. What takes longer goes on beside them, and is still counted.
+/// How long other work waits for work that runs alone. Work that takes longer continues in parallel, and its crashes still
+/// count.
 const ALONE_FOR: Duration = Duration::from_secs(60);
 
-/// Work that is under way in this process.
+/// The work that runs in this process.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkIsolation {
     room: Arc<RwLock<()>>,
     alone_for: Duration,
-    /// What is held against work that did not kill this process, where the database may say otherwise.
+    /// Crash histories of work that ended without a crash, where the database may not have recorded the end.
     survived: Arc<Mutex<BTreeMap<String, CrashHistory>>>,
 }
 
@@ -25,7 +26,7 @@ impl Default for WorkIsolation {
     }
 }
 
-/// Leave to work, until the last copy is dropped. Every thread that reads what others made holds one.
+/// The permit to work, until the last copy is dropped. Every thread that reads content from outside holds a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkPermit {
     _guard: Arc<Mutex<IsolationGuard>>,
@@ -33,16 +34,16 @@ pub(crate) struct WorkPermit {
 
 #[derive(Debug)]
 enum IsolationGuard {
-    /// Beside others.
+    /// In parallel with other work.
     Beside { _guard: OwnedRwLockReadGuard<()> },
-    /// With nothing beside it.
+    /// Alone.
     Alone(OwnedRwLockWriteGuard<()>),
-    /// Between the two.
+    /// During the change from alone to in parallel.
     Changing,
 }
 
 impl IsolationGuard {
-    /// Lets others in again.
+    /// Allows other work in parallel again.
     fn admit_others(&mut self) {
         if let IsolationGuard::Alone(guard) = std::mem::replace(self, IsolationGuard::Changing) {
             *self = IsolationGuard::Beside { _guard: guard.downgrade() };
@@ -51,17 +52,17 @@ impl IsolationGuard {
 }
 
 impl WorkIsolation {
-    /// Waits until work of such a standing may begin.
-    pub(crate) async fn join(&self, standing: TrustLevel) -> WorkPermit {
+    /// Waits until work of this trust level may begin.
+    pub(crate) async fn wait_for_permit(&self, trust_level: TrustLevel) -> WorkPermit {
         let room = Arc::clone(&self.room);
-        let guard = match standing {
+        let guard = match trust_level {
             TrustLevel::Trusted => IsolationGuard::Beside { _guard: room.read_owned().await },
             TrustLevel::Suspected | TrustLevel::Quarantined => {
                 IsolationGuard::Alone(room.write_owned().await)
             }
         };
         let guard = Arc::new(Mutex::new(guard));
-        if standing != TrustLevel::Trusted {
+        if trust_level != TrustLevel::Trusted {
             let (guard, alone_for) = (Arc::downgrade(&guard), self.alone_for);
             tokio::spawn(async move {
                 tokio::time::sleep(alone_for).await;
@@ -73,18 +74,17 @@ impl WorkIsolation {
         WorkPermit { _guard: guard }
     }
 
-    /// Notes that something did not kill this process, and what is held against it nevertheless. Also where the database
-    /// cannot be told.
-    pub(crate) fn note_survived(&self, key: String, held: CrashHistory) {
+    /// Stores the crash history of work that ended without a crash, for when the database cannot record it.
+    pub(crate) fn keep_unrecorded(&self, key: String, held: CrashHistory) {
         self.lock().insert(key, held);
     }
 
-    /// What is held against something that survived, though the database may say otherwise. Asked once for each.
+    /// Takes the crash history of work that ended without a crash, if the database may not have it. Returns each only once.
     pub(crate) fn take_unrecorded(&self, key: &str) -> Option<CrashHistory> {
         self.lock().remove(key)
     }
 
-    /// A map is sound whatever the thread that held it last did.
+    /// Ignores poisoning: the map is valid even if a thread panicked while it held the lock.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, CrashHistory>> {
         self.survived.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,42 +95,45 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_suspect_waits_for_the_others_and_they_for_it() {
-        let company = WorkIsolation::default();
-        let beside = (company.join(TrustLevel::Trusted).await, company.join(TrustLevel::Trusted).await);
+    async fn suspected_work_waits_for_other_work_and_then_runs_alone() {
+        let isolation = WorkIsolation::default();
+        let beside = (
+            isolation.wait_for_permit(TrustLevel::Trusted).await,
+            isolation.wait_for_permit(TrustLevel::Trusted).await,
+        );
         let waiting = tokio::spawn({
-            let company = company.clone();
-            async move { company.join(TrustLevel::Suspected).await }
+            let isolation = isolation.clone();
+            async move { isolation.wait_for_permit(TrustLevel::Suspected).await }
         });
         assert!(!waiting.is_finished());
         drop(beside);
         let alone = waiting.await.expect("it is let in");
-        assert!(company.room.try_read().is_err());
+        assert!(isolation.room.try_read().is_err());
         let of_a_thread = alone.clone();
         drop(alone);
-        assert!(company.room.try_read().is_err(), "until the last who works there is done");
+        assert!(isolation.room.try_read().is_err(), "until the last who works there is done");
         drop(of_a_thread);
-        assert!(company.room.try_write().is_ok());
+        assert!(isolation.room.try_write().is_ok());
     }
 
     #[tokio::test]
-    async fn nobody_waits_longer_than_a_while_for_a_suspect() {
-        let company = WorkIsolation { alone_for: Duration::from_millis(10), ..WorkIsolation::default() };
-        let suspect = company.join(TrustLevel::Suspected).await;
-        // Let in though the suspect goes on, which keeps other suspects out.
-        let beside = company.join(TrustLevel::Trusted).await;
+    async fn no_work_waits_for_suspected_work_longer_than_the_limit() {
+        let isolation = WorkIsolation { alone_for: Duration::from_millis(10), ..WorkIsolation::default() };
+        let suspect = isolation.wait_for_permit(TrustLevel::Suspected).await;
+        // Starts although the suspected work continues. Other suspected work still has to wait.
+        let beside = isolation.wait_for_permit(TrustLevel::Trusted).await;
         drop(beside);
-        assert!(company.room.try_write().is_err());
+        assert!(isolation.room.try_write().is_err());
         drop(suspect);
-        assert!(company.room.try_write().is_ok());
+        assert!(isolation.room.try_write().is_ok());
     }
 
     #[test]
-    fn a_survivor_is_known_once() {
-        let company = WorkIsolation::default();
+    fn an_unrecorded_crash_history_is_returned_once() {
+        let isolation = WorkIsolation::default();
         let held = CrashHistory { deaths: 1, tries_alone: 1 };
-        company.note_survived("a".to_owned(), held);
-        assert_eq!(company.take_unrecorded("a"), Some(held));
-        assert_eq!(company.take_unrecorded("a"), None);
+        isolation.keep_unrecorded("a".to_owned(), held);
+        assert_eq!(isolation.take_unrecorded("a"), Some(held));
+        assert_eq!(isolation.take_unrecorded("a"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What anyone may cost: turns, bodies, and work beside other work.
+//! Limits on resource use: permits, bodies of requests, isolation of suspected work, and rates.
 
 pub mod body_budget;
 pub mod fair_permits;

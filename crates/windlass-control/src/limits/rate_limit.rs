@@ -1,24 +1,23 @@
-//! How much is taken from whom: a burst at once, then one at a time. Kept in memory, because it protects this process, and
-//! what is refused must cost no write.
+//! Rate limits per subject: a burst immediately, then one request per interval. Kept in memory, because they protect this
+//! process, and a rejected request must not cause a write.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Subjects that are remembered at once. One more is remembered instead of the one that waits least.
+/// The most subjects that are stored. A further one replaces the one whose allowance is full again first.
 const MAX_SUBJECTS: usize = 10_000;
 
-/// What strangers may cost.
+/// The rate limits for webhooks, tokens and sessions.
 #[derive(Debug)]
 pub struct RateLimits {
-    /// Webhooks that are signed wrongly, for each address block they come from.
+    /// Webhook deliveries with a wrong signature, per address block of the sender.
     pub(crate) wrong_signatures: RateLimit,
-    /// Webhooks that are signed rightly, for each repository. Pushes come in bursts, and all of one burst is one look.
+    /// Webhook deliveries with a valid signature, per repository. Pushes arrive in bursts, and one sync covers a burst.
     pub(crate) valid_deliveries: RateLimit,
-    /// Wrong ones that people are told of, for each repository: nobody fills the database with them.
+    /// Events about wrong signatures, per repository, so that nobody can fill the database with them.
     pub(crate) refusal_events: RateLimit,
-    /// Tokens and sessions that are not valid, for each address block they come from. A page whose session ended asks
-    /// several times at once.
+    /// Invalid tokens and sessions, per address block of the sender. A page whose session ended sends several requests at once.
     pub invalid_tokens: RateLimit,
 }
 
@@ -28,18 +27,18 @@ impl Default for RateLimits {
             wrong_signatures: RateLimit::new(30, Duration::from_secs(3)),
             valid_deliveries: RateLimit::new(60, Duration::from_secs(1)),
             refusal_events: RateLimit::new(1, Duration::from_secs(10 * 60)),
-            // Nobody guesses 256 bits; this is about what looking them up costs.
+            // Nobody guesses 256 bits; this limits the cost of the lookups.
             invalid_tokens: RateLimit::new(3000, Duration::from_millis(100)),
         }
     }
 }
 
-/// An allowance that fills up again.
+/// An allowance per subject that refills over time.
 #[derive(Debug)]
 pub struct RateLimit {
     burst: Duration,
     refill_interval: Duration,
-    /// When each subject's is full again. Those whose moment has passed need not be remembered.
+    /// When each subject's allowance is full again. Subjects whose time has passed need not be stored.
     full_at: Mutex<BTreeMap<String, Instant>>,
 }
 
@@ -48,9 +47,9 @@ impl RateLimit {
         RateLimit { burst: each * burst, refill_interval: each, full_at: Mutex::default() }
     }
 
-    /// Takes one, or tells how long to wait for it.
+    /// Takes one from a subject's allowance, or returns how long to wait.
     pub fn take(&self, subject: &str, now: Instant) -> Result<(), Duration> {
-        // Moments are sound whatever the thread that held them last did.
+        // Ignores poisoning: the times are valid even if a thread panicked while it held the lock.
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let next = full_at.get(subject).copied().unwrap_or(now).max(now) + self.refill_interval;
         let over = (next - now).saturating_sub(self.burst);
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_remembered_than_there_is_room_for() {
+    fn no_more_subjects_are_stored_than_the_maximum() {
         let allowance = RateLimit::new(1, Duration::from_secs(10));
         let now = Instant::now();
         for number in 0..MAX_SUBJECTS + 50 {

@@ -1,4 +1,4 @@
-//! Signs the heads of the audit chains and sends the checkpoints elsewhere.
+//! Signs the heads of the audit chains and exports the checkpoints.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::clock::now;
 use crate::control::Control;
 use crate::pace::run_periodically;
 
-/// How often chains are looked at, however long a new entry may wait: many at once are signed sooner.
-const LOOK: Duration = Duration::from_secs(60);
+/// How often chains are checked even if the signing interval is longer: many new entries are signed sooner.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run_loop(server: Control) {
-    let interval = server.config().checkpoints.interval.min(LOOK);
+    let interval = server.config().checkpoints.interval.min(CHECK_INTERVAL);
     run_periodically(&server, "checkpoints", &server.nudges().checkpoints, interval, turn).await;
 }
 

@@ -1,4 +1,4 @@
-//! Tells forges how commits and pull requests stand. Load → decide → save, then send what was saved.
+//! Reports the status of commits and pull requests to forges. Load → decide → save, then send what was saved.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::outside::forge::send::{REPORT_SLOTS, send_due};
 use crate::pace::workers::Workers;
 use crate::pace::{WaitResult, wait_for_nudge};
 
-/// Writes come in bursts; a forge needs to hear only of the last.
+/// Writes come in bursts; a forge needs only the last status.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// Works until the server stops.
+/// Runs until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     let never = Notify::new();
     let mut workers = Workers::new(REPORT_SLOTS);
-    // What is under way when the server stops is sent again after the next start.
+    // Reports that are being sent when the server stops are sent again after the next start.
     while !server.is_stopping() {
         let pause_for = match turn(&server, &mut workers).await {
             Ok(()) => {

@@ -1,4 +1,4 @@
-//! What time alone changes: proposals expire, old records are forgotten.
+//! Closes expired proposals, deletes old records and updates gauges.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
 use crate::clock::now;
-use crate::comparison::forget_all_but;
+use crate::comparison::retain_known;
 use crate::control::Control;
 use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
@@ -19,49 +19,49 @@ use crate::pace::run_periodically;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How long runs, closed proposals, events and what is left of resources that ended are kept.
+/// How long runs, closed proposals, events and tombstones of destroyed resources are kept.
 const RUN_RETENTION: Duration = Duration::from_secs(90 * DAY.as_secs());
 
-/// How long those are kept that tell of failures.
+/// How long runs, proposals and events about failures are kept.
 const FAILURE_RETENTION: Duration = Duration::from_secs(365 * DAY.as_secs());
 
 /// How long previews are kept.
 const PREVIEW_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
-/// How long the log of notifications goes back.
+/// How long notification deliveries are kept.
 const DELIVERY_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// How long a request can be repeated with the same idempotency key.
 const IDEMPOTENCY_RETENTION: Duration = DAY;
 
-/// How long a test of a repository that is not registered is held after servers died of it: nobody can release it.
+/// How long a test of a repository that is not registered stays quarantined after it crashed servers: nobody can release it.
 const TEST_QUARANTINE: Duration = Duration::from_secs(7 * DAY.as_secs());
 
-/// How long a webhook's delivery cannot be repeated.
+/// How long a webhook delivery is recognised as a duplicate.
 const WEBHOOK_RETENTION: Duration = DAY;
 
-/// Subjects whose failed sign-ins are kept at once. Turns to verify passwords bound how many can be added in a minute.
+/// The most subjects whose failed sign-ins are kept. The permits to verify passwords limit how many are added per minute.
 const MAX_FAILURE_SUBJECTS: usize = 50_000;
 
-/// How long it is remembered from where someone signed in.
+/// How long the locations from which someone signed in are kept.
 const SIGN_IN_LOCATION_RETENTION: Duration = Duration::from_secs(90 * DAY.as_secs());
 
-/// How much one turn deletes at most.
+/// The most that one turn deletes.
 #[derive(Clone, Copy, Debug)]
-struct ForgetBounds {
+struct DeleteBounds {
     /// Rows in one transaction.
     rows: usize,
     /// Transactions.
     transactions: usize,
 }
 
-/// A thousand rows keep the write lock for some milliseconds. A hundred thousand in a turn, one a minute, are more than a
-/// server writes in that time, and do not keep proposals from expiring.
-const TURN: ForgetBounds = ForgetBounds { rows: 1_000, transactions: 100 };
+/// Deleting a thousand rows holds the write lock for some milliseconds. A hundred thousand rows in a turn, one turn a minute,
+/// are more than a server writes in that time, and do not delay the expiry of proposals.
+const TURN: DeleteBounds = DeleteBounds { rows: 1_000, transactions: 100 };
 
-/// Works until the server stops.
+/// Runs until the server stops.
 pub(crate) async fn run_loop(server: Control) {
-    // A short life is over when it says so, not when the next cleaning comes round.
+    // Proposals with a lifetime shorter than the interval must expire on time.
     let interval = server.config().intervals.housekeeping.min(server.config().intervals.proposal_lifetime);
     run_periodically(&server, "housekeeping", &server.nudges().housekeeping, interval, turn).await;
 }
@@ -70,80 +70,80 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     let now = now();
     server.retry_writing(now).await?;
     expire(server, now).await?;
-    forget_old(server.store(), now, TURN).await?;
-    forget_comparisons(server).await?;
+    delete_old_rows(server.store(), now, TURN).await?;
+    drop_old_comparisons(server).await?;
     update_gauges(server).await
 }
 
-/// Deletes what is older than it is kept, in transactions of few rows: between them, others write.
-async fn forget_old(store: &Store, now: Timestamp, bounds: ForgetBounds) -> Result<(), StoreError> {
+/// Deletes records that are older than their retention, in small transactions, so that other writes can happen in between.
+async fn delete_old_rows(store: &Store, now: Timestamp, bounds: DeleteBounds) -> Result<(), StoreError> {
     for _ in 0..bounds.transactions {
         let mut budget = RowBudget::new(bounds.rows);
         let mut writing = store.write().await?;
-        forget_batch(&mut writing, now, &mut budget).await?;
+        delete_batch(&mut writing, now, &mut budget).await?;
         writing.commit().await?;
         if !budget.is_spent() {
             return Ok(());
         }
-        // Whoever waits for the writer gets it before the next batch.
+        // Other tasks that wait for the writer get it before the next batch.
         tokio::task::yield_now().await;
     }
     tracing::info!("more old records than one run deletes; the next run continues");
     Ok(())
 }
 
-/// Deletes what is older than it is kept, as far as the budget goes.
-async fn forget_batch(
+/// Deletes records that are older than their retention, as far as the budget allows.
+async fn delete_batch(
     writing: &mut Writing,
     now: Timestamp,
     budget: &mut RowBudget,
 ) -> Result<(), StoreError> {
     let (old, very_old) = (now.minus(RUN_RETENTION), now.minus(FAILURE_RETENTION));
-    writing.acceptances_forget(now, budget).await?;
-    writing.sessions_forget(now, budget).await?;
-    writing.invitations_forget(now, budget).await?;
-    writing.answers_forget(now.minus(IDEMPOTENCY_RETENTION), budget).await?;
-    writing.suspicions_of_tests_forget(now.minus(TEST_QUARANTINE), budget).await?;
-    writing.webhook_deliveries_forget(now.minus(WEBHOOK_RETENTION), budget).await?;
-    writing.failures_forget(now.minus(DAY), MAX_FAILURE_SUBJECTS, budget).await?;
-    writing.sign_in_places_forget(now.minus(SIGN_IN_LOCATION_RETENTION), budget).await?;
-    writing.pushes_forget(old, budget).await?;
-    writing.leases_forget(now.minus(DAY), budget).await?;
-    writing.previews_forget(now.minus(PREVIEW_RETENTION), budget).await?;
-    writing.runs_forget(old, very_old, budget).await?;
-    writing.plans_forget(old, budget).await?;
-    writing.proposals_forget(old, very_old, budget).await?;
-    writing.content_differences_forget(old, budget).await?;
-    writing.tombstones_forget(old, budget).await?;
-    writing.events_forget(old, very_old, budget).await?;
-    writing.deliveries_forget(now.minus(DELIVERY_RETENTION), budget).await?;
-    writing.forge_reports_forget(old, budget).await?;
+    writing.acceptances_delete_old(now, budget).await?;
+    writing.sessions_delete_old(now, budget).await?;
+    writing.invitations_delete_old(now, budget).await?;
+    writing.answers_delete_old(now.minus(IDEMPOTENCY_RETENTION), budget).await?;
+    writing.suspicions_of_tests_delete_old(now.minus(TEST_QUARANTINE), budget).await?;
+    writing.webhook_deliveries_delete_old(now.minus(WEBHOOK_RETENTION), budget).await?;
+    writing.failures_delete_old(now.minus(DAY), MAX_FAILURE_SUBJECTS, budget).await?;
+    writing.sign_in_places_delete_old(now.minus(SIGN_IN_LOCATION_RETENTION), budget).await?;
+    writing.pushes_delete_old(old, budget).await?;
+    writing.leases_delete_old(now.minus(DAY), budget).await?;
+    writing.previews_delete_old(now.minus(PREVIEW_RETENTION), budget).await?;
+    writing.runs_delete_old(old, very_old, budget).await?;
+    writing.plans_delete_old(old, budget).await?;
+    writing.proposals_delete_old(old, very_old, budget).await?;
+    writing.content_differences_delete_old(old, budget).await?;
+    writing.tombstones_delete_old(old, budget).await?;
+    writing.events_delete_old(old, very_old, budget).await?;
+    writing.deliveries_delete_old(now.minus(DELIVERY_RETENTION), budget).await?;
+    writing.forge_reports_delete_old(old, budget).await?;
     Ok(())
 }
 
-/// Forgets what comparisons of repositories came to that are not there any more.
-async fn forget_comparisons(server: &Control) -> Result<(), StoreError> {
-    let compared = server.store().read().await?.repositories_compared().await?;
+/// Drops the cached comparisons of repositories that no longer exist.
+async fn drop_old_comparisons(server: &Control) -> Result<(), StoreError> {
+    let compared = server.store().read().await?.repositories_with_good_run().await?;
     let known = compared.into_iter().map(|(_, repository)| repository).collect();
-    forget_all_but(&known, &mut server.last_comparisons());
+    retain_known(&known, &mut server.last_comparisons());
     Ok(())
 }
 
-/// Tells how things stand on the whole.
+/// Updates the gauges over all accounts.
 async fn update_gauges(server: &Control) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
-    let mut standing = AccountGauges::default();
+    let mut gauges = AccountGauges::default();
     for account in reading.accounts().await? {
-        standing.halted += usize::from(account.halt.is_some());
-        standing.drifted += reading.drifts_count(&account.id).await?;
-        standing.proposals.extend(reading.proposals_count(&account.id).await?);
+        gauges.halted += usize::from(account.halt.is_some());
+        gauges.drifted += reading.drifts_count(&account.id).await?;
+        gauges.proposals.extend(reading.proposals_count(&account.id).await?);
     }
-    metrics::set_account_gauges(&standing);
+    metrics::set_account_gauges(&gauges);
     compact_metrics();
     Ok(())
 }
 
-/// Ends proposals that nobody decided, or that could not be applied, in time.
+/// Closes proposals that nobody decided, or that could not be applied, in time.
 async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     let mut accounts: BTreeMap<AccountId, Vec<ProposalId>> = BTreeMap::new();
     for (account_id, id) in server.store().read().await?.proposals_expired(now).await? {
@@ -152,14 +152,14 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     for (account_id, ids) in accounts {
         let mut writing = server.store().write_account(&account_id).await?;
         let ids: Vec<&ProposalId> = ids.iter().collect();
-        let mut late = writing.proposals_by_id(&account_id, &ids).await?;
-        late.retain(|proposal| Status::Expired.may_follow(proposal.status));
-        let kept = waiting_for_window(&mut writing, &account_id, &late, now).await?;
-        late.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
+        let mut expired = writing.proposals_by_id(&account_id, &ids).await?;
+        expired.retain(|proposal| Status::Expired.may_follow(proposal.status));
+        let kept = waiting_for_window(&mut writing, &account_id, &expired, now).await?;
+        expired.retain(|proposal| !kept.iter().any(|(id, _)| *id == proposal.id));
         let kept: Vec<(&ProposalId, Timestamp)> = kept.iter().map(|(id, until)| (id, *until)).collect();
-        writing.proposals_keep_until(&kept).await?;
-        let reasons: Vec<CloseReason> = late.iter().map(expiry_reason).collect();
-        let endings: Vec<ProposalClosing<'_>> = late
+        writing.proposals_set_expiry(&kept).await?;
+        let reasons: Vec<CloseReason> = expired.iter().map(expiry_reason).collect();
+        let endings: Vec<ProposalClosing<'_>> = expired
             .iter()
             .zip(&reasons)
             .map(|(proposal, reason)| ProposalClosing::new(proposal, Status::Expired, Some(reason)))
@@ -170,16 +170,15 @@ async fn expire(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Proposals whose time is up and that keep nevertheless, each until when: approved ones that wait for nothing but their
-/// window.
+/// Expired proposals that stay open, each with its new expiry: approved ones that only their window blocks.
 async fn waiting_for_window(
     writing: &mut AccountWriting,
     account_id: &AccountId,
-    late: &[Proposal],
+    expired: &[Proposal],
     now: Timestamp,
 ) -> Result<Vec<(ProposalId, Timestamp)>, StoreError> {
     let approved: Vec<&Proposal> =
-        late.iter().filter(|proposal| proposal.status == Status::Approved).collect();
+        expired.iter().filter(|proposal| proposal.status == Status::Approved).collect();
     let Some(account) = writing.account(account_id.as_str()).await?.filter(|_| !approved.is_empty()) else {
         return Ok(Vec::new());
     };
@@ -205,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    async fn tell(store: &Store, at: Timestamp, count: usize) {
+    async fn add_events(store: &Store, at: Timestamp, count: usize) {
         let mut writing = store
             .write_account(&AccountId::installation())
             .await
@@ -226,7 +225,7 @@ mod tests {
         writing.commit().await.expect("the events are stored");
     }
 
-    async fn left(store: &Store) -> usize {
+    async fn count_events(store: &Store) -> usize {
         let mut reading = store.read().await.expect("a connection");
         let order = EventOrder::OldestAfter(0);
         reading
@@ -237,17 +236,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_deletes_no_more_than_its_bounds_and_the_next_goes_on() {
+    async fn a_turn_deletes_at_most_its_limits_and_the_next_continues() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let address = Address::Sqlite(directory.path().join("windlass.db"));
         let store = Store::open(&address).await.expect("a fresh database");
         let now = Timestamp::from_millis(1_700_000_000_000);
-        tell(&store, now.minus(2 * RUN_RETENTION), 35).await;
-        tell(&store, now, 3).await;
-        let bounds = ForgetBounds { rows: 10, transactions: 2 };
+        add_events(&store, now.minus(2 * RUN_RETENTION), 35).await;
+        add_events(&store, now, 3).await;
+        let bounds = DeleteBounds { rows: 10, transactions: 2 };
         for expected in [18, 3, 3] {
-            forget_old(&store, now, bounds).await.expect("old events can be deleted");
-            assert_eq!(left(&store).await, expected);
+            delete_old_rows(&store, now, bounds).await.expect("old events can be deleted");
+            assert_eq!(count_events(&store).await, expected);
         }
     }
 }

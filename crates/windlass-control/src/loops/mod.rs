@@ -1,4 +1,4 @@
-//! The loops: what is done without anyone asking, each woken by a timer or a nudge.
+//! The loops: work that nobody has to request. A timer or a nudge starts each turn.
 
 pub mod checkpoints;
 pub mod contents;

@@ -1,5 +1,5 @@
-//! Other replicas on the same database: hears of what they wrote, says that this one lives, and takes over what a dead one
-//! held. With an embedded database there are none.
+//! Other replicas on the same database: receives notifications of their writes, sends this replica's heartbeat, and takes over
+//! the leases of a lost one. With an embedded database there are none.
 
 use std::time::Duration;
 
@@ -8,36 +8,38 @@ use windlass_store::StoreError;
 use crate::control::Control;
 use crate::pace::{WaitResult, run_periodically, wait_for_nudge};
 
-/// How often this replica says that it lives.
-const BEAT: Duration = Duration::from_secs(1);
+/// How often this replica sends its heartbeat.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A replica that was silent for so long is dead, or as good as that: it may neither save nor renew what it holds.
+/// A replica without a heartbeat for this long is lost, even if it still runs: it can neither save under its leases nor renew
+/// them.
 const LOST_AFTER: Duration = Duration::from_secs(4);
 
-/// What the others write within such a time is one reason to look.
-const AT_ONCE: Duration = Duration::from_millis(20);
+/// All writes of other replicas within this time cause one check.
+const DEBOUNCE: Duration = Duration::from_millis(20);
 
-/// Works until the server stops.
+/// Runs until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     if !server.store().is_shared() {
         return;
     }
-    let beating = run_periodically(&server, "replicas", &server.nudges().replicas, BEAT, beat);
-    tokio::join!(beating, listening(&server));
-    // One that does not get this far is found silent by the others.
-    let _ = server.store().leave().await;
+    let heartbeats =
+        run_periodically(&server, "replicas", &server.nudges().replicas, HEARTBEAT_INTERVAL, heartbeat);
+    tokio::join!(heartbeats, keep_listening(&server));
+    // If a replica does not get this far, the others notice the missing heartbeat.
+    let _ = server.store().deregister_replica().await;
 }
 
-async fn beat(server: &Control) -> Result<(), StoreError> {
-    if server.store().beat(LOST_AFTER).await? > 0 {
+async fn heartbeat(server: &Control) -> Result<(), StoreError> {
+    if server.store().heartbeat(LOST_AFTER).await? > 0 {
         tracing::warn!("another replica stopped; the remaining replicas take over its work");
         server.wake_all();
     }
     Ok(())
 }
 
-/// Listens until the server stops, again and again if the connection is lost.
-async fn listening(server: &Control) {
+/// Listens until the server stops; reconnects if the connection is lost.
+async fn keep_listening(server: &Control) {
     while !server.is_stopping() {
         let wait = match listen(server).await {
             Ok(()) => Duration::ZERO,
@@ -54,10 +56,10 @@ async fn listen(server: &Control) -> Result<(), StoreError> {
     let mut stopping = server.watch_stopping();
     loop {
         tokio::select! {
-            heard = listener.heard() => heard?,
+            written = listener.wait_for_write() => written?,
             _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
         }
-        server.heard_of_writes();
-        tokio::time::sleep(AT_ONCE).await;
+        server.wake_after_remote_write();
+        tokio::time::sleep(DEBOUNCE).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The worlds outside: forges, receivers of notifications, deliveries of webhooks, and previews.
+//! Connections to other systems: forges, notification providers, webhook deliveries and previews.
 
 pub mod forge;
 pub mod notify;

@@ -1,4 +1,4 @@
-//! What all loops share: waiting for a nudge, a time or the end.
+//! What all loops share: waiting for a nudge, an interval or the server's stop.
 
 pub mod workers;
 
@@ -20,7 +20,7 @@ pub(crate) enum WaitResult {
     Stopping,
 }
 
-/// Waits for a nudge, or for so long, or for the server to stop.
+/// Waits for a nudge, for `length`, or for the server to stop.
 pub(crate) async fn wait_for_nudge(server: &Control, nudge: &Notify, length: Duration) -> WaitResult {
     let mut stopping = server.watch_stopping();
     if *stopping.borrow_and_update() {
@@ -33,8 +33,8 @@ pub(crate) async fn wait_for_nudge(server: &Control, nudge: &Notify, length: Dur
     }
 }
 
-/// Takes turns until the server stops: after a nudge, or when it is time again, or soon after the database failed.
-/// `part` is what is in trouble when a turn fails. Running a turn twice must change nothing.
+/// Runs turns until the server stops: after a nudge, after the interval, or soon after the database failed. `part` names the
+/// loop in problems and metrics. Running a turn twice must have the same effect as running it once.
 pub(crate) async fn run_periodically(
     server: &Control,
     part: &'static str,
@@ -46,25 +46,25 @@ pub(crate) async fn run_periodically(
     while !server.is_stopping() {
         let begun = Instant::now();
         let turned = turn(server).await;
-        if pace.rest(server, begun, turned).await == WaitResult::Stopping {
+        if pace.wait_for_next_turn(server, begun, turned).await == WaitResult::Stopping {
             break;
         }
     }
 }
 
-/// How a loop rests between its turns.
+/// How a loop waits between its turns.
 pub(crate) struct LoopPace<'p> {
-    /// What is in trouble when a turn fails.
+    /// The name of the loop in problems and metrics.
     pub(crate) part: &'static str,
-    /// What ends a rest early.
+    /// What ends a wait early.
     pub(crate) nudge: &'p Notify,
-    /// How long it lasts otherwise.
+    /// How long a wait lasts otherwise.
     pub(crate) interval: Duration,
 }
 
 impl LoopPace<'_> {
-    /// Notes what came of a turn, and rests until the next.
-    pub(crate) async fn rest(
+    /// Records the outcome of a turn and waits until the next.
+    pub(crate) async fn wait_for_next_turn(
         &self,
         server: &Control,
         begun: Instant,

@@ -1,4 +1,4 @@
-//! Why work that someone asked for was not done.
+//! Why requested work failed.
 
 use windlass_core::run::RunError;
 use windlass_store::StoreError;
@@ -20,16 +20,16 @@ impl From<PreviewError> for Refusal {
     }
 }
 
-/// Why there is no preview.
+/// Why a preview failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PreviewError {
-    /// As many as may be made at a time are being made.
+    /// Too many previews are running.
     #[error("too many previews are running")]
     Busy,
-    /// The server stops.
+    /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
-    /// What was asked for cannot be had.
+    /// The repository or its content cannot be fetched or read.
     #[error("{}", .0.message)]
     Failed(RunError),
     /// The database failed.

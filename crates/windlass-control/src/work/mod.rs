@@ -1,4 +1,4 @@
-//! Work that may end the process it runs in: counted, so that it is not begun again and again.
+//! Work that may crash the server. Each attempt is counted, so that the server does not crash on the same work repeatedly.
 
 pub mod error;
 pub mod on_demand;

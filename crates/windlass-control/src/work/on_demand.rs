@@ -1,4 +1,4 @@
-//! What people ask for that fetches or reads what others made: previews, tests, and changes that adopt the accepted state.
+//! Requested work that fetches or reads content from outside: previews, connection tests, and adopting drift into git.
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use crate::limits::isolation::WorkPermit;
 use crate::work::error::PreviewError;
 use crate::work::tracked::{BeginResult, QuarantineReport, begin, quarantine_work, refusal};
 
-/// How long whoever asked waits. The parts have limits of their own; this is for all of them together.
-const WITHIN: Duration = Duration::from_secs(150);
+/// How long a request waits for its result. The parts have their own limits; this is the limit for all of them together.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(150);
 
-/// How long one waits for another of the same repository before it gives up.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a request waits for another one of the same repository before it fails.
+const LEASE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often it looks again meanwhile, for another server may do that work. What this one does, it hears of.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How often it checks the lease meanwhile, because another server may hold it. This server's own releases wake it.
+const LEASE_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What is asked for.
+/// The requested work.
 #[derive(Clone, Debug)]
 pub(crate) enum OnDemandWork {
-    /// Something that reads what is in a repository.
+    /// Work that reads the content of a repository.
     ReadsRepository(Repository),
-    /// Something that reads what whoever asks sent, to be compared with a repository.
+    /// Work that reads files that the caller sent, to compare them with a repository.
     ReadsSentFiles(Repository),
     /// A test of a repository that is not registered.
     Test(Repository),
@@ -53,11 +53,11 @@ impl OnDemandWork {
         }
     }
 
-    /// Why it is not done, if that is known before.
+    /// Why it cannot start, if it is quarantined.
     fn refused(&self) -> Option<RunError> {
         let quarantines = &self.repository().quarantines;
         match self {
-            // Whatever the server died of is in the repository, and a preview of its branch reads it as a sync does.
+            // The content that crashed the server is in the repository, and a preview of its branch reads it as a sync does.
             OnDemandWork::ReadsRepository(_) => quarantines.any().map(refusal),
             OnDemandWork::ReadsSentFiles(_) => quarantines.of(QuarantinableWork::Requests).map(refusal),
             OnDemandWork::Test(_) => None,
@@ -65,11 +65,11 @@ impl OnDemandWork {
     }
 }
 
-/// Does what someone asked for, if nothing is held against it, and counts it. Only one at a time for each repository, on
-/// whichever server. To be called on a task that nobody gives up: see [`run_to_completion`].
+/// Runs requested work unless it is quarantined, and counts the attempt. Only one at a time for each repository, over all
+/// servers. Call it on a task that is never cancelled: see [`run_to_completion`].
 pub(crate) async fn run_on_demand<T, E, F>(
     server: &Control,
-    asked: &OnDemandWork,
+    requested: &OnDemandWork,
     work: impl FnOnce(WorkPermit) -> F,
     end_of: impl Fn(&Result<T, E>) -> WorkEnd,
 ) -> Result<T, E>
@@ -77,19 +77,19 @@ where
     E: From<PreviewError>,
     F: Future<Output = Result<T, E>>,
 {
-    if let Some(refused) = asked.refused() {
+    if let Some(refused) = requested.refused() {
         return Err(PreviewError::Failed(refused).into());
     }
-    let name = format!("work:{}", asked.subject().key());
+    let name = format!("work:{}", requested.subject().key());
     let lease = wait_for_lease(server, &name, server.config().fetch_limits.time).await?;
-    let done = run_tracked(server, asked, work, end_of).await;
-    server.give_back(&lease).await;
+    let done = run_tracked(server, requested, work, end_of).await;
+    server.release_lease(&lease).await;
     done
 }
 
 async fn run_tracked<T, E, F>(
     server: &Control,
-    asked: &OnDemandWork,
+    requested: &OnDemandWork,
     work: impl FnOnce(WorkPermit) -> F,
     end_of: impl Fn(&Result<T, E>) -> WorkEnd,
 ) -> Result<T, E>
@@ -97,65 +97,66 @@ where
     E: From<PreviewError>,
     F: Future<Output = Result<T, E>>,
 {
-    let counted = match begin(server, asked.subject()).await.map_err(PreviewError::Store)? {
+    let counted = match begin(server, requested.subject()).await.map_err(PreviewError::Store)? {
         BeginResult::Begun(counted) => counted,
         BeginResult::Quarantined(suspicion) => {
-            return Err(quarantined(server, asked, suspicion).await?.into());
+            return Err(quarantined(server, requested, suspicion).await?.into());
         }
     };
     crash_point("requested.begun");
-    let done = work(counted.leave()).await;
+    let done = work(counted.permit()).await;
     counted.end(server, end_of(&done)).await.map_err(PreviewError::Store)?;
     done
 }
 
-/// Quarantines what servers died of, and says why it is not done.
+/// Quarantines work that crashed servers, and returns the error for the caller.
 async fn quarantined(
     server: &Control,
-    asked: &OnDemandWork,
+    requested: &OnDemandWork,
     suspicion: CrashHistory,
 ) -> Result<PreviewError, PreviewError> {
-    if let OnDemandWork::Test(repository) = asked {
+    if let OnDemandWork::Test(repository) = requested {
         let reason = suspicion.reason(&format!("testing {}", repository.repo_url));
         let help = "check the content of that repository; you can test it again in a week";
         return Ok(RunError::new(QUARANTINED, format!("quarantined: {reason}"), help).into());
     }
     let held = QuarantineReport {
         work: QuarantinableWork::Requests,
-        subject: asked.subject(),
+        subject: requested.subject(),
         doing: "running a requested preview or test of it".to_owned(),
         detail: json!({}),
     };
-    let quarantine = quarantine_work(server, asked.repository(), held, suspicion).await?;
+    let quarantine = quarantine_work(server, requested.repository(), held, suspicion).await?;
     Ok(refusal(&quarantine).into())
 }
 
-/// Waits for a lease that is held for as long as a fetch may take. One of its own for each who asks: two of the same
-/// server must not share it either.
+/// Waits for a lease that lasts as long as a fetch may take. Each request is its own holder, because two requests on the same
+/// server must not share the lease either.
 pub(crate) async fn wait_for_lease(
     server: &Control,
     name: &str,
     fetching: Duration,
 ) -> Result<Lease, PreviewError> {
     let holder = new_id();
-    // A fetch makes at most two conversations.
+    // A fetch connects at most twice.
     let length = fetching * 2 + Duration::from_secs(30);
-    let deadline = Instant::now() + PATIENCE;
-    let mut given_back = server.watch_leases_given_back();
+    let deadline = Instant::now() + LEASE_TIMEOUT;
+    let mut lease_releases = server.watch_lease_releases();
     loop {
-        given_back.borrow_and_update();
+        lease_releases.borrow_and_update();
         if let Some(lease) = server.store().lease_take(name, &holder, now(), length).await? {
             return Ok(lease);
         }
         if Instant::now() >= deadline {
             return Err(PreviewError::Busy);
         }
-        let _ = timeout_at(deadline.min(Instant::now() + LOOK_AGAIN), given_back.changed()).await;
+        let _ =
+            timeout_at(deadline.min(Instant::now() + LEASE_CHECK_INTERVAL), lease_releases.changed()).await;
     }
 }
 
-/// Does work that keeps something, such as its turn, until it ends: also when whoever asked has hung up, because what runs
-/// on a thread cannot be stopped.
+/// Runs work that keeps something, such as its permit, until it ends, even if the caller disconnects: work on a blocking
+/// thread cannot be stopped.
 pub(crate) async fn run_to_completion<T, E>(
     keep: impl Send + 'static,
     work: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -169,12 +170,12 @@ where
         drop(keep);
         done
     });
-    let failed = match tokio::time::timeout(WITHIN, task).await {
+    let failed = match tokio::time::timeout(REQUEST_TIMEOUT, task).await {
         Ok(Ok(done)) => return done,
         Ok(Err(panic)) => panic_error(&panic),
         Err(_) => RunError::new(
             "too-slow",
-            format!("timed out after {} seconds", WITHIN.as_secs()),
+            format!("timed out after {} seconds", REQUEST_TIMEOUT.as_secs()),
             "try again; if it stays slow, check the git server and the size of the fleet",
         ),
     };
@@ -207,21 +208,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_another_of_the_same_server_is_told_when_it_is_done() {
+    async fn a_request_that_waits_for_a_lease_is_woken_when_this_server_releases_it() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let server = control(directory.path()).await;
         let first = wait_for_lease(&server, "work:a", Duration::ZERO).await.expect("it is free");
-        let given_back = server.watch_leases_given_back();
+        let lease_releases = server.watch_lease_releases();
         let waiting = wait_for_lease(&server, "work:a", Duration::ZERO);
-        let (second, ()) = tokio::join!(waiting, server.give_back(&first));
+        let (second, ()) = tokio::join!(waiting, server.release_lease(&first));
         let second = second.expect("it was given back");
-        assert!(given_back.has_changed().expect("the server is there"));
+        assert!(lease_releases.has_changed().expect("the server is there"));
         assert_eq!((second.name.as_str(), second.epoch), ("work:a", first.epoch + 1));
         assert_ne!(second.holder, first.holder, "each who asks holds it alone");
     }
 
     #[tokio::test]
-    async fn who_hangs_up_leaves_the_turn_with_the_work() {
+    async fn work_keeps_its_permit_after_the_client_disconnects() {
         let turn = Arc::new(());
         let (finish, finished) = oneshot::channel::<()>();
         let asking = tokio::spawn(run_to_completion::<_, PreviewError>(Arc::clone(&turn), async move {

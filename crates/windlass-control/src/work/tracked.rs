@@ -1,4 +1,4 @@
-//! Counting: a beginning before the work, its end after it, and the quarantine of what servers died of.
+//! Counts attempts: the start before the work and the end after it. Quarantines work that crashed servers.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,50 +21,50 @@ use crate::record::RepositoryEvent;
 pub(crate) enum BeginResult<'s> {
     /// It has begun.
     Begun(TrackedWork<'s>),
-    /// It is not done, because this is held against it.
+    /// It must not begin, because of this crash history.
     Quarantined(CrashHistory),
 }
 
-/// Work whose beginning was counted. Dropped without an end, it did not kill this process, whatever else happened.
+/// Work whose beginning was counted. If it is dropped without an end, it did not crash this process, whatever else happened.
 pub(crate) struct TrackedWork<'s> {
     subject: WorkSubject<'s>,
-    company: WorkIsolation,
-    leave: WorkPermit,
+    isolation: WorkIsolation,
+    permit: WorkPermit,
     before: CrashHistory,
-    /// What is held against it from now on; none once the database knows.
+    /// Its new crash history; none once the database has it.
     unrecorded: Mutex<Option<CrashHistory>>,
 }
 
-/// Counts the beginning of work, after waiting for the company it may be done in. The caller makes sure that nobody else
-/// works on the same subject.
+/// Waits until the work may run, alone or in parallel, and counts its beginning. The caller makes sure that nobody else works
+/// on the same subject.
 pub(crate) async fn begin<'s>(
     server: &Control,
     subject: WorkSubject<'s>,
 ) -> Result<BeginResult<'s>, StoreError> {
-    let company = server.work_isolation();
-    let before = match company.take_unrecorded(&subject.key()) {
+    let isolation = server.work_isolation();
+    let before = match isolation.take_unrecorded(&subject.key()) {
         Some(held) => held,
         None => server.store().read().await?.suspicion(subject).await?,
     };
-    let standing = before.trust_level();
-    if standing == TrustLevel::Quarantined {
+    let trust_level = before.trust_level();
+    if trust_level == TrustLevel::Quarantined {
         return Ok(BeginResult::Quarantined(before));
     }
-    let leave = company.join(standing).await;
+    let permit = isolation.wait_for_permit(trust_level).await;
     let mut writing = server.store().write().await?;
     writing.work_begin(subject, before, now()).await?;
     writing.commit().await?;
     let unrecorded = Mutex::new(Some(before.after_attempt(WorkEnd::Untried)));
-    Ok(BeginResult::Begun(TrackedWork { subject, company: company.clone(), leave, before, unrecorded }))
+    Ok(BeginResult::Begun(TrackedWork { subject, isolation: isolation.clone(), permit, before, unrecorded }))
 }
 
 impl TrackedWork<'_> {
-    /// For every thread that does some of it.
-    pub(crate) fn leave(&self) -> WorkPermit {
-        self.leave.clone()
+    /// The permit, for every thread that does some of the work.
+    pub(crate) fn permit(&self) -> WorkPermit {
+        self.permit.clone()
     }
 
-    /// Notes the end in a transaction that notes what came of the work. Returns what is held against it now.
+    /// Records the end in the transaction that stores the result of the work. Returns the new crash history.
     pub(crate) async fn end_in(
         &self,
         writing: &mut Writing,
@@ -72,21 +72,21 @@ impl TrackedWork<'_> {
     ) -> Result<CrashHistory, StoreError> {
         let after = self.before.after_attempt(end);
         *self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(after);
-        writing.work_ended(self.subject, after, now()).await?;
+        writing.work_end(self.subject, after, now()).await?;
         Ok(after)
     }
 
-    /// Says that the transaction was committed.
-    pub(crate) fn recorded(self) {
+    /// To be called after that transaction was committed.
+    pub(crate) fn mark_recorded(self) {
         *self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Notes the end. Returns what is held against it now.
+    /// Records the end. Returns the new crash history.
     pub(crate) async fn end(self, server: &Control, end: WorkEnd) -> Result<CrashHistory, StoreError> {
         let mut writing = server.store().write().await?;
         let after = self.end_in(&mut writing, end).await?;
         writing.commit().await?;
-        self.recorded();
+        self.mark_recorded();
         Ok(after)
     }
 }
@@ -95,12 +95,12 @@ impl Drop for TrackedWork<'_> {
     fn drop(&mut self) {
         let unrecorded = self.unrecorded.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = unrecorded.take() {
-            self.company.note_survived(self.subject.key(), held);
+            self.isolation.keep_unrecorded(self.subject.key(), held);
         }
     }
 }
 
-/// What a quarantine's reason says that the server died of, and what the event tells besides.
+/// The work that crashed the server, for the reason of the quarantine, and details for the event.
 pub(crate) struct QuarantineReport<'h> {
     pub(crate) work: QuarantinableWork,
     pub(crate) subject: WorkSubject<'h>,
@@ -108,8 +108,8 @@ pub(crate) struct QuarantineReport<'h> {
     pub(crate) detail: Value,
 }
 
-/// Has work on a repository not be done any more, and says so once. Nothing else is held against it from then on: whoever
-/// releases it lets it begin anew.
+/// Quarantines work on a repository and records one event. Resets the crash history, so that the work starts without one
+/// after someone releases it.
 pub(crate) async fn quarantine_work(
     server: &Control,
     repository: &Repository,
@@ -124,7 +124,7 @@ pub(crate) async fn quarantine_work(
     let quarantines = current.map_or_else(|| repository.quarantines.clone(), |current| current.quarantines);
     let quarantines = quarantines.with(work, quarantine.clone());
     writing.repository_quarantine(&repository.id, &quarantines).await?;
-    writing.work_ended(subject, CrashHistory::default(), now).await?;
+    writing.work_end(subject, CrashHistory::default(), now).await?;
     let (of, what) = match work {
         QuarantinableWork::Sync => ("sync", String::new()),
         QuarantinableWork::PullRequests => ("pull_requests", "pull requests of ".to_owned()),
@@ -145,7 +145,7 @@ pub(crate) async fn quarantine_work(
     Ok(quarantine)
 }
 
-/// Why something is not done.
+/// The error for work that is quarantined.
 pub(crate) fn refusal(quarantine: &Quarantine) -> RunError {
     let help = "check who pushed what to the repository; after fixing it, run `windlass repo release`";
     RunError::new(QUARANTINED, format!("quarantined: {}", quarantine.reason), help)

@@ -9,7 +9,7 @@ states! {
     /// Where a membership of an account comes from.
     MembershipOrigin {
         /// Someone gave it; only someone takes it.
-        Hand "hand",
+        Manual "hand",
         /// Their groups gave it, and take it.
         Groups "groups",
     }

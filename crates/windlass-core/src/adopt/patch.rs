@@ -1,8 +1,7 @@
 //! Writes edited files as a unified diff for `git apply`.
 
-use similar::{DiffTag, TextDiff};
-
 use super::EditedFile;
+use crate::line_diff::{self, LineChange};
 use crate::secret::mask_excerpt;
 
 /// Lines shown around each change, as git shows them.
@@ -19,37 +18,31 @@ fn file_patch(edited: &EditedFile) -> String {
     written(edited, radius)
 }
 
-/// For git only a line feed ends a line; a carriage return is part of the line.
-fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
-}
-
 fn hides_context(edited: &EditedFile, radius: usize) -> bool {
-    let (before, after) = (lines(&edited.before), lines(&edited.after));
-    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
-    let groups = diff.grouped_ops(radius);
-    let context = groups.iter().flatten().filter(|op| op.tag() == DiffTag::Equal);
-    context.flat_map(|op| op.old_range()).any(|line| masked(&before, line) != before[line])
+    let (before, after) = (line_diff::split(&edited.before), line_diff::split(&edited.after));
+    let hunks = line_diff::hunks(&before, &after, radius);
+    hunks.iter().flat_map(line_diff::Hunk::lines).any(|change| match change {
+        LineChange::Same { old, .. } => masked(&before, old) != before[old],
+        LineChange::Removed(_) | LineChange::Added(_) => false,
+    })
 }
 
 fn written(edited: &EditedFile, radius: usize) -> String {
-    let (before, after) = (lines(&edited.before), lines(&edited.after));
-    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&before, &after);
+    let (before, after) = (line_diff::split(&edited.before), line_diff::split(&edited.after));
     let (from, to) = (path_text("a/", &edited.path), path_text("b/", &edited.path));
     let mut text = String::new();
-    for hunk in diff.unified_diff().context_radius(radius).iter_hunks() {
+    for hunk in line_diff::hunks(&before, &after, radius) {
         if text.is_empty() {
             text = format!("--- {from}\n+++ {to}\n");
         }
-        text.push_str(&format!("{}\n", hunk.header()));
-        for change in hunk.iter_changes() {
-            let shown = match (change.old_index(), change.new_index()) {
-                (Some(line), _) => masked(&before, line),
-                (None, Some(line)) => masked(&after, line),
-                (None, None) => String::new(),
+        text.push_str(&format!("{}\n", hunk.header(0)));
+        for change in hunk.lines() {
+            let shown = match change {
+                LineChange::Same { old, .. } | LineChange::Removed(old) => masked(&before, old),
+                LineChange::Added(new) => masked(&after, new),
             };
-            text.push_str(&format!("{}{shown}", change.tag()));
-            if change.missing_newline() {
+            text.push_str(&format!("{}{shown}", change.sign()));
+            if !shown.ends_with('\n') {
                 text.push_str("\n\\ No newline at end of file\n");
             }
         }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_git_does_not_hold_is_found_wherever_it_is() {
+    fn a_secret_that_git_does_not_contain_is_found_in_every_field() {
         for (declared, accepted, path) in [
             (Some("{}"), r#"{"db_password":"hunter2"}"#, "config.db_password"),
             // Git does not declare the resource.

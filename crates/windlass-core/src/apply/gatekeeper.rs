@@ -219,7 +219,7 @@ fn approval_of(approval: &Approval) -> gate::ApprovalFacts<'_> {
     gate::ApprovalFacts {
         approver: &approval.approver,
         digest: approval.digest,
-        lapsed: approval.fallen.as_deref(),
+        lapsed: approval.lapsed.as_deref(),
     }
 }
 

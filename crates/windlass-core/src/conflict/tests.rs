@@ -171,7 +171,7 @@ fn what_a_resource_has_already_is_not_asked_for_again() {
 }
 
 #[test]
-fn a_network_does_not_leave_out_what_others_declared_in_it() {
+fn a_network_cannot_exclude_addresses_that_others_declared_in_it() {
     let virtual_ip =
         |name: &str| change(Kind::VirtualIp, name, r#"{"primary_holder": "h", "address": "10.1.0.9"}"#);
     let moved = |cidr: &str| {
@@ -196,7 +196,7 @@ fn a_network_does_not_leave_out_what_others_declared_in_it() {
 }
 
 #[test]
-fn no_peer_announces_the_addresses_of_somebody_elses_network() {
+fn no_peer_announces_addresses_of_another_owners_network() {
     let mut holdings = Holdings::default();
     holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
     let peer = |subnet: &str| change(Kind::Peer, "a/h", &format!(r#"{{"lan_subnets": ["{subnet}"]}}"#));
@@ -207,7 +207,7 @@ fn no_peer_announces_the_addresses_of_somebody_elses_network() {
 }
 
 #[test]
-fn what_someone_edited_clashes_with_its_own_repository_too() {
+fn an_edited_proposal_can_conflict_with_its_own_repository() {
     let mut holdings = Holdings::default();
     holdings.note_applied(&network("a", "10.1.0.0/16"), Some(lasting("edge")));
     let edited = Claimant::Edited { id: lasting("edge"), proposal: lasting("1") };

@@ -1,8 +1,7 @@
 //! The changed lines of a file, with secrets masked.
 
-use similar::TextDiff;
-
 use super::side::FileSide;
+use crate::line_diff::{self, LineChange};
 use crate::secret;
 
 /// Lines shown around each change.
@@ -23,7 +22,7 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
     if holds_kubernetes_secret(before) || holds_kubernetes_secret(after) {
         return Err("it contains a Kubernetes Secret");
     }
-    let (old, new) = (split(before), split(after));
+    let (old, new) = (line_diff::split(before), line_diff::split(after));
     let same_first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let rest = old.len().min(new.len()) - same_first;
     let same_last =
@@ -34,23 +33,17 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
     let (shown_old, shown_new) = (MaskedText::of(before, &old), MaskedText::of(after, &new));
     let first = same_first.saturating_sub(CONTEXT);
     let last = same_last.saturating_sub(CONTEXT);
-    let diff = TextDiff::configure()
-        .newline_terminated(true)
-        .diff_slices(&old[first..old.len() - last], &new[first..new.len() - last]);
+    let (compared_old, compared_new) = (&old[first..old.len() - last], &new[first..new.len() - last]);
     let mut text = String::new();
-    for group in diff.grouped_ops(CONTEXT) {
-        let (Some(head), Some(tail)) = (group.first(), group.last()) else { continue };
-        let old_lines = head.old_range().start..tail.old_range().end;
-        let new_lines = head.new_range().start..tail.new_range().end;
-        text.push_str(&format!("@@ -{} +{} @@\n", range(first, &old_lines), range(first, &new_lines)));
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let line = match (change.old_index(), change.new_index()) {
-                (Some(line), _) => shown_old.line(first + line),
-                (None, Some(line)) => shown_new.line(first + line),
-                (None, None) => continue,
+    for hunk in line_diff::hunks(compared_old, compared_new, CONTEXT) {
+        text.push_str(&format!("{}\n", hunk.header(first)));
+        for change in hunk.lines() {
+            let line = match change {
+                LineChange::Same { old, .. } | LineChange::Removed(old) => shown_old.line(first + old),
+                LineChange::Added(new) => shown_new.line(first + new),
             };
-            text.push_str(&format!("{}{line}\n", change.tag()));
-            if change.missing_newline() {
+            text.push_str(&format!("{}{line}\n", change.sign()));
+            if !change.text(compared_old, compared_new).ends_with('\n') {
                 text.push_str("\\ No newline at end of file\n");
             }
             if text.len() > room {
@@ -84,11 +77,6 @@ fn holds_kubernetes_secret(text: &str) -> bool {
     })
 }
 
-/// Only a line feed ends a line; a carriage return is part of the line.
-fn split(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
-}
-
 /// The lines of a text with secrets masked.
 struct MaskedText<'t> {
     text: &'t str,
@@ -112,15 +100,6 @@ impl<'t> MaskedText<'t> {
         let end = if self.text[start..end].ends_with('\n') { end - 1 } else { end };
         let above = self.starts[line.saturating_sub(LINES_ABOVE)];
         secret::mask_excerpt(&self.text[above..end], start - above..end - above)
-    }
-}
-
-/// A range of lines as in `diff -u`: the first line and the count, which is omitted if it is one.
-fn range(offset: usize, lines: &std::ops::Range<usize>) -> String {
-    match lines.len() {
-        0 => format!("{},0", offset + lines.start),
-        1 => (offset + lines.start + 1).to_string(),
-        many => format!("{},{many}", offset + lines.start + 1),
     }
 }
 

@@ -21,7 +21,7 @@ pub struct FieldChange {
 }
 
 /// The fields that differ between two complete specs, in path order, secrets masked.
-pub(super) fn field_changes(before: &Value, after: &Value) -> Vec<FieldChange> {
+pub(crate) fn field_changes(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut changes = Vec::new();
     collect(before, after, &mut Vec::new(), &mut changes);
     changes
@@ -124,7 +124,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_differs_is_told_and_secrets_are_not() {
+    fn only_differing_fields_are_shown_and_secrets_are_hidden() {
         let before =
             json!({"region": "eu", "labels": {"tier": "edge"}, "config": {"db_password": "one", "port": 1}});
         let after = json!({"region": "us", "labels": {}, "config": {"db_password": "two", "port": 1}});

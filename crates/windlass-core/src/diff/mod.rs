@@ -10,4 +10,5 @@ mod fields;
 
 pub use compare::{Action, Cause, Change, Comparison, compare};
 pub use document::{diff_document, nonempty_diff_document};
+pub(crate) use fields::field_changes;
 pub use fields::{FieldChange, hide_secrets, mask_secrets};

@@ -152,9 +152,9 @@ fn outlook_text(group: &StepGroup<'_>) -> String {
     let all = group.steps.iter().filter_map(|(_, step)| step.forecast());
     let mut words: BTreeSet<PolicyOutlook> = BTreeSet::new();
     let mut waits: Vec<&str> = Vec::new();
-    for foreseen in all {
-        words.insert(foreseen.outlook);
-        waits.extend(foreseen.blocked_by.iter().map(String::as_str));
+    for forecast in all {
+        words.insert(forecast.outlook);
+        waits.extend(forecast.blocked_by.iter().map(String::as_str));
     }
     let words: Vec<&str> = words.into_iter().map(outlook_word).collect();
     match waits.as_slice() {

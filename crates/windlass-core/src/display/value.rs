@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::diff::FieldChange;
+use crate::line_diff;
 
 /// A value on one line, YAML-like.
 fn inline(value: &Value) -> String {
@@ -108,15 +109,12 @@ fn list_delta(path: &str, before: &[Value], after: &[Value]) -> Option<Vec<Strin
 }
 
 fn text_delta(path: &str, before: &str, after: &str) -> Vec<String> {
-    let diff = similar::TextDiff::from_lines(before, after);
-    let changed = diff.iter_all_changes().filter_map(|change| {
-        let sign = match change.tag() {
-            similar::ChangeTag::Delete => "-",
-            similar::ChangeTag::Insert => "+",
-            similar::ChangeTag::Equal => return None,
-        };
-        Some(format!("  {sign} {}", change.value().trim_end_matches('\n')))
-    });
+    let (before, after) = (line_diff::split(before), line_diff::split(after));
+    let hunks = line_diff::hunks(&before, &after, 0);
+    let changed = hunks
+        .iter()
+        .flat_map(line_diff::Hunk::lines)
+        .map(|change| format!("  {} {}", change.sign(), change.text(&before, &after).trim_end_matches('\n')));
     std::iter::once(format!("{path}:")).chain(changed).collect()
 }
 

@@ -60,7 +60,7 @@ mod tests {
     use crate::resource::Kind;
 
     #[test]
-    fn an_acceptance_holds_for_one_difference_until_its_time_is_over() {
+    fn an_acceptance_is_valid_for_one_difference_until_it_expires() {
         let (git, other) = (Some(Digest::of(b"git")), Some(Digest::of(b"other")));
         let key = ResourceKey::new(Kind::Node, "edge-01");
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_hand_is_told_from_one_that_waits_for_approval() {
+    fn a_manual_change_is_distinguished_from_a_change_that_needs_approval() {
         let ours = || Owner::Repository("ours".to_owned());
         let theirs = || Owner::Repository("theirs".to_owned());
         assert_eq!(find(Some(("a", None)), None), Some((Action::Create, DifferenceOrigin::Pending)));

@@ -231,7 +231,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn any_text_survives_as_key_and_as_value(
+    fn any_text_is_exported_and_read_back_as_key_and_as_value(
         key in "([ \\-\\[\\]{}:,#&*!|>'\"%@`?~\n\t\\\\a-c0-2é.]|\\PC|\\p{C}|yes|null|: ){0,12}",
         value in "([ \\-\\[\\]{}:,#&*!|>'\"%@`?~\n\t\\\\a-c0-2é.]|\\PC|\\p{C}|yes|null|: |\n  ){0,16}",
     ) {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_listed_twice_in_a_role_and_a_list_that_is_cut_off_says_so() {
+    fn nobody_is_listed_twice_in_a_role_and_a_truncated_list_is_marked() {
         let mut list: Contributors =
             many(ContributorRole::Author, 2).chain(many(ContributorRole::Author, 2)).collect();
         assert_eq!((list.people().len(), list.gap()), (2, None));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_cannot_be_made_up_is_never_crowded_out() {
+    fn signers_pushers_editors_and_writers_are_never_dropped_from_the_list() {
         let mut list: Contributors = many(ContributorRole::CoAuthor, 10 * MAX_NAMED).collect();
         list.add(many(ContributorRole::Pusher, 2 * MAX_PUSHERS));
         let sure = [ContributorRole::Signer, ContributorRole::Editor, ContributorRole::Writer];

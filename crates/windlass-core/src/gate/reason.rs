@@ -95,7 +95,7 @@ impl fmt::Display for GateReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GateReason::RuleAsks { rule, approvals, reason } => {
-                write!(f, "the rule `{rule}` asks for {}", ApprovalCount(*approvals))?;
+                write!(f, "the rule `{rule}` requires {}", ApprovalCount(*approvals))?;
                 write_own_words(f, reason)
             }
             GateReason::NoRule { approvals } => {

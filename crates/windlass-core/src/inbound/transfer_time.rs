@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_buys_time_and_pauses_add_up() {
+    fn bytes_read_extend_the_deadline_and_pauses_add_up() {
         let mut pace = ResponsePace::begin(at(20), at(0));
         pace.client_ready(at(15));
         pace.bytes_sent(2048, at(15));

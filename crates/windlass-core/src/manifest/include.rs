@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_patterns_are_compared_they_take_bounded_memory() {
+    fn any_number_of_patterns_takes_bounded_memory() {
         for length in [64, MAX_PATTERN] {
             let selection = Selection::of(&hostile_patterns(length));
             let mut remembered = selection.files.create_cache();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn all_patterns_together_mean_what_each_of_them_means() {
+    fn all_patterns_together_match_what_each_one_matches() {
         let texts = [
             "*.yaml",
             "a/*.yaml",

@@ -13,15 +13,15 @@ states! {
     CloseReasonKind as CloseReason {
         /// Git declares something else since it was proposed.
         GitMoved "git_moved",
-        /// The accepted state moved since it was proposed.
+        /// The accepted state changed since it was proposed.
         AcceptedMoved "accepted_moved",
-        /// The accepted state moved since it was approved.
+        /// The accepted state changed since it was approved.
         AcceptedMovedSinceApproval "accepted_moved_since_approval",
-        /// Someone made the very change by hand.
+        /// Someone made the same change manually.
         MadeByHand "made_by_hand",
         /// Git and the accepted state agree again.
         NoDifference "no_difference",
-        /// A newer direct change of the same resource took its place.
+        /// A newer direct change of the same resource replaced it.
         ReplacedByDirectChange "replaced_by_direct_change",
         /// It is a direct change, and the resource has another owner since it was proposed.
         OwnerChanged "owner_changed",
@@ -58,15 +58,15 @@ states! {
 pub enum CloseReason {
     /// Git declares something else since it was proposed.
     GitMoved,
-    /// The accepted state moved since it was proposed.
+    /// The accepted state changed since it was proposed.
     AcceptedMoved,
-    /// The accepted state moved since it was approved.
+    /// The accepted state changed since it was approved.
     AcceptedMovedSinceApproval,
-    /// Someone made the very change by hand.
+    /// Someone made the same change manually.
     MadeByHand,
     /// Git and the accepted state agree again.
     NoDifference,
-    /// A newer direct change of the same resource took its place.
+    /// A newer direct change of the same resource replaced it.
     ReplacedByDirectChange,
     /// It is a direct change, and the resource has another owner since it was proposed.
     OwnerChanged,
@@ -173,17 +173,17 @@ impl CloseReason {
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentence = match self {
-            CloseReason::GitMoved => "git moved since this was proposed",
-            CloseReason::AcceptedMoved => "the accepted state moved since this was proposed",
-            CloseReason::AcceptedMovedSinceApproval => "the accepted state moved since this was approved",
-            CloseReason::MadeByHand => "someone made this change by hand",
+            CloseReason::GitMoved => "git changed since this was proposed",
+            CloseReason::AcceptedMoved => "the accepted state changed since this was proposed",
+            CloseReason::AcceptedMovedSinceApproval => "the accepted state changed since this was approved",
+            CloseReason::MadeByHand => "someone made this change manually",
             CloseReason::NoDifference => "there is no difference any more",
-            CloseReason::ReplacedByDirectChange => "a newer direct change took its place",
-            CloseReason::OwnerChanged => "the resource belongs to someone else since this was proposed",
+            CloseReason::ReplacedByDirectChange => "a newer direct change replaced it",
+            CloseReason::OwnerChanged => "the owner of the resource changed since this was proposed",
             CloseReason::RepositoryGone => "its repository was removed",
             CloseReason::RepositoryRemoved => "the repository was removed",
             CloseReason::OwnerRemoved => "the repository that owned it was removed",
-            CloseReason::RepositorySourceChanged => "the repository reads from elsewhere now",
+            CloseReason::RepositorySourceChanged => "the source of the repository changed",
             CloseReason::RepositoryMoved => "the repository moved to another account",
             CloseReason::RepositoryReturned => "the repository returned to this account",
             CloseReason::NotDecided { again } => return write!(f, "nobody decided in time; {again}"),
@@ -207,8 +207,8 @@ impl fmt::Display for CloseReason {
 impl fmt::Display for ProposedAgain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ProposedAgain::BySync => "the next sync offers it again",
-            ProposedAgain::ByAuthor => "whoever still wants it asks for it again",
+            ProposedAgain::BySync => "the next sync proposes it again",
+            ProposedAgain::ByAuthor => "request it again if it is still needed",
         })
     }
 }

@@ -109,6 +109,6 @@ pub(crate) fn approval(proposal: &Proposal, approver: &str) -> Approval {
         reason: None,
         at: Timestamp::from_millis(0),
         set_id: None,
-        fallen: None,
+        lapsed: None,
     }
 }

@@ -19,7 +19,7 @@ pub struct StepFacts {
 pub enum OpenObstacle {
     /// It is open already.
     Open,
-    /// Someone rejected it; only a sync offers it again.
+    /// Someone rejected it; only a sync proposes it again.
     Rejected,
     /// Someone said that the difference is meant.
     Accepted,

@@ -94,7 +94,7 @@ pub struct Approval {
     /// The approval of a set through which it was given; none if it was given to the proposal itself.
     pub set_id: Option<ApprovalSetId>,
     /// Why it no longer counts, if whoever gave it lost the permission to.
-    pub fallen: Option<String>,
+    pub lapsed: Option<String>,
 }
 
 /// A place in the order in which approved proposals are applied.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_approval_binds_to_changes_with_everything_that_is_applied_and_with_nothing_else() {
+    fn the_approval_digest_covers_exactly_what_is_applied() {
         let plain = grows();
         let others = [
             edited(grows(), MEDIUM),

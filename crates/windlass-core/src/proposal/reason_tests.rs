@@ -24,7 +24,7 @@ fn words() -> BoxedStrategy<String> {
         select(vec![
             "",
             "no",
-            "git moved since this was proposed",
+            "git changed since this was proposed",
             "{\"kind\":\"git_moved\"}",
             "{",
             "null",
@@ -184,7 +184,7 @@ fn stored<T: serde::Serialize>(reason: &T) -> Value {
 }
 
 #[test]
-fn every_kind_of_reason_has_a_sentence_and_is_stored_under_its_word() {
+fn every_kind_of_reason_has_a_sentence_and_a_stored_word() {
     let blocked = many(&blocked_by());
     check_kinds(blocked.iter().map(|it| (it.kind(), it.to_string(), stored(it))).collect());
     let closed = many(&close_reason());
@@ -199,18 +199,18 @@ fn every_kind_of_reason_has_a_sentence_and_is_stored_under_its_word() {
 
 proptest! {
     #[test]
-    fn what_blocks_a_change_is_read_back_as_it_was_stored(reasons in vec(blocked_by(), 0..4)) {
+    fn a_blocker_is_read_back_as_it_was_stored(reasons in vec(blocked_by(), 0..4)) {
         let text = stored(&reasons).to_string();
         prop_assert_eq!(serde_json::from_str::<Vec<BlockedBy>>(&text).expect("a list"), reasons);
     }
 
     #[test]
-    fn why_a_proposal_ended_is_read_back_as_it_was_stored(reason in close_reason()) {
+    fn a_close_reason_is_read_back_as_it_was_stored(reason in close_reason()) {
         prop_assert_eq!(CloseReason::from_stored(&reason.to_stored()), reason);
     }
 
     #[test]
-    fn what_an_earlier_version_wrote_is_read_back_as_text(text in any::<String>()) {
+    fn a_reason_of_an_earlier_version_is_read_back_as_text(text in any::<String>()) {
         let list = json!([text]).to_string();
         let read: Vec<BlockedBy> = serde_json::from_str(&list).expect("a list");
         prop_assert_eq!(&read, &[BlockedBy::Text(text.clone())]);
@@ -235,8 +235,8 @@ fn sentences_are_what_people_read_before() {
     let blocked_by = vec![BlockedBy::MissingResource { key: node }, BlockedBy::More { count: 2 }];
     let late = CloseReason::NotApplied { blocked_by, again: ProposedAgain::BySync };
     let expected = "it was approved but could not be applied in time: node a does not exist yet; and 2 more; \
-                    the next sync offers it again";
+                    the next sync proposes it again";
     assert_eq!(late.to_string(), expected);
     let late = CloseReason::NotDecided { again: ProposedAgain::ByAuthor };
-    assert_eq!(late.to_string(), "nobody decided in time; whoever still wants it asks for it again");
+    assert_eq!(late.to_string(), "nobody decided in time; request it again if it is still needed");
 }

@@ -155,7 +155,7 @@ mod tests {
         }
 
         #[test]
-        fn adding_targets_never_makes_a_group_look_better(
+        fn adding_targets_never_improves_the_status_of_a_group(
             statuses in vec(any_status(), 0..20),
             more in vec(any_status(), 0..20),
         ) {

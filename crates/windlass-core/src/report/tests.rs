@@ -105,7 +105,7 @@ fn ahead(generation: u64) -> SyncState {
 }
 
 #[test]
-fn the_state_of_a_target_is_the_first_rule_that_holds() {
+fn the_status_of_a_target_is_the_first_rule_that_matches() {
     let cases = [
         ("1 no report", None, never_reported()),
         ("2 looked ahead", Some(reported(6, known("accepted", 6))), ahead(6)),
@@ -152,7 +152,7 @@ fn the_state_of_a_target_is_the_first_rule_that_holds() {
 }
 
 #[test]
-fn the_state_of_a_resource_is_the_first_rule_that_holds() {
+fn the_status_of_a_resource_is_the_first_rule_that_matches() {
     let done = || Some(reported(5, known("accepted", 5)));
     let behind = || Some(reported(4, known("old", 4)));
     let broken = || Some(with_failure(reported(5, known("old", 5)), 5, "no space"));
@@ -254,7 +254,7 @@ fn any_stored() -> impl Strategy<Value = StoredObservation> {
 proptest! {
     /// "In sync" is reported only for a resource that was observed as accepted, whatever the report contains.
     #[test]
-    fn in_sync_means_that_the_accepted_digest_was_seen_under_the_accepted_generation(
+    fn in_sync_requires_the_accepted_digest_under_the_accepted_generation(
         whole in proptest::option::of(any_stored()),
     ) {
         let observed = observed_target(whole.clone(), None);

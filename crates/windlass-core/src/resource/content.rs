@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_stored_with_the_spec_and_no_request_can_say_them() {
+    fn contents_are_stored_with_the_spec_and_no_request_can_set_them() {
         for spec in [module(), spec_with_contents(1, 2), Spec::read_stored(Kind::Module, "{}").unwrap()] {
             let again = Spec::read_stored(Kind::Module, &spec.to_stored()).unwrap();
             assert_eq!((again.digest(), &again), (spec.digest(), &spec));

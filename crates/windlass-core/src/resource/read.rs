@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_read_back_whatever_a_file_could_not_hold() {
+    fn stored_text_that_yaml_cannot_contain_reads_back_unchanged() {
         let long = "k".repeat(5_000);
         let texts = [
             "\u{7f}\u{9b}31m\u{fffe}\u{ffff}\u{2028}\u{85}\u{feff}\0\r\n",

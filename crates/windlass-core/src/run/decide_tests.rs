@@ -214,7 +214,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_difference_is_planned_or_accepted_or_refused_and_only_one_of_these(fleets_and_acceptances in fleets_and_acceptances()) {
+    fn every_difference_is_exactly_one_of_planned_accepted_and_refused(fleets_and_acceptances in fleets_and_acceptances()) {
         let (changes, decided) = decide_about(&fleets_and_acceptances);
         let planned = decided.plan.steps.iter().map(|step| &step.change.key);
         let accepted = decided.accepted_drift.iter().map(|(change, _)| &change.key);
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_offered_is_shown_once_each_and_nothing_else(fleets_and_acceptances in fleets_and_acceptances(), held in vec(any::<bool>(), 13)) {
+    fn each_difference_that_is_not_proposed_is_shown_once(fleets_and_acceptances in fleets_and_acceptances(), held in vec(any::<bool>(), 13)) {
         let (_, decided) = decide_about(&fleets_and_acceptances);
         let held: Vec<usize> = (0..decided.plan.steps.len()).filter(|position| held[position % held.len()]).collect();
         let shown = skipped_changes(&decided, &held);

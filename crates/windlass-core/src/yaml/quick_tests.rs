@@ -278,19 +278,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn plain_documents_are_read_quickly_and_alike(tape in prop::collection::vec(any::<u8>(), 0..120)) {
+    fn the_quick_reader_reads_plain_documents_like_the_general_parser(tape in prop::collection::vec(any::<u8>(), 0..120)) {
         let mut writer = Writer { tape: tape.iter(), text: String::new() };
         writer.mapping(0, 0, Begins::OnItsOwnLine);
         prop_assert!(agrees(&writer.text), "not read quickly: {:?}", writer.text);
     }
 
     #[test]
-    fn pieces_of_yaml_are_read_alike_or_not_at_all(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..28)) {
+    fn the_quick_reader_reads_pieces_of_yaml_like_the_parser_or_declines(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..28)) {
         agrees(&pieces.concat());
     }
 
     #[test]
-    fn lines_of_plain_yaml_are_read_alike_or_not_at_all(
+    fn the_quick_reader_reads_lines_of_yaml_like_the_parser_or_declines(
         lines in prop::collection::vec(("( {0,8})(- ){0,2}", "[a-c:]{1,2}", "(: |:|)", "([a-c0-9 #:-]{0,6}|\\|-?|\\{[a-c:, ]{0,8}\\}|\\[[a-c:, ]{0,8}\\])"), 0..10)
     ) {
         let text: String = lines.into_iter().map(|(indent, key, colon, value)| format!("{indent}{key}{colon}{value}\n")).collect();

@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back_as_itself(value in value()) {
+        fn written_yaml_reads_back_unchanged(value in value()) {
             let value = json!({ "a": value });
             let fresh = NewValue::from(value.clone());
             for text in [block(&fresh, 0), flow(&fresh)] {

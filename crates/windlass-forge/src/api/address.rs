@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_sent_to_the_repositorys_host_or_where_the_operator_says_and_nowhere_else() {
+    fn a_token_is_sent_only_to_the_repositorys_host_or_one_the_operator_named() {
         let repository = repository_location("https://git.example.com:8443/acme/fleet").expect("a place");
         let allowed = ["api.example.com".to_owned(), "127.0.0.1:3000".to_owned(), "bad host".to_owned()];
         let may = |text: &str, repository: Option<&RepositoryLocation>| {

@@ -110,7 +110,7 @@ fn content_of(fixture: &Fixture) -> DeliveryContent {
 }
 
 #[test]
-fn what_was_signed_with_the_secret_is_believed_and_nothing_else_is() {
+fn a_delivery_is_accepted_only_with_a_signature_by_the_secret() {
     for method in SIGNING_METHODS.into_iter().chain(["generic"]) {
         let sent = signed(method, "push", b"{}");
         assert!(sent.verify().is_ok(), "{method}");
@@ -428,7 +428,7 @@ proptest! {
     }
 
     #[test]
-    fn no_body_that_is_nearly_one_makes_reading_panic(body in almost_valid_body(), event in 0..EVENTS.len()) {
+    fn no_malformed_body_makes_parsing_panic(body in almost_valid_body(), event in 0..EVENTS.len()) {
         for method in SIGNING_METHODS.into_iter().chain(["generic"]) {
             let sent = signed(method, EVENTS[event], body.to_string().as_bytes());
             let content = sent.verify().expect("rightly signed").content();
@@ -439,7 +439,7 @@ proptest! {
     }
 
     #[test]
-    fn no_headers_make_verifying_panic_or_believe(
+    fn no_headers_make_verification_panic_or_succeed(
         values in prop::collection::vec("[ -~]{0,90}", 9), body in prop::collection::vec(any::<u8>(), 0..50)
     ) {
         let names = ["x-hub-signature-256", "x-gitea-signature", "x-gitlab-token", "x-hub-signature", "webhook-id",

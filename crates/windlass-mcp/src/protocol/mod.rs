@@ -17,7 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 pub use self::http::answer;
 pub use self::stdio::serve_stdio;
 
-use crate::call::ApiCaller;
+use crate::call::DynApiCaller;
 use crate::run_tool::{ToolResult, run_tool, usable_tools};
 use crate::tool::{Effect, Tool};
 
@@ -26,11 +26,11 @@ const INSTRUCTIONS: &str = "Windlass keeps a fleet in the state that git declare
     changes; people or a policy approve them; Windlass applies approved changes. Use list and get tools to read, and sync to propose changes. Do not approve or reject unless your token permits it. The `help` of an error says how to fix it. Pass `next_cursor` as `cursor` for the next page; `left_out` lists what a result omits.";
 
 /// The tools for one caller.
-pub(crate) struct ToolServer<C> {
-    caller: Arc<C>,
+pub(crate) struct ToolServer {
+    caller: Arc<dyn DynApiCaller>,
 }
 
-impl<C: ApiCaller> ServerHandler for ToolServer<C> {
+impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let server = Implementation::new("windlass", env!("CARGO_PKG_VERSION")).with_title("Windlass");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())

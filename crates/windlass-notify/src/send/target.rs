@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_is_told_only_to_the_receiver_it_names() {
+    fn a_credential_is_sent_only_to_the_receiver_it_names() {
         let refusal =
             |json: &str, pairs: &[(&str, &str)]| SendTarget::of(&provider(json), &fields(pairs)).err();
         let hook = r#"{"type": "webhook", "address": "https://evil.example/x", "credential_path": "git"}"#;

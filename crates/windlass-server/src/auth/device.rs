@@ -1,5 +1,5 @@
-//! Devices on which people signed in before: a signed text that a browser keeps, so that its owner does not stand in one
-//! line with everybody behind the same address. It proves nothing about who is there, and lets nobody in.
+//! Devices on which people signed in before. The browser keeps a signed text with the device's id, so that failures of
+//! others behind the same address do not delay its owner. The text authenticates nobody.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use windlass_store::new_id;
 
 use crate::state::Server;
 
-/// How long a device is known after someone signed in on it: as long as a place is.
+/// How long a device is known after someone signed in on it: as long as the address block is.
 pub(crate) const DEVICE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// What it is made for. As a session it is refused.
+/// The audience of a device's text. The server rejects such a text as a session.
 const AUDIENCE: &str = "windlass-device";
 
 #[derive(Serialize, Deserialize)]
 struct DeviceClaims {
     aud: String,
-    /// Whose it is.
+    /// The person who signed in on the device.
     sub: UserId,
-    /// Which one.
+    /// The device.
     device: DeviceId,
     exp: i64,
 }
 
-/// What a browser keeps from now on, after someone signed in. A device that was theirs stays the same one.
+/// The signed text that the browser keeps after a sign-in. A device that was already theirs keeps its id.
 pub(super) fn sign_device(
     server: &Server,
     user_id: &UserId,
@@ -40,11 +40,11 @@ pub(super) fn sign_device(
         device: device.unwrap_or_else(new_id),
         exp: now().plus(DEVICE).as_millis() / 1000,
     };
-    let key = EncodingKey::from_secret(server.keys().signing());
+    let key = EncodingKey::from_secret(server.keys().signing_key());
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
 }
 
-/// The id of a device on which this person signed in. What others signed, and what is someone else's, is none.
+/// The id of a device on which this person signed in; `None` if the signature is not valid or it is another person's.
 pub(super) fn read_device(server: &Server, text: &str, user_id: &UserId) -> Option<DeviceId> {
     let mut validation = Validation::new(Algorithm::HS256);
     validation.set_audience(&[AUDIENCE]);
@@ -52,6 +52,6 @@ pub(super) fn read_device(server: &Server, text: &str, user_id: &UserId) -> Opti
     let read = |key: &[u8]| {
         jsonwebtoken::decode::<DeviceClaims>(text, &DecodingKey::from_secret(key), &validation).ok()
     };
-    let claims = server.keys().accepted(now()).find_map(read)?.claims;
+    let claims = server.keys().accepted_keys(now()).find_map(read)?.claims;
     (claims.sub == *user_id).then_some(claims.device)
 }

@@ -1,4 +1,4 @@
-//! Why someone is not signed in.
+//! Why a sign-in failed.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use windlass_store::StoreError;
 
 use crate::limits::password_permits::TooManySignIns;
 
-/// Why someone could not sign in.
+/// Why a sign-in failed.
 #[derive(Debug)]
 pub(crate) enum LoginError {
-    /// Wrong e-mail address, password or account: which, is not told.
+    /// Wrong e-mail address, password or account. The response does not specify which.
     Refused,
-    /// The same where passwords are for administrators of the installation alone.
+    /// The same, on a server where only administrators of the installation may use passwords.
     RefusedHere,
-    /// Too many failures; wait so long.
+    /// Too many failures; the person must wait this long.
     Throttled(Duration),
-    /// Too many people sign in at this moment.
+    /// Too many sign-ins at the same time.
     Busy,
-    /// The database could not tell.
+    /// The database failed.
     Store(StoreError),
 }
 

@@ -1,5 +1,5 @@
-//! From an `Authorization` header to who is asking. What someone may do is read from the database each time: a role
-//! that was taken away, a token that was revoked or a session that was ended counts at once.
+//! Identifies the caller from an `Authorization` header. Permissions are read from the database for each request, so that
+//! a removed role, a revoked token or an ended session takes effect at once.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,22 +18,23 @@ use windlass_store::{Reading, StoreError};
 
 use crate::state::Server;
 
-/// Whom sessions are for. A token made for anything else is refused.
+/// The audience of session tokens. The server rejects a token with any other audience.
 const AUDIENCE: &str = "windlass";
 
-/// A token's last use is noted no more often than this.
+/// The server stores the last use of a token at most this often.
 const LAST_USED_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Why nobody could be told.
+/// Why the caller could not be identified.
 #[derive(Debug)]
 pub(crate) enum AuthError {
     /// There is no token.
     Missing,
-    /// There is one and it is not good.
+    /// The token is not valid.
     Invalid,
-    /// The same, and there were too many of them from the same place; wait so long. Good ones are let in all the same.
+    /// The token is not valid, and the address block sent too many of those; it must wait this long. Valid tokens are
+    /// accepted regardless.
     TooMany(Duration),
-    /// The database could not tell.
+    /// The database failed.
     Store(StoreError),
 }
 
@@ -66,11 +67,11 @@ pub(super) fn sign_session(
         iat: now().as_millis() / 1000,
         exp: expires_at.as_millis() / 1000,
     };
-    let key = EncodingKey::from_secret(server.keys().signing());
+    let key = EncodingKey::from_secret(server.keys().signing_key());
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).ok().map(Redacted::new)
 }
 
-/// Tells who is asking. A header names people alone.
+/// Identifies the caller. A header can identify only people, not agents.
 pub(crate) async fn identify(
     server: &Server,
     authorization: Option<&str>,
@@ -80,7 +81,7 @@ pub(crate) async fn identify(
     identify_person(server, authorization, address, request_id).await.map(Caller::Person)
 }
 
-/// Tells which person is asking.
+/// Identifies the person who sent a request.
 pub(crate) async fn identify_person(
     server: &Server,
     authorization: Option<&str>,
@@ -104,11 +105,11 @@ pub(crate) async fn identify_person(
     Ok(identity)
 }
 
-/// Asks those to wait who send many tokens that are not valid.
+/// Limits how many invalid tokens an address block may send.
 fn limit_guesses(server: &Server, error: AuthError, address: &str) -> AuthError {
     let AuthError::Invalid = error else { return error };
     let block = AddressBlock::of_text(address).to_string();
-    match server.allowances().invalid_tokens.take(&block, Instant::now()) {
+    match server.rate_limits().invalid_tokens.take(&block, Instant::now()) {
         Ok(()) => AuthError::Invalid,
         Err(wait) => AuthError::TooMany(wait),
     }
@@ -123,7 +124,7 @@ async fn by_session(server: &Server, reading: &mut Reading, secret: &str) -> Res
         let key = DecodingKey::from_secret(key);
         jsonwebtoken::decode::<SessionClaims>(secret, &key, &validation).ok()
     };
-    let claims = server.keys().accepted(now()).find_map(read).ok_or(AuthError::Invalid)?.claims;
+    let claims = server.keys().accepted_keys(now()).find_map(read).ok_or(AuthError::Invalid)?.claims;
     let session = reading.session(&claims.sid, now()).await?.ok_or(AuthError::Invalid)?;
     if session.user_id != claims.sub {
         return Err(AuthError::Invalid);
@@ -147,13 +148,13 @@ async fn by_token(server: &Server, reading: &mut Reading, secret: &str) -> Resul
     identity.must_change_password = false;
     if token.last_used_at.is_none_or(|used| now.elapsed_since(used) > LAST_USED_INTERVAL) {
         let mut writing = server.store().write().await?;
-        writing.token_used(&token.id, now).await?;
+        writing.token_record_use(&token.id, now).await?;
         writing.commit().await?;
     }
     Ok(identity)
 }
 
-/// A person in an account, as they are now.
+/// A person in an account, with their current role.
 async fn member(
     reading: &mut Reading,
     account_id: &AccountId,

@@ -1,4 +1,4 @@
-//! Signing in with a password. How often one may try is decided in the core.
+//! Signing in with a password. The core decides how often someone may try.
 
 use serde_json::json;
 use windlass_control::caller::SESSION_LIFETIME;
@@ -18,7 +18,7 @@ use crate::auth::identity::sign_session;
 use crate::auth::throttle::{AttemptCount, SignInAttempt, check_sign_in_allowed, count_sign_in};
 use crate::state::Server;
 
-/// Someone's wish to sign in.
+/// A request to sign in with a password.
 pub(crate) struct PasswordSignIn<'s> {
     pub(crate) email: &'s str,
     pub(crate) password: Redacted<String>,
@@ -26,42 +26,42 @@ pub(crate) struct PasswordSignIn<'s> {
     pub(crate) account: Option<&'s str>,
     /// Their network address.
     pub(crate) address: &'s str,
-    /// What their browser kept of an earlier sign-in.
+    /// The device text that the browser kept from an earlier sign-in.
     pub(crate) device: Option<&'s str>,
     pub(crate) request_id: &'s str,
 }
 
-/// A session that began.
-pub(crate) struct SignedIn {
+/// A session that has begun.
+pub(crate) struct NewSession {
     pub(crate) token: Redacted<String>,
     pub(crate) expires_at: Timestamp,
-    /// What their browser keeps for the next sign-in.
+    /// The device text that the browser keeps for the next sign-in.
     pub(crate) device: Option<Redacted<String>>,
 }
 
 /// Signs someone in.
-pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<SignedIn, LoginError> {
-    let PasswordSignIn { email, password, account, address, device, request_id } = wish;
+pub(crate) async fn login(server: &Server, request: PasswordSignIn<'_>) -> Result<NewSession, LoginError> {
+    let PasswordSignIn { email, password, account, address, device, request_id } = request;
     let block = AddressBlock::of_text(address);
     let mut reading = server.store().read().await?;
     let user = reading.user(email.trim()).await?.filter(|user| user.email == email.trim().to_lowercase());
     let nobody = UserId::new("");
     let user_id = user.as_ref().map_or(&nobody, |user| &user.id);
     let device = device.and_then(|text| read_device(server, text, user_id));
-    let trier = SignInAttempt { email, user_id, block, device: device.as_ref() };
-    let delay = check_sign_in_allowed(&mut reading, &trier).await.inspect_err(count_throttled)?;
-    // The same questions are asked whether there is such a person or not, so that the time tells nothing.
+    let attempt = SignInAttempt { email, user_id, block, device: device.as_ref() };
+    let delay = check_sign_in_allowed(&mut reading, &attempt).await.inspect_err(count_throttled)?;
+    // The queries are the same whether or not the person exists, so that the response time does not reveal it.
     let memberships = reading.memberships(user_id).await?;
     drop(reading);
     tokio::time::sleep(delay).await;
-    let turn = server.password_turns().take(block).await?;
-    let counted = count_sign_in(server, &trier).await.inspect_err(count_throttled)?;
+    let permit = server.password_permits().take(block).await?;
+    let counted = count_sign_in(server, &attempt).await.inspect_err(count_throttled)?;
     let passwords = server.oidc().map(|oidc| oidc.settings().passwords).unwrap_or_default();
-    let may_use_one = |user: &&User| {
-        let is_theirs = passwords == PasswordPolicy::Everyone || user.is_root;
-        user.disabled_at.is_none() && is_theirs && !user.password_hash.expose().is_empty()
+    let may_use_password = |user: &&User| {
+        let is_allowed = passwords == PasswordPolicy::Everyone || user.is_root;
+        user.disabled_at.is_none() && is_allowed && !user.password_hash.expose().is_empty()
     };
-    let hash = user.as_ref().filter(may_use_one).map(|user| user.password_hash.clone());
+    let hash = user.as_ref().filter(may_use_password).map(|user| user.password_hash.clone());
     let is_right = verify_password(password, hash).await;
     let chosen = memberships
         .into_iter()
@@ -74,35 +74,35 @@ pub(crate) async fn login(server: &Server, wish: PasswordSignIn<'_>) -> Result<S
         request_id: Some(request_id.to_owned()),
     };
     let (Some(user), Some((account_id, _, _)), true) = (&user, chosen, is_right) else {
-        refuse(server, actor).await?;
+        record_failure(server, actor).await?;
         return Err(match passwords {
             PasswordPolicy::Everyone => LoginError::Refused,
             PasswordPolicy::RootOnly => LoginError::RefusedHere,
         });
     };
-    drop(turn);
-    let proven = AuthenticatedUser { user, account_id: &account_id, actor: &actor, by: "password" };
-    let signed_in = begin_session(server, &proven, &counted).await?;
+    drop(permit);
+    let authenticated = AuthenticatedUser { user, account_id: &account_id, actor: &actor, by: "password" };
+    let signed_in = begin_session(server, &authenticated, &counted).await?;
     let signed_in = signed_in.ok_or(LoginError::Refused)?;
-    Ok(SignedIn { device: sign_device(server, &user.id, device), ..signed_in })
+    Ok(NewSession { device: sign_device(server, &user.id, device), ..signed_in })
 }
 
-/// Someone of whom it is proved who they are.
+/// A person who has proved who they are.
 pub(super) struct AuthenticatedUser<'p> {
     pub(super) user: &'p User,
     pub(super) account_id: &'p AccountId,
     pub(super) actor: &'p Actor,
-    /// What proved it.
+    /// The method: `password` or `sso`.
     pub(super) by: &'static str,
 }
 
-/// Begins a session, undoes what was counted against it and remembers the place.
+/// Begins a session, undoes the count of this attempt, and records the address block as known.
 pub(super) async fn begin_session(
     server: &Server,
-    proven: &AuthenticatedUser<'_>,
+    authenticated: &AuthenticatedUser<'_>,
     counted: &AttemptCount,
-) -> Result<Option<SignedIn>, StoreError> {
-    let AuthenticatedUser { user, account_id, actor, by } = proven;
+) -> Result<Option<NewSession>, StoreError> {
+    let AuthenticatedUser { user, account_id, actor, by } = authenticated;
     let now = now();
     let session = Session {
         id: new_id(),
@@ -115,14 +115,14 @@ pub(super) async fn begin_session(
     let mut writing = server.store().write_account(account_id).await?;
     counted.undo(&mut writing).await?;
     let block = AddressBlock::of_text(&session.address).to_string();
-    writing.sign_in_place_note(&user.id, &block, now).await?;
+    writing.sign_in_place_record(&user.id, &block, now).await?;
     writing.session_add(&session).await?;
     writing.audit(record::audit_entry(actor, "auth.login", ("user", &user.email), json!({"by": by}), now));
     server.commit(writing).await?;
     metrics::sign_in(by, metrics::MetricOutcome::Done);
     let token = sign_session(server, &user.id, &session.id, session.expires_at);
     let device = sign_device(server, &user.id, None);
-    Ok(token.map(|token| SignedIn { token, expires_at: session.expires_at, device }))
+    Ok(token.map(|token| NewSession { token, expires_at: session.expires_at, device }))
 }
 
 fn count_throttled(error: &LoginError) {
@@ -131,7 +131,7 @@ fn count_throttled(error: &LoginError) {
     }
 }
 
-async fn refuse(server: &Server, actor: Actor) -> Result<(), StoreError> {
+async fn record_failure(server: &Server, actor: Actor) -> Result<(), StoreError> {
     metrics::sign_in("password", metrics::MetricOutcome::Refused);
     let mut writing = server.store().write_account(&AccountId::installation()).await?;
     let target = actor.name.clone();

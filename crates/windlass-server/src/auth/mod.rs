@@ -1,4 +1,4 @@
-//! Who is asking, and may they?
+//! Authentication: sessions, API tokens, sign-ins with a password or through single sign-on, and their limits.
 
 pub(crate) mod device;
 pub(crate) mod error;

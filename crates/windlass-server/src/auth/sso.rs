@@ -1,7 +1,9 @@
-//! From someone whom the provider knows to a session: which person that is here, and what their groups give them now.
+//! Begins a session for someone whom the provider has identified: finds or creates the person, and sets the roles that
+//! their groups grant now.
 //!
-//! The provider's subject is the person. An e-mail address is for show, and only once, when it is verified, the way to
-//! someone who was added by hand before. Administrators of the installation never come in this way.
+//! The provider's subject identifies the person. An e-mail address is for display only, with one exception: at the first
+//! sign-in, a verified address links the subject to a person who was added manually before. Administrators of the
+//! installation cannot sign in this way.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +21,26 @@ use windlass_oidc::claims::{EmailVerification, ProviderIdentity};
 use windlass_oidc::{GroupGrant, Oidc};
 use windlass_store::{Actor, AuditEntry, Membership, Origin, Outcome, StoreError, User, new_id};
 
-use crate::auth::login::{AuthenticatedUser, SignedIn, begin_session};
+use crate::auth::login::{AuthenticatedUser, NewSession, begin_session};
 use crate::auth::throttle::AttemptCount;
 use crate::state::Server;
 
-/// Why someone whom the provider knows may not come in.
+/// Why someone whom the provider has identified cannot sign in.
 #[derive(Debug)]
 pub(crate) enum SsoError {
-    /// The address is none.
+    /// The provider sends no valid e-mail address.
     Email,
-    /// Someone here has that address, and the provider does not say that it is theirs.
+    /// A person here has that address, and the provider has not verified it.
     Unverified,
-    /// Someone else of the same provider has that address here.
+    /// A person here who is linked to another subject of this provider has that address.
     Taken,
-    /// The address is an administrator's of the installation.
+    /// The address belongs to an administrator of the installation.
     Root,
-    /// They were disabled.
+    /// The person is disabled.
     Disabled,
-    /// Neither groups nor anyone here gives them a role, or none in the account they named.
+    /// The person has no role, from groups or manually assigned, or none in the account they named.
     NoRole,
-    /// The database could not tell.
+    /// The database failed.
     Store(StoreError),
 }
 
@@ -48,13 +50,13 @@ impl From<StoreError> for SsoError {
     }
 }
 
-/// Where and as part of what someone signs in.
+/// The context of a sign-in.
 pub(crate) struct SsoRequest<'e> {
     /// The account they named.
     pub(crate) account: Option<&'e str>,
     /// Their network address.
     pub(crate) address: &'e str,
-    /// The request.
+    /// The id of the request.
     pub(crate) request_id: &'e str,
 }
 
@@ -70,23 +72,23 @@ impl SsoRequest<'_> {
     }
 }
 
-/// Lets someone in whom the provider knows.
+/// Signs in someone whom the provider has identified.
 pub(crate) async fn sign_in_with_provider(
     server: &Server,
     oidc: &Oidc,
-    stranger: &ProviderIdentity,
-    entry: &SsoRequest<'_>,
+    identity: &ProviderIdentity,
+    request: &SsoRequest<'_>,
     counted: &AttemptCount,
-) -> Result<SignedIn, SsoError> {
-    let given = given_by(oidc.grants(), stranger);
-    let user = person_of(server, oidc, stranger, entry, &given).await?;
+) -> Result<NewSession, SsoError> {
+    let granted = granted_roles(oidc.grants(), identity);
+    let user = find_or_create_user(server, oidc, identity, request, &granted).await?;
     let held = server.store().read().await?.membership_origins(&user.id).await?;
     let lapsed = lapsed_accounts(server, &user, &held).await?;
-    for (account_id, step) in membership_changes(&held, &given) {
-        take_step(server, &user, &account_id, step, entry).await?;
+    for (account_id, change) in membership_changes(&held, &granted) {
+        change_membership(server, &user, &account_id, change, request).await?;
     }
-    note_proof(server, oidc, stranger, &user).await?;
-    // What they approved counts again where their groups still let them.
+    record_verification(server, oidc, identity, &user).await?;
+    // Their approvals count again in accounts where their groups still grant the permission.
     for account_id in &lapsed {
         let mut writing = server.store().write_account(account_id).await?;
         re_evaluate_open_proposals(&mut writing, now()).await?;
@@ -95,19 +97,19 @@ pub(crate) async fn sign_in_with_provider(
     }
     let memberships = server.store().read().await?.memberships(&user.id).await?;
     let wanted = |(id, name, _): &(AccountId, String, Role)| {
-        entry.account.is_none_or(|account| account == id.as_str() || account == name)
+        request.account.is_none_or(|account| account == id.as_str() || account == name)
     };
     let Some((account_id, _, _)) = memberships.into_iter().find(wanted) else {
-        log_groups(stranger, &user.email);
+        log_groups(identity, &user.email);
         return Err(SsoError::NoRole);
     };
-    let actor = entry.actor(&user.email, Some(&user.id));
-    let proven = AuthenticatedUser { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
-    let signed_in = begin_session(server, &proven, counted).await?;
+    let actor = request.actor(&user.email, Some(&user.id));
+    let authenticated = AuthenticatedUser { user: &user, account_id: &account_id, actor: &actor, by: "sso" };
+    let signed_in = begin_session(server, &authenticated, counted).await?;
     signed_in.ok_or(SsoError::NoRole)
 }
 
-/// The accounts in which someone has a role of their groups that holds no longer, because they did not sign in for long.
+/// The accounts in which a role from groups has lapsed because the person did not sign in for a long time.
 async fn lapsed_accounts(
     server: &Server,
     user: &User,
@@ -124,81 +126,83 @@ async fn lapsed_accounts(
     Ok(lapsed)
 }
 
-/// Notes that the groups give all that is left of what they gave, and whether the address is proved to be theirs.
-async fn note_proof(
+/// Records that the groups still grant the remaining roles, and whether the provider verified the person's address.
+async fn record_verification(
     server: &Server,
     oidc: &Oidc,
-    stranger: &ProviderIdentity,
+    identity: &ProviderIdentity,
     user: &User,
 ) -> Result<(), StoreError> {
-    let is_theirs = stranger.email_verification == EmailVerification::Verified
-        && stranger.email.to_lowercase() == user.email;
+    let is_verified = identity.email_verification == EmailVerification::Verified
+        && identity.email.to_lowercase() == user.email;
     let mut writing = server.store().write().await?;
     writing.memberships_prove(&user.id, now()).await?;
-    writing.identity_set_verified(&oidc.settings().issuer, &stranger.subject, is_theirs).await?;
+    writing.identity_set_verified(&oidc.settings().issuer, &identity.subject, is_verified).await?;
     writing.commit().await
 }
 
-/// Which role the groups give in which account: of several the one that comes last in viewer, operator, approver, admin.
-fn given_by(grants: &[GroupGrant], stranger: &ProviderIdentity) -> BTreeMap<AccountId, Role> {
-    let mut given: BTreeMap<AccountId, Role> = BTreeMap::new();
-    for grant in grants.iter().filter(|grant| stranger.groups.contains(&grant.group)) {
-        let role = given.entry(grant.account_id.clone()).or_insert(grant.role);
+/// The role that the groups grant in each account: of several, the last in the order viewer, operator, approver, admin.
+fn granted_roles(grants: &[GroupGrant], identity: &ProviderIdentity) -> BTreeMap<AccountId, Role> {
+    let mut granted: BTreeMap<AccountId, Role> = BTreeMap::new();
+    for grant in grants.iter().filter(|grant| identity.groups.contains(&grant.group)) {
+        let role = granted.entry(grant.account_id.clone()).or_insert(grant.role);
         *role = grant.role.max(*role);
     }
-    given
+    granted
 }
 
-/// What is to be done about a membership.
+/// A change to a membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MembershipChange {
-    Take,
+    Remove,
     Change(Role),
-    Give(Role),
+    Add(Role),
 }
 
-/// How memberships become what the groups give. Those that someone gave by hand stay. What is taken comes first.
+/// The changes that make memberships match the groups. Manually assigned roles stay. Removals come first.
 fn membership_changes(
     held: &[Membership],
-    given: &BTreeMap<AccountId, Role>,
+    granted: &BTreeMap<AccountId, Role>,
 ) -> Vec<(AccountId, MembershipChange)> {
-    let mut steps = Vec::new();
+    let mut changes = Vec::new();
     for membership in held.iter().filter(|membership| membership.origin == Origin::Groups) {
-        match given.get(&membership.account_id) {
-            None => steps.push((membership.account_id.clone(), MembershipChange::Take)),
+        match granted.get(&membership.account_id) {
+            None => changes.push((membership.account_id.clone(), MembershipChange::Remove)),
             Some(role) if *role != membership.role => {
-                steps.push((membership.account_id.clone(), MembershipChange::Change(*role)));
+                changes.push((membership.account_id.clone(), MembershipChange::Change(*role)));
             }
             Some(_) => {}
         }
     }
-    steps.sort_by_key(|(_, step)| *step != MembershipChange::Take);
+    changes.sort_by_key(|(_, change)| *change != MembershipChange::Remove);
     let is_new = |account: &&AccountId| !held.iter().any(|membership| membership.account_id == **account);
-    let new =
-        given.keys().filter(is_new).map(|account| (account.clone(), MembershipChange::Give(given[account])));
-    steps.extend(new);
-    steps
+    let new = granted
+        .keys()
+        .filter(is_new)
+        .map(|account| (account.clone(), MembershipChange::Add(granted[account])));
+    changes.extend(new);
+    changes
 }
 
-async fn take_step(
+async fn change_membership(
     server: &Server,
     user: &User,
     account_id: &AccountId,
-    step: MembershipChange,
-    entry: &SsoRequest<'_>,
+    change: MembershipChange,
+    request: &SsoRequest<'_>,
 ) -> Result<(), SsoError> {
     let now = now();
     let mut writing = server.store().write_account(account_id).await?;
-    // Someone may have changed it by hand just now, and that counts.
+    // Someone may have assigned a role manually in the meantime; that one takes precedence.
     let held = writing.membership_origins(&user.id).await?;
     let held = held.into_iter().find(|membership| membership.account_id == *account_id);
-    if held.is_some_and(|membership| membership.origin == Origin::Hand) {
+    if held.is_some_and(|membership| membership.origin == Origin::Manual) {
         return Ok(());
     }
-    let (action, role) = match step {
-        MembershipChange::Take => ("user.remove", None),
+    let (action, role) = match change {
+        MembershipChange::Remove => ("user.remove", None),
         MembershipChange::Change(role) => ("user.change", Some(role)),
-        MembershipChange::Give(role) => ("user.add", Some(role)),
+        MembershipChange::Add(role) => ("user.add", Some(role)),
     };
     match role {
         Some(role) => writing.member_grant(account_id, &user.id, role, now).await?,
@@ -207,7 +211,7 @@ async fn take_step(
         }
     }
     let detail = json!({"role": role, "by": "groups"});
-    let actor = entry.actor("single sign-on", None);
+    let actor = request.actor("single sign-on", None);
     writing.audit(record::audit_entry(&actor, action, ("user", &user.email), detail, now));
     lapse_approvals(&mut writing, &user.email, &actor, now).await?;
     server.commit(writing).await?;
@@ -215,18 +219,18 @@ async fn take_step(
     Ok(())
 }
 
-/// The person someone is here: known by their subject, else by a verified address, else new.
-async fn person_of(
+/// The person with this subject, else the one with this verified address, else a new one.
+async fn find_or_create_user(
     server: &Server,
     oidc: &Oidc,
-    stranger: &ProviderIdentity,
-    entry: &SsoRequest<'_>,
-    given: &BTreeMap<AccountId, Role>,
+    identity: &ProviderIdentity,
+    request: &SsoRequest<'_>,
+    granted: &BTreeMap<AccountId, Role>,
 ) -> Result<User, SsoError> {
     let issuer = oidc.settings().issuer.as_str();
-    let email = check_email(&stranger.email).map_err(|_| SsoError::Email)?;
+    let email = check_email(&identity.email).map_err(|_| SsoError::Email)?;
     let mut writing = server.store().write_account(&AccountId::installation()).await?;
-    let known = writing.identity_user(issuer, &stranger.subject).await?;
+    let known = writing.identity_user(issuer, &identity.subject).await?;
     let known = match known {
         Some(id) => writing.user(id.as_str()).await?,
         None => None,
@@ -235,34 +239,34 @@ async fn person_of(
         return check_enabled(user);
     }
     let now = now();
-    let detail = json!({"issuer": issuer, "subject": stranger.subject});
+    let detail = json!({"issuer": issuer, "subject": identity.subject});
     let (user, action) = match writing.user(&email).await?.filter(|user| user.email == email) {
         Some(user) => {
-            if stranger.email_verification != EmailVerification::Verified {
+            if identity.email_verification != EmailVerification::Verified {
                 return Err(SsoError::Unverified);
             }
             let user = check_enabled(user)?;
             if writing.identity_issuers(&user.id).await?.iter().any(|known| known == issuer) {
                 return Err(SsoError::Taken);
             }
-            // Whoever added them may know the password, and any session or API token may be theirs.
+            // Whoever added the person may know the password, and may have used it for a session or an API token.
             writing.user_set_password(&user.id, &Redacted::new(String::new()), false).await?;
             writing.tokens_revoke_all(&user.id, now).await?;
             (user, "user.link")
         }
-        // Nobody is remembered who may do nothing.
-        None if given.is_empty() => {
-            log_groups(stranger, &email);
+        // Nobody without a role is stored.
+        None if granted.is_empty() => {
+            log_groups(identity, &email);
             return Err(SsoError::NoRole);
         }
         None => {
-            let user = new_user(stranger, email, now);
+            let user = new_user(identity, email, now);
             writing.user_add(&user).await?;
             (user, "user.add")
         }
     };
-    writing.identity_add(issuer, &stranger.subject, &user.id, now).await?;
-    let actor = entry.actor("single sign-on", None);
+    writing.identity_add(issuer, &identity.subject, &user.id, now).await?;
+    let actor = request.actor("single sign-on", None);
     writing.audit(record::audit_entry(&actor, action, ("user", &user.email), detail, now));
     server.commit(writing).await?;
     Ok(user)
@@ -276,11 +280,11 @@ fn check_enabled(user: User) -> Result<User, SsoError> {
     }
 }
 
-fn new_user(stranger: &ProviderIdentity, email: String, now: windlass_core::time::Timestamp) -> User {
+fn new_user(identity: &ProviderIdentity, email: String, now: windlass_core::time::Timestamp) -> User {
     User {
         id: new_id(),
         email,
-        name: stranger.name.clone(),
+        name: identity.name.clone(),
         password_hash: Redacted::new(String::new()),
         must_change_password: false,
         is_root: false,
@@ -289,24 +293,24 @@ fn new_user(stranger: &ProviderIdentity, email: String, now: windlass_core::time
     }
 }
 
-/// For whoever maps groups. The page says nothing of them.
-fn log_groups(stranger: &ProviderIdentity, email: &str) {
-    let groups: Vec<&String> = stranger.groups.iter().take(50).collect();
-    tracing::warn!(email, ?groups, count = stranger.groups.len(), "none of the user's groups grants a role");
+/// Logs the groups for whoever maps groups to roles. The page does not show them.
+fn log_groups(identity: &ProviderIdentity, email: &str) {
+    let groups: Vec<&String> = identity.groups.iter().take(50).collect();
+    tracing::warn!(email, ?groups, count = identity.groups.len(), "none of the user's groups grants a role");
 }
 
-/// Notes that someone could not sign in through the provider.
+/// Records in the audit log that a sign-in through the provider was rejected.
 pub(crate) async fn record_refusal(
     server: &Server,
     who: Option<&ProviderIdentity>,
     code: &str,
-    entry: &SsoRequest<'_>,
+    request: &SsoRequest<'_>,
 ) -> Result<(), StoreError> {
-    let name: String = who.map_or("someone", |stranger| stranger.email.as_str()).chars().take(200).collect();
+    let name: String = who.map_or("someone", |identity| identity.email.as_str()).chars().take(200).collect();
     metrics::sign_in("sso", metrics::MetricOutcome::Refused);
     let detail: Value = json!({"by": "sso", "code": code});
     let mut writing = server.store().write_account(&AccountId::installation()).await?;
-    let actor = entry.actor(&name, None);
+    let actor = request.actor(&name, None);
     writing.audit(AuditEntry {
         outcome: Outcome::Refused,
         ..record::audit_entry(&actor, "auth.login", ("user", &name), detail, now())
@@ -323,33 +327,33 @@ mod tests {
     }
 
     #[test]
-    fn groups_give_change_and_take_and_leave_alone_what_was_given_by_hand() {
+    fn groups_add_change_and_remove_roles_but_keep_manually_assigned_ones() {
         let held = [
             membership("changed", Role::Viewer, Origin::Groups),
             membership("gone", Role::Admin, Origin::Groups),
-            membership("by-hand", Role::Viewer, Origin::Hand),
+            membership("by-hand", Role::Viewer, Origin::Manual),
             membership("same", Role::Viewer, Origin::Groups),
         ];
-        let given = [
+        let granted = [
             ("by-hand", Role::Admin),
             ("changed", Role::Admin),
             ("new", Role::Operator),
             ("same", Role::Viewer),
         ];
-        let given = given.into_iter().map(|(account, role)| (AccountId::new(account), role)).collect();
+        let granted = granted.into_iter().map(|(account, role)| (AccountId::new(account), role)).collect();
         let expected = [
-            ("gone", MembershipChange::Take),
+            ("gone", MembershipChange::Remove),
             ("changed", MembershipChange::Change(Role::Admin)),
-            ("new", MembershipChange::Give(Role::Operator)),
+            ("new", MembershipChange::Add(Role::Operator)),
         ];
         assert_eq!(
-            membership_changes(&held, &given),
-            expected.map(|(account, step)| (AccountId::new(account), step))
+            membership_changes(&held, &granted),
+            expected.map(|(account, change)| (AccountId::new(account), change))
         );
     }
 
     #[test]
-    fn of_several_roles_in_an_account_the_last_in_order_counts_and_spelling_matters() {
+    fn of_several_roles_in_an_account_the_highest_counts_and_group_names_are_case_sensitive() {
         let grant = |group: &str, role, account: &str| GroupGrant {
             group: group.to_owned(),
             role,
@@ -361,16 +365,16 @@ mod tests {
             grant("Leads", Role::Admin, "a"),
             grant("everyone", Role::Viewer, "b"),
         ];
-        let stranger = ProviderIdentity {
+        let identity = ProviderIdentity {
             subject: "1".to_owned(),
             email: "a@b".to_owned(),
             email_verification: EmailVerification::Unverified,
             name: String::new(),
             groups: ["leads", "everyone"].map(str::to_owned).into(),
         };
-        let given = given_by(&grants, &stranger);
+        let granted = granted_roles(&grants, &identity);
         assert_eq!(
-            given,
+            granted,
             BTreeMap::from([(AccountId::new("a"), Role::Approver), (AccountId::new("b"), Role::Viewer)])
         );
     }

@@ -1,7 +1,7 @@
-//! Counting attempts to prove who one is: load the counts, let the core judge, count.
+//! Counts sign-in attempts: loads the counts, lets the core decide, and adds the attempt.
 //!
-//! An attempt is counted as a failure before it is looked at, so that many at once are counted one by one; a success
-//! takes back what its own attempt added.
+//! An attempt counts as a failure before it is checked, so that concurrent attempts are counted one by one. A success
+//! removes the failure that its own attempt added.
 
 use std::time::Duration;
 
@@ -17,20 +17,21 @@ use windlass_store::{Reading, StoreError, Writing};
 use crate::auth::error::LoginError;
 use crate::state::Server;
 
-/// Someone who tries a password, and where they are.
+/// An attempt to sign in with a password: the person and where they are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SignInAttempt<'t> {
-    /// As it was typed.
+    /// The e-mail address as it was typed.
     pub(super) email: &'t str,
-    /// Who has that address; an id that nobody has if nobody does.
+    /// The person with that address; an id that nobody has if there is none.
     pub(super) user_id: &'t UserId,
     pub(super) block: AddressBlock,
-    /// The device of theirs that they use.
+    /// Their known device, if they use one.
     pub(super) device: Option<&'t DeviceId>,
 }
 
 impl SignInAttempt<'_> {
-    /// Where nobody but they, or their neighbours if their device is not known, are counted.
+    /// The subject for this person: their device, on which nobody else is counted; without a known device, the person at
+    /// this address block, where neighbours who type the same address are counted too.
     fn own(&self) -> FailureSubject<'_> {
         match self.device {
             Some(id) => FailureSubject::Device(id),
@@ -39,30 +40,30 @@ impl SignInAttempt<'_> {
     }
 }
 
-/// What was counted for an attempt, to be undone if it succeeds.
+/// The failures that were counted for an attempt, to be undone if it succeeds.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptCount {
-    /// Forgotten as a whole: nobody but the one who succeeded is counted there.
-    forgotten: Vec<String>,
-    /// Taken back by one: others are counted there, too.
-    taken_back: Vec<String>,
+    /// Subjects whose counts a success clears: they count only the person who succeeded.
+    cleared: Vec<String>,
+    /// Subjects whose counts a success lowers by one: they count others too.
+    lowered: Vec<String>,
 }
 
 impl AttemptCount {
-    /// Undoes it.
+    /// Undoes these counts.
     pub(crate) async fn undo(&self, writing: &mut Writing) -> Result<(), StoreError> {
-        for subject in &self.forgotten {
+        for subject in &self.cleared {
             writing.failures_clear(subject).await?;
         }
-        for subject in &self.taken_back {
+        for subject in &self.lowered {
             writing.failure_undo(subject).await?;
         }
         Ok(())
     }
 }
 
-async fn load_counts(reading: &mut Reading, trier: &SignInAttempt<'_>) -> Result<SignInCounts, StoreError> {
-    let SignInAttempt { email, user_id, block, device } = *trier;
+async fn load_counts(reading: &mut Reading, attempt: &SignInAttempt<'_>) -> Result<SignInCounts, StoreError> {
+    let SignInAttempt { email, user_id, block, device } = *attempt;
     let is_known = reading.sign_in_place_is_known(user_id, &block.to_string()).await?;
     Ok(SignInCounts {
         place: match (device, is_known) {
@@ -70,18 +71,18 @@ async fn load_counts(reading: &mut Reading, trier: &SignInAttempt<'_>) -> Result
             (None, true) => SignInLocation::Known,
             (None, false) => SignInLocation::Unknown,
         },
-        own: reading.failures(&trier.own().key()).await?,
+        own: reading.failures(&attempt.own().key()).await?,
         block: reading.failures(&FailureSubject::Block(block).key()).await?,
         person: reading.failures(&FailureSubject::Person(email).key()).await?,
     })
 }
 
-/// Whether someone may try, and how much slower; nothing is counted yet.
+/// Whether the attempt is allowed, and how long to delay it. Counts nothing yet.
 pub(super) async fn check_sign_in_allowed(
     reading: &mut Reading,
-    trier: &SignInAttempt<'_>,
+    attempt: &SignInAttempt<'_>,
 ) -> Result<Duration, LoginError> {
-    match judge_sign_in(&load_counts(reading, trier).await?, now()) {
+    match judge_sign_in(&load_counts(reading, attempt).await?, now()) {
         SignInVerdict::Try { delay } => Ok(delay),
         SignInVerdict::Wait(wait) => Err(LoginError::Throttled(wait)),
     }
@@ -90,32 +91,32 @@ pub(super) async fn check_sign_in_allowed(
 /// Counts an attempt to sign in with a password.
 pub(super) async fn count_sign_in(
     server: &Server,
-    trier: &SignInAttempt<'_>,
+    attempt: &SignInAttempt<'_>,
 ) -> Result<AttemptCount, LoginError> {
     let now = now();
-    let own = trier.own();
-    let shared = [FailureSubject::Block(trier.block), FailureSubject::Person(trier.email)];
+    let own = attempt.own();
+    let shared = [FailureSubject::Block(attempt.block), FailureSubject::Person(attempt.email)];
     let mut writing = server.store().write().await?;
     for subject in [own, shared[0], shared[1]] {
         writing.failures_lock(&subject.key()).await?;
     }
-    let counts = load_counts(&mut writing, trier).await?;
+    let counts = load_counts(&mut writing, attempt).await?;
     if let SignInVerdict::Wait(wait) = judge_sign_in(&counts, now) {
         return Err(LoginError::Throttled(wait));
     }
-    let mut counted = AttemptCount { forgotten: vec![own.key()], taken_back: Vec::new() };
+    let mut counted = AttemptCount { cleared: vec![own.key()], lowered: Vec::new() };
     count(&mut writing, own, now).await?;
     if counts.place == SignInLocation::Unknown {
         for subject in shared {
             count(&mut writing, subject, now).await?;
-            counted.taken_back.push(subject.key());
+            counted.lowered.push(subject.key());
         }
     }
     writing.commit().await?;
     Ok(counted)
 }
 
-/// Counts an answer of the sign-in provider that a browser brings: it names nobody before it is looked at.
+/// Counts a callback from the single sign-on provider. Only the address block is known before the callback is checked.
 pub(crate) async fn count_provider_answer(
     server: &Server,
     address: &str,
@@ -130,11 +131,11 @@ pub(crate) async fn count_provider_answer(
     }
     count(&mut writing, subject, now).await?;
     writing.commit().await?;
-    Ok(AttemptCount { forgotten: Vec::new(), taken_back: vec![subject.key()] })
+    Ok(AttemptCount { cleared: Vec::new(), lowered: vec![subject.key()] })
 }
 
-/// Counts an attempt of a session to give its own password. Each session is counted by itself: whoever stole one keeps
-/// nobody else out.
+/// Counts an attempt to confirm the password of a session. Each session is counted separately, so that someone who stole
+/// one locks nobody else out.
 pub(crate) async fn count_session_attempt(
     server: &Server,
     session_id: &SessionId,
@@ -149,7 +150,7 @@ pub(crate) async fn count_session_attempt(
     }
     count(&mut writing, subject, now).await?;
     writing.commit().await?;
-    Ok(AttemptCount { forgotten: vec![subject.key()], taken_back: Vec::new() })
+    Ok(AttemptCount { cleared: vec![subject.key()], lowered: Vec::new() })
 }
 
 async fn count(writing: &mut Writing, subject: FailureSubject<'_>, now: Timestamp) -> Result<(), StoreError> {

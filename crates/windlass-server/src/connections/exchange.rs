@@ -1,5 +1,5 @@
-//! A request and its answer, followed from the first to the last byte: what the connection is doing, whether the body
-//! comes fast enough, and whether the answer is taken fast enough.
+//! Tracks a request and its response from the first to the last byte: the state of the connection, whether the client
+//! sends the body fast enough, and whether it reads the response fast enough.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,9 +19,9 @@ use tower::{Service, ServiceExt as _};
 use windlass_core::inbound::connections::{RequestProgress, RequestStep};
 use windlass_core::inbound::transfer_time::max_transfer_time;
 
-use crate::connections::{Connection, PeerAddress, RequestsCome};
+use crate::connections::{Connection, PeerAddress, RequestOverlap};
 
-/// The body of a request came too slowly.
+/// The body of a request arrived too slowly.
 #[derive(Debug, thiserror::Error)]
 #[error("the request body arrived too slowly")]
 pub(crate) struct BodyTooSlow;
@@ -69,18 +69,18 @@ where
     }
 }
 
-/// A request that is under way. It ends when nobody holds it any more: not the handler, not the answer's body.
+/// A request in progress. It ends when the handler and the body of the response have dropped it.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     connection: Arc<Connection>,
-    /// Which one it is on its connection.
+    /// Its number on the connection.
     number: u64,
     progress: Mutex<RequestProgress>,
 }
 
 impl ActiveRequest {
     fn begin(connection: &Arc<Connection>, version: Version) -> ActiveRequest {
-        let number = connection.request_began(RequestsCome::over(version));
+        let number = connection.request_began(RequestOverlap::over(version));
         ActiveRequest {
             connection: Arc::clone(connection),
             number,
@@ -88,9 +88,9 @@ impl ActiveRequest {
         }
     }
 
-    /// Goes on to what comes after `from`, unless it is there already.
+    /// Moves from `from` to `to`, if it is still at `from`.
     fn advance(&self, from: RequestProgress, to: RequestProgress, step: RequestStep) {
-        // One word, which is whole whatever the thread that held it last did.
+        // Valid even if a thread panicked while it held the lock: the value is written in one assignment.
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         if *progress == from {
             *progress = to;
@@ -98,20 +98,20 @@ impl ActiveRequest {
         }
     }
 
-    /// All of the request is there, or nobody reads the rest.
-    fn received(&self) {
+    /// The whole request was received, or the handler does not read the rest.
+    fn mark_received(&self) {
         self.advance(RequestProgress::Receiving, RequestProgress::Answering, RequestStep::Received);
     }
 
-    /// The answer is there. From here on it is the client that is waited for.
+    /// The response is ready. From now on the server waits for the client.
     fn head_sent(&self) {
-        self.received();
+        self.mark_received();
         self.advance(RequestProgress::Answering, RequestProgress::Sending, RequestStep::HeadSent);
-        self.connection.answer_began(self.number);
+        self.connection.response_began(self.number);
     }
 
-    /// Someone who is signed in sent the request.
-    pub(crate) fn signed_in(&self) {
+    /// A signed-in person sent the request.
+    pub(crate) fn mark_signed_in(&self) {
         self.connection.step(RequestStep::SignedIn);
     }
 }
@@ -123,7 +123,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// The body of a request, which must come at a certain rate.
+/// The body of a request, which must arrive at a minimum rate.
 struct PacedBody<B> {
     body: B,
     exchange: Arc<ActiveRequest>,
@@ -136,7 +136,7 @@ struct PacedBody<B> {
 impl<B: HttpBody> PacedBody<B> {
     fn new(body: B, allowance: Duration, exchange: Arc<ActiveRequest>) -> PacedBody<B> {
         if body.is_end_stream() {
-            exchange.received();
+            exchange.mark_received();
         }
         let began = Instant::now();
         let deadline = Box::pin(tokio::time::sleep_until(began + allowance));
@@ -163,13 +163,13 @@ where
                 let until = self.began + max_transfer_time(self.received, self.allowance);
                 self.deadline.as_mut().reset(until);
                 if self.body.is_end_stream() {
-                    self.exchange.received();
+                    self.exchange.mark_received();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Ready(None) => {
-                self.exchange.received();
+                self.exchange.mark_received();
                 Poll::Ready(None)
             }
             Poll::Pending => match self.deadline.as_mut().poll(cx) {
@@ -190,12 +190,12 @@ where
 
 impl<B> Drop for PacedBody<B> {
     fn drop(&mut self) {
-        self.exchange.received();
+        self.exchange.mark_received();
     }
 }
 
-/// The body of an answer: while it is sent, the request is under way, and it is noted how long the client takes for it.
-/// Whoever takes nothing makes hyper not ask for more, so being late is found by the connection and not here.
+/// The body of a response. It keeps the request active until it is sent, and records how long the client takes to read
+/// it. If the client reads nothing, hyper does not poll for more, so the connection detects the timeout, not this body.
 struct FollowedBody {
     body: Body,
     exchange: Arc<ActiveRequest>,
@@ -210,11 +210,11 @@ impl HttpBody for FollowedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let number = self.exchange.number;
-        self.exchange.connection.answer_asked(number);
+        self.exchange.connection.response_client_ready(number);
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             let length = frame.data_ref().map_or(0, Bytes::len);
-            self.exchange.connection.answer_handed_over(number, u64::try_from(length).unwrap_or(u64::MAX));
+            self.exchange.connection.response_bytes_sent(number, u64::try_from(length).unwrap_or(u64::MAX));
         }
         polled
     }

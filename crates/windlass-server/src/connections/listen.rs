@@ -1,4 +1,5 @@
-//! Accepting connections, whatever happens: too many, too few files, a client that is gone again.
+//! Accepts connections, and continues when there are too many, when the process has no more files, and when a client
+//! disconnects early.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -15,27 +16,27 @@ use windlass_core::inbound::connections::NewConnection;
 use windlass_core::inbound::forwarded::TrustedProxies;
 
 use crate::connections::Connections;
-use crate::connections::refuse::Refusals;
+use crate::connections::refuse::RefusalSender;
 use crate::connections::serve::{ConnectionService, serve};
 use crate::connections::tls::TlsKeys;
 
-/// How long to wait when the system cannot give a connection: it has no files or no memory.
+/// The delay before the next attempt when the system cannot accept a connection: it has no files or no memory.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How often it is said that connections cannot be accepted.
+/// How often the server logs that it cannot accept connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Who is let in, and until when.
+/// The context of [`listen`].
 pub(crate) struct ListenOptions {
-    /// Every open connection.
+    /// The open connections.
     pub(crate) connections: Arc<Connections>,
-    /// The proxies that speak for many.
+    /// The trusted proxies. They are exempt from the limit per address block.
     pub(crate) trusted_proxies: TrustedProxies,
-    /// Becomes true when the server is to stop.
+    /// Becomes true when the server stops.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
-/// Accepts connections until the server stops, then waits for those under way.
+/// Accepts connections until the server stops, then waits until those that are open have ended.
 pub(crate) async fn listen(
     listener: TcpListener,
     options: ListenOptions,
@@ -43,7 +44,7 @@ pub(crate) async fn listen(
     tls: Option<Arc<TlsKeys>>,
 ) {
     let ListenOptions { connections, trusted_proxies, mut stopping } = options;
-    let (mut tasks, mut refusals, mut said_at) = (JoinSet::new(), Refusals::default(), None);
+    let (mut tasks, mut refusals, mut warned_at) = (JoinSet::new(), RefusalSender::default(), None);
     loop {
         while tasks.try_join_next().is_some() {}
         let accepted = tokio::select! {
@@ -54,7 +55,7 @@ pub(crate) async fn listen(
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                recover(&connections, &error, &mut said_at).await;
+                recover(&connections, &error, &mut warned_at).await;
                 continue;
             }
         };
@@ -70,7 +71,7 @@ pub(crate) async fn listen(
                 metrics::connection_ended(ConnectionEnd::Refused);
                 match tls {
                     None => refusals.refuse(stream, full),
-                    // A handshake would cost more than the answer is worth.
+                    // A TLS handshake only to send a refusal is too expensive.
                     Some(_) => drop(stream),
                 }
             }
@@ -88,8 +89,9 @@ async fn accept(
     listener.accept().await
 }
 
-/// A client that is gone again is no trouble. Anything else is: something is closed, and it is tried again a little later.
-async fn recover(connections: &Connections, error: &std::io::Error, said_at: &mut Option<Instant>) {
+/// Ignores a client that disconnected early. After any other error, logs it, closes the least useful connection, and waits
+/// before the next attempt.
+async fn recover(connections: &Connections, error: &std::io::Error, warned_at: &mut Option<Instant>) {
     let is_gone = matches!(
         error.kind(),
         ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
@@ -97,9 +99,9 @@ async fn recover(connections: &Connections, error: &std::io::Error, said_at: &mu
     if is_gone {
         return;
     }
-    if said_at.is_none_or(|at: Instant| at.elapsed() >= WARNING_INTERVAL) {
+    if warned_at.is_none_or(|at: Instant| at.elapsed() >= WARNING_INTERVAL) {
         tracing::error!(%error, "cannot accept connections; raise the limit of open files (ulimit -n)");
-        *said_at = Some(Instant::now());
+        *warned_at = Some(Instant::now());
     }
     connections.make_room();
     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;

@@ -1,8 +1,8 @@
-//! Connections: accepting them, how long they may take, how many there may be, and TLS.
+//! Connections: how the server accepts them, how long clients may take, how many may be open, and TLS.
 //!
-//! Which connection is served and which is closed for it is decided in the core ([`ConnectionTable`]). Here is what
-//! happens to them: [`listen`] accepts, [`serve`] speaks HTTP on one, [`exchange`] follows each request on it, and
-//! [`watched`] sees bytes come and go.
+//! The core decides which connection is served and which is closed for it ([`ConnectionTable`]). Here, [`listen`] accepts
+//! connections, [`serve`] handles HTTP on one, [`exchange`] tracks each request on it, and [`watched`] detects received
+//! bytes and clients that read nothing.
 
 pub(crate) mod exchange;
 pub(crate) mod listen;
@@ -25,23 +25,23 @@ use windlass_core::inbound::connections::{
 use windlass_core::inbound::forwarded::HttpScheme;
 use windlass_core::inbound::transfer_time::ResponsePace;
 
-/// Connections that may be closing beside those that are open, before the next one is accepted.
+/// How many connections may be closing, in addition to those that are open, before the server stops accepting more.
 const MAX_CLOSING: usize = 64;
 
-/// Where a request arrived from: a client, or the nearest proxy.
+/// The peer of a connection: a client, or the nearest proxy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerAddress {
     pub(crate) address: SocketAddr,
-    /// How it came from there.
+    /// The scheme of the connection.
     pub(crate) scheme: HttpScheme,
 }
 
 /// How long clients may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From a connection's begin, or the first byte of a later request, until its head is there; TLS included.
+    /// From the start of a connection, including TLS, or from the first byte of a later request, until the head is received.
     pub header: Duration,
-    /// How much longer a body may take to come, or an answer to be taken, than at the slowest rate that is waited for.
+    /// How much longer than at the lowest allowed rate a client may take to send a body or to read a response.
     pub body: Duration,
     /// Between two requests.
     pub idle: Duration,
@@ -57,35 +57,35 @@ impl Default for Timeouts {
     }
 }
 
-/// How many connections this process may have, as far as the files allow that it may open.
+/// How many connections this process may have, from its limit of open files.
 pub(crate) fn limits_of_process() -> ConnectionLimits {
     use nix::sys::resource::Resource;
     use nix::sys::resource::getrlimit;
-    // A system that does not say is taken for one with the usual limit.
+    // 1024 is the usual limit, for a system that does not report one.
     let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
     ConnectionLimits::for_open_files(files)
 }
 
-/// Every connection of a server.
+/// All connections of a server.
 #[derive(Debug)]
 pub(crate) struct Connections {
     limits: ConnectionLimits,
     timeouts: Timeouts,
     began: Instant,
     state: Mutex<ConnectionsState>,
-    /// Someone left.
-    left: Notify,
+    /// Notified when a socket is closed.
+    socket_closed: Notify,
 }
 
 #[derive(Debug)]
 struct ConnectionsState {
     table: ConnectionTable,
     open: BTreeMap<ConnectionId, Arc<Connection>>,
-    /// Those whose sockets are open, also if they are being closed.
+    /// The number of open sockets, including those that are being closed.
     alive: usize,
 }
 
-/// Why a newcomer is not served.
+/// The limit that a refused connection exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionLimit {
     Address,
@@ -95,10 +95,16 @@ pub(crate) enum ConnectionLimit {
 impl Connections {
     pub(crate) fn new(limits: ConnectionLimits, timeouts: Timeouts) -> Connections {
         let state = ConnectionsState { table: ConnectionTable::new(limits), open: BTreeMap::new(), alive: 0 };
-        Connections { limits, timeouts, began: Instant::now(), state: Mutex::new(state), left: Notify::new() }
+        Connections {
+            limits,
+            timeouts,
+            began: Instant::now(),
+            state: Mutex::new(state),
+            socket_closed: Notify::new(),
+        }
     }
 
-    /// Decides about a newcomer, and has another one closed for it if need be.
+    /// Accepts or refuses a new connection, and closes another one for it if necessary.
     fn admit(self: &Arc<Self>, newcomer: NewConnection) -> Result<OpenSocket, ConnectionLimit> {
         let mut state = self.lock();
         let (opened, closed) = match state.table.admit(newcomer, self.began.elapsed()) {
@@ -117,7 +123,7 @@ impl Connections {
         Ok(OpenSocket(connection))
     }
 
-    /// Has the least useful connection closed, because the system has no more files.
+    /// Closes the least useful connection, because the system has no more files.
     fn make_room(&self) {
         let mut state = self.lock();
         if let Some(closed) = state.table.make_room().and_then(|closed| state.open.remove(&closed)) {
@@ -125,24 +131,24 @@ impl Connections {
         }
     }
 
-    /// Waits until few enough are being closed: closing takes no more than a turn of the scheduler.
+    /// Waits until few enough connections are closing. Each closes as soon as its task is scheduled.
     async fn until_room(&self) {
         loop {
-            let left = self.left.notified();
+            let socket_closed = self.socket_closed.notified();
             if self.lock().alive < self.limits.total + MAX_CLOSING {
                 return;
             }
-            left.await;
+            socket_closed.await;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, ConnectionsState> {
-        // Every change is whole, whatever the thread that held it last did.
+        // Consistent even if a thread panicked while it held the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection whose socket is open. Dropped after the socket.
+/// A connection whose socket is open. It must be dropped after the socket.
 struct OpenSocket(Arc<Connection>);
 
 impl Drop for OpenSocket {
@@ -154,7 +160,7 @@ impl Drop for OpenSocket {
         state.alive -= 1;
         metrics::connections(state.table.open());
         drop(state);
-        connections.left.notify_one();
+        connections.socket_closed.notify_one();
     }
 }
 
@@ -163,43 +169,43 @@ impl Drop for OpenSocket {
 pub(crate) struct Connection {
     id: ConnectionId,
     connections: Arc<Connections>,
-    /// It is to be closed for another one.
+    /// Notified when this connection must close for another one.
     close: Notify,
-    /// When the client is too late has changed.
+    /// Notified when the deadline of the client changed.
     changed: Notify,
     progress: Mutex<ConnectionProgress>,
 }
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Debug)]
 struct ConnectionProgress {
     began: Instant,
     in_flight: usize,
-    /// How many requests there were.
+    /// The number of requests so far.
     requests: u64,
-    /// Answers that are being sent, by the number of their request.
+    /// The responses that are being sent, by the number of their request.
     answers: BTreeMap<u64, ResponsePace>,
     answered: bool,
-    requests_come: RequestsCome,
+    request_overlap: RequestOverlap,
     quiet_since: Instant,
-    /// When the first byte of the next request came.
+    /// When the first byte of the next request was received.
     head_since: Option<Instant>,
 }
 
-/// How the requests of a connection come.
+/// Whether the requests of a connection can overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RequestsCome {
-    /// Each after the answer to the one before.
-    InTurn,
-    /// They can overlap, so that single bytes say nothing about the next one.
-    Together,
+enum RequestOverlap {
+    /// Each follows the response to the previous one: HTTP/1.
+    Never,
+    /// They can overlap, so that a received byte does not mean that a new request begins: HTTP/2.
+    Possible,
 }
 
-impl RequestsCome {
-    fn over(version: Version) -> RequestsCome {
+impl RequestOverlap {
+    fn over(version: Version) -> RequestOverlap {
         match version {
-            Version::HTTP_2 => RequestsCome::Together,
-            _ => RequestsCome::InTurn,
+            Version::HTTP_2 => RequestOverlap::Possible,
+            _ => RequestOverlap::Never,
         }
     }
 }
@@ -213,7 +219,7 @@ impl Connection {
             requests: 0,
             answers: BTreeMap::new(),
             answered: false,
-            requests_come: RequestsCome::InTurn,
+            request_overlap: RequestOverlap::Never,
             quiet_since: now,
             head_since: None,
         };
@@ -235,19 +241,19 @@ impl Connection {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request, and says which one it is.
-    fn request_began(&self, come: RequestsCome) -> u64 {
+    /// Records the start of a request, and returns its number.
+    fn request_began(&self, overlap: RequestOverlap) -> u64 {
         self.step(RequestStep::Began);
         let mut progress = self.progress();
         progress.in_flight += 1;
         progress.requests += 1;
-        progress.requests_come = come;
+        progress.request_overlap = overlap;
         progress.head_since = None;
         progress.requests
     }
 
-    /// The head of an answer goes out.
-    fn answer_began(&self, number: u64) {
+    /// The head of a response is sent.
+    fn response_began(&self, number: u64) {
         let allowance = self.connections.timeouts.body;
         let mut progress = self.progress();
         let pace = ResponsePace::begin(allowance, progress.began.elapsed());
@@ -256,8 +262,8 @@ impl Connection {
         self.changed.notify_one();
     }
 
-    /// The client can take more of an answer.
-    fn answer_asked(&self, number: u64) {
+    /// The client is ready for more of a response.
+    fn response_client_ready(&self, number: u64) {
         let mut progress = self.progress();
         let now = progress.began.elapsed();
         if let Some(pace) = progress.answers.get_mut(&number) {
@@ -265,8 +271,8 @@ impl Connection {
         }
     }
 
-    /// More of an answer is on its way to the client.
-    fn answer_handed_over(&self, number: u64, bytes: u64) {
+    /// More bytes of a response are being sent to the client.
+    fn response_bytes_sent(&self, number: u64, bytes: u64) {
         let mut progress = self.progress();
         let now = progress.began.elapsed();
         if let Some(pace) = progress.answers.get_mut(&number) {
@@ -287,8 +293,8 @@ impl Connection {
         self.changed.notify_one();
     }
 
-    /// Bytes came.
-    fn bytes_came(&self) {
+    /// Bytes were received.
+    fn bytes_received(&self) {
         let mut progress = self.progress();
         if progress.in_flight == 0 && progress.head_since.is_none() {
             progress.head_since = Some(Instant::now());
@@ -297,7 +303,7 @@ impl Connection {
         }
     }
 
-    /// When the client is too late. While requests are under way, only for what it does not take of the answers.
+    /// When the client is too late. While requests are in progress, only reading responses too slowly counts.
     fn deadline(&self) -> Option<Instant> {
         let Timeouts { header, idle, .. } = self.connections.timeouts;
         let progress = self.progress();
@@ -307,7 +313,7 @@ impl Connection {
         }
         Some(match progress.head_since {
             _ if !progress.answered => progress.began + header,
-            Some(since) if progress.requests_come == RequestsCome::InTurn => since + header,
+            Some(since) if progress.request_overlap == RequestOverlap::Never => since + header,
             _ => progress.quiet_since + idle,
         })
     }
@@ -316,7 +322,7 @@ impl Connection {
         self.progress().in_flight == 0
     }
 
-    /// Waits until the connection is to be closed from here.
+    /// Waits until the server must close the connection, and returns why.
     async fn until_closed(&self, mut stopping: watch::Receiver<bool>) -> ConnectionEnd {
         let late = async {
             loop {
@@ -335,7 +341,7 @@ impl Connection {
         };
         let stopped = async {
             let _ = stopping.wait_for(|stopping| *stopping).await;
-            // What is under way is brought to an end by whoever speaks on the connection.
+            // `serve` completes the requests in progress.
             if !self.is_quiet() {
                 std::future::pending::<()>().await;
             }

@@ -1,4 +1,4 @@
-//! Telling a client that there are too many, without being held up by it.
+//! Sends a refusal to a client when there are too many connections, without blocking on that client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::sync::Semaphore;
 
 use crate::connections::ConnectionLimit;
 
-/// Refusals that are being told at once. Beyond these, connections are just closed.
-const AT_ONCE: usize = 32;
+/// How many refusals are sent at the same time. Beyond these, the server closes connections without a response.
+const MAX_CONCURRENT: usize = 32;
 
-/// How long a client has to hear it.
+/// How long a client may take to read a refusal.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 const ADDRESS_FULL: &str = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\n\
@@ -34,26 +34,26 @@ impl ConnectionLimit {
     }
 }
 
-/// Refusals under way.
-pub(super) struct Refusals {
-    room: Arc<Semaphore>,
+/// Sends refusals.
+pub(super) struct RefusalSender {
+    permits: Arc<Semaphore>,
 }
 
-impl Default for Refusals {
-    fn default() -> Refusals {
-        Refusals { room: Arc::new(Semaphore::new(AT_ONCE)) }
+impl Default for RefusalSender {
+    fn default() -> RefusalSender {
+        RefusalSender { permits: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 }
 
-impl Refusals {
-    /// Refuses a connection that speaks without TLS.
+impl RefusalSender {
+    /// Refuses a connection without TLS.
     pub(super) fn refuse(&mut self, mut stream: TcpStream, full: ConnectionLimit) {
-        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else { return };
+        let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() else { return };
         tokio::spawn(async move {
-            let told = async {
+            let sent = async {
                 stream.write_all(full.answer().as_bytes()).await?;
                 stream.shutdown().await?;
-                // Closed with bytes unread, the connection would be reset, and the answer lost.
+                // If the server closed the socket with unread bytes, the connection would be reset and the response lost.
                 let mut unread = [0_u8; 4096];
                 for _ in 0..16 {
                     if stream.read(&mut unread).await? == 0 {
@@ -62,8 +62,8 @@ impl Refusals {
                 }
                 std::io::Result::Ok(())
             };
-            let _ = tokio::time::timeout(REFUSAL_TIMEOUT, told).await;
-            drop(room);
+            let _ = tokio::time::timeout(REFUSAL_TIMEOUT, sent).await;
+            drop(permit);
         });
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_answers_of_the_length_they_say_in_the_shape_that_errors_have() {
+    fn refusals_have_the_right_content_length_and_the_format_of_errors() {
         for full in [ConnectionLimit::Address, ConnectionLimit::Server] {
             let (head, body) = full.answer().split_once("\r\n\r\n").expect("a head and a body");
             assert!(head.ends_with(&format!("content-length: {}", body.len())), "{head}");

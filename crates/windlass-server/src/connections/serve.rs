@@ -1,4 +1,4 @@
-//! HTTP on one connection, with limits on everything that a client can make grow.
+//! HTTP on one connection, with a limit on everything whose size a client determines.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,36 +19,36 @@ use crate::connections::tls::TlsKeys;
 use crate::connections::watched::WatchedSocket;
 use crate::connections::{OpenSocket, PeerAddress};
 
-/// The longest head of a request, its address included.
+/// The longest head of a request, including its address.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// The longest list of headers over HTTP/2.
 const MAX_HEAD_H2: u32 = 32 * 1024;
 
-/// Requests that one HTTP/2 connection may have under way at once.
+/// How many requests one HTTP/2 connection may have in progress.
 const MAX_STREAMS: u32 = 64;
 
-/// The longest frame that is taken over HTTP/2. With the longest list of headers it also bounds into how many pieces a head
-/// may be cut.
+/// The longest frame that the server accepts over HTTP/2. Together with the longest list of headers, it also limits how many
+/// frames one head may have.
 const MAX_FRAME: u32 = 16 * 1024;
 
-/// Bytes of bodies that an HTTP/2 client may send ahead of what is read: on one stream, and on all together.
+/// How many bytes of bodies an HTTP/2 client may send before the server reads them: on one stream, and in total.
 const STREAM_WINDOW: u32 = 256 * 1024;
 
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// Bytes of an answer that wait for the client on one HTTP/2 stream before no more is asked of whoever makes it.
+/// How many unsent bytes of a response one HTTP/2 stream buffers before it stops polling the body.
 const MAX_UNSENT: usize = 256 * 1024;
 
-/// Requests that an HTTP/2 client may take back before they were looked at, and those that it may get wrong.
+/// How many requests an HTTP/2 client may reset before the server accepts them, and how many invalid ones it may send.
 const MAX_RESETS: usize = 20;
 
 const MAX_WRONG: usize = 128;
 
-/// How often an HTTP/2 client is asked whether it is still there, and how long it has to say so.
+/// The interval of pings to an HTTP/2 client, and how long it may take to respond.
 const PING: Duration = Duration::from_secs(20);
 
-/// What is served on a connection, and to whom.
+/// The router, the peer address and the TLS keys of a connection.
 pub(super) struct ConnectionService {
     pub(super) router: Router,
     pub(super) address: SocketAddr,
@@ -63,19 +63,19 @@ pub(super) async fn serve(
     stopping: watch::Receiver<bool>,
 ) {
     let connection = Arc::clone(&alive.0);
-    // Small answers are not held back.
+    // Small responses are sent without delay.
     let _ = stream.set_nodelay(true);
     let stream = WatchedSocket::new(stream, Arc::clone(&connection));
     let ended = tokio::select! {
         biased;
         ended = connection.until_closed(stopping.clone()) => ended,
-        () = secure_and_speak(&alive, stream, service, stopping) => ConnectionEnd::Ended,
+        () = handshake_and_serve(&alive, stream, service, stopping) => ConnectionEnd::Ended,
     };
     metrics::connection_ended(ended);
     drop(alive);
 }
 
-async fn secure_and_speak(
+async fn handshake_and_serve(
     alive: &OpenSocket,
     stream: WatchedSocket,
     service: ConnectionService,
@@ -85,21 +85,21 @@ async fn secure_and_speak(
     let scheme = if tls.is_some() { HttpScheme::Https } else { HttpScheme::Http };
     let exchanges = ConnectionRequests::new(router, PeerAddress { address, scheme }, Arc::clone(&alive.0));
     match tls {
-        None => speak(stream, exchanges, stopping).await,
+        None => serve_http(stream, exchanges, stopping).await,
         Some(tls) => match tls.acceptor().accept(stream).await {
-            Ok(stream) => speak(stream, exchanges, stopping).await,
+            Ok(stream) => serve_http(stream, exchanges, stopping).await,
             Err(error) => tracing::debug!(%error, %address, "a TLS handshake failed"),
         },
     }
 }
 
-/// Speaks HTTP/1.1 or HTTP/2, whichever the client begins with.
-async fn speak<S>(stream: S, exchanges: ConnectionRequests, mut stopping: watch::Receiver<bool>)
+/// Serves HTTP/1.1 or HTTP/2, whichever the client starts with.
+async fn serve_http<S>(stream: S, exchanges: ConnectionRequests, mut stopping: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut builder = Builder::new(TokioExecutor::new());
-    // Being late is our own business: hyper knows one time for both heads and pauses.
+    // `Connection` checks deadlines: hyper has only one timeout for both heads and idle time.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_HEAD);
     builder
         .http2()

@@ -1,7 +1,7 @@
-//! TLS of our own: a certificate and its key from files, which may be replaced while the server runs.
+//! TLS that the server terminates itself: a certificate and its key from files, which may be replaced while it runs.
 //!
-//! A new pair is used as soon as it is whole. One that is not is reported, and the old one stays in use. Files are often
-//! replaced one after the other, so a pair that does not fit is reported only when it stays that way.
+//! The server uses a new pair as soon as it is valid. If it is not, the server logs that and keeps the old pair. Files are
+//! often replaced one after the other, so an invalid pair is logged only when the next check finds it unchanged.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -18,13 +18,13 @@ use windlass_control::metrics::{self, MetricOutcome};
 use windlass_core::digest::Digest;
 use windlass_core::redacted::Redacted;
 
-/// The largest file that is read: a chain of certificates has some kilobytes.
+/// The largest file that the server reads: a chain of certificates has a few kilobytes.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// Where a certificate and its key are.
+/// The paths of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate, followed by those that vouch for it, in PEM.
+    /// The certificate, followed by its intermediate certificates, in PEM.
     pub certificate: PathBuf,
     /// Its private key, in PEM.
     pub key: PathBuf,
@@ -36,43 +36,43 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read {path}: {source}")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file is too large to be what it should be.
+    /// A file is too large for a certificate or a key.
     #[error("{path} is too large for a certificate or a key")]
     TooLarge {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
     /// There is no certificate in the file.
     #[error("{path} contains no PEM certificate")]
     NoCertificate {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
     /// There is no private key in the file.
     #[error("{path} contains no PEM private key")]
     NoKey {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
-    /// They do not belong together, or are of a kind that is not understood.
+    /// They do not match, or have a type that is not supported.
     #[error("the certificate {certificate} and the key {key} cannot be used together: {source}")]
     Pair {
         /// The certificate's file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
 }
 
 impl TlsFiles {
-    /// Whether both files can be used, as the server would.
+    /// Checks that the server could use both files.
     pub fn check(&self) -> Result<(), TlsError> {
         self.read().and_then(|pair| pair.config(self)).map(drop)
     }
@@ -93,7 +93,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, TlsError> {
     }
 }
 
-/// What both files hold.
+/// The contents of both files.
 struct PemPair {
     certificate: Vec<u8>,
     key: Redacted<Vec<u8>>,
@@ -136,12 +136,12 @@ pub(crate) struct TlsKeys {
     seen: Mutex<SeenFiles>,
 }
 
-/// What was found in the files when they were last looked at.
+/// What the last check found in the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SeenFiles {
     /// The pair that is in use.
     InUse(Digest),
-    /// Something that cannot be used, found once: perhaps it is being replaced at this moment.
+    /// Something that cannot be used, found once: the files may be in the middle of a replacement.
     Unusable(Option<Digest>),
     /// The same, found twice and reported.
     Reported(Option<Digest>),
@@ -160,8 +160,8 @@ impl TlsKeys {
         TlsAcceptor::from(Arc::clone(&current))
     }
 
-    /// Looks at the files again, and uses what is new and whole.
-    fn look_again(&self) {
+    /// Reads the files again, and uses them if they are new and valid.
+    fn reload(&self) {
         let read = self.files.read();
         let digest = read.as_ref().ok().map(PemPair::digest);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +191,7 @@ impl TlsKeys {
     }
 }
 
-/// Looks at the files every so often until the server stops.
+/// Checks the files periodically until the server stops.
 pub(crate) async fn reload_loop(
     keys: Arc<TlsKeys>,
     every: std::time::Duration,
@@ -203,7 +203,7 @@ pub(crate) async fn reload_loop(
             () = tokio::time::sleep(every) => {}
         }
         let keys = Arc::clone(&keys);
-        // Files may be on a disk that takes its time.
-        let _ = tokio::task::spawn_blocking(move || keys.look_again()).await;
+        // Reading files can block.
+        let _ = tokio::task::spawn_blocking(move || keys.reload()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A socket that is watched: bytes that come are noted, and a client that takes none for too long is given up.
+//! A socket that reports received bytes to its connection, and fails when the client reads nothing for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::time::Sleep;
 
 use crate::connections::Connection;
 
-/// How long a client may take nothing of what is sent. Streams send something every fifteen seconds.
+/// How long a client may read nothing of what the server sends. Event streams send something every fifteen seconds.
 const MAX_STALL: Duration = Duration::from_secs(60);
 
 pub(super) struct WatchedSocket {
@@ -26,7 +26,7 @@ impl WatchedSocket {
         WatchedSocket { stream, connection, stalled: None }
     }
 
-    /// What became of writing; an error once nothing was taken for too long.
+    /// The result of a write; an error if the client has read nothing for too long.
     fn check_stalled(
         &mut self,
         written: Poll<io::Result<usize>>,
@@ -53,7 +53,7 @@ impl AsyncRead for WatchedSocket {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {
-            self.connection.bytes_came();
+            self.connection.bytes_received();
         }
         read
     }

@@ -1,4 +1,4 @@
-//! What those who may approve say yes to: one proposal, or a set of a plan.
+//! Approvals by people with the permission: of one proposal, or of a plan set.
 
 use std::collections::BTreeSet;
 
@@ -8,45 +8,45 @@ use windlass_core::proposal::Proposal;
 use windlass_core::run::Run;
 use windlass_store::{PlanRecord, Reading};
 
-use crate::gate_machine::oracle::{ObservedResource, Yes};
+use crate::gate_machine::oracle::{AcceptedChange, GivenApproval};
 use crate::gate_machine::sequence::Sequence;
 
 impl Sequence<'_> {
-    /// One of those who may approves a proposal.
+    /// A person with the permission approves a proposal.
     pub(super) async fn approve(&mut self) {
-        let pending = self.pending().await;
+        let pending = self.pending_proposals().await;
         let Some(proposal) = self.chance.pick(&pending).cloned() else { return };
         let by = self.callers[self.chance.below(2)].clone();
         let path = format!("/api/v1/system/proposals/{}/approve", proposal.id);
         let body = json!({"digest": proposal.content_digest()});
-        if self.ask(&by, &("POST", path, body)).await.0 == 200 {
-            let yes = self.yes_of(&by.email, &proposal);
-            self.oracle.yes.push(yes);
+        if self.send_request(&by, &("POST", path, body)).await.0 == 200 {
+            let approval = self.approval_of(&by.email, &proposal);
+            self.oracle.approvals.push(approval);
         }
     }
 
-    pub(super) fn yes_of(&self, approver: &str, proposal: &Proposal) -> Yes {
-        let mut hands = self.editors.get(&proposal.id).cloned().unwrap_or_default();
+    pub(super) fn approval_of(&self, approver: &str, proposal: &Proposal) -> GivenApproval {
+        let mut contributors = self.editors.get(&proposal.id).cloned().unwrap_or_default();
         if proposal.is_direct() {
-            hands.extend(proposal.author.clone());
+            contributors.extend(proposal.author.clone());
         }
-        hands.extend(self.author_of(&proposal.commit_sha));
-        let change = ObservedResource {
+        contributors.extend(self.author_of(&proposal.commit_sha));
+        let change = AcceptedChange {
             key: proposal.change.key.clone(),
             before: proposal.change.base,
             after: proposal.effective_digest(),
         };
         let declared = proposal.edit.as_ref().and(proposal.change.desired);
         let repository = proposal.governing_repository().cloned();
-        Yes { approver: approver.to_owned(), change, declared, repository, hands }
+        GivenApproval { approver: approver.to_owned(), change, declared, repository, contributors }
     }
 
-    /// Whoever wrote a commit.
+    /// The author of a commit.
     fn author_of(&self, commit: &str) -> Option<String> {
         self.authors.get(commit).map(|author| (*author).to_owned())
     }
 
-    /// The sets of the plans of these runs, with their plans.
+    /// The plan sets of these runs, with their plans.
     pub(super) async fn sets(
         &self,
         reading: &mut Reading,
@@ -61,7 +61,7 @@ impl Sequence<'_> {
         sets
     }
 
-    /// One of those who may approves a set of a plan, whatever of it is open: that is a yes to each of its changes.
+    /// A person with the permission approves a plan set, whatever proposals of it are open: that approves each of its changes.
     pub(super) async fn approve_set(&mut self) {
         let mut reading = self.installation.server.store().read().await.expect("a database");
         let runs = reading.runs(&self.account, None, None, 5).await.expect("runs");
@@ -72,26 +72,26 @@ impl Sequence<'_> {
         let by = self.callers[self.chance.below(2)].clone();
         let path = format!("/api/v1/system/gitops_sync_runs/{}/approve", run.id);
         let body = json!({"digest": set.digest, "include_destroys": self.chance.percent(70)});
-        if self.ask(&by, &("POST", path, body)).await.0 != 200 {
+        if self.send_request(&by, &("POST", path, body)).await.0 != 200 {
             return;
         }
         self.tally.sets += 1;
         let members = members_of(set.scope, &steps, &plan.sets);
         for step in steps.iter().filter(|step| members.contains(&step.binding())) {
-            let yes = self.yes_in_set(&by.email, &run, step);
-            self.oracle.yes.push(yes);
+            let approval = self.approval_in_set(&by.email, &run, step);
+            self.oracle.approvals.push(approval);
         }
     }
 
-    fn yes_in_set(&self, approver: &str, run: &Run, step: &StoredStep) -> Yes {
-        let hands: BTreeSet<String> =
+    fn approval_in_set(&self, approver: &str, run: &Run, step: &StoredStep) -> GivenApproval {
+        let contributors: BTreeSet<String> =
             run.commit_sha.as_deref().and_then(|commit| self.author_of(commit)).into_iter().collect();
-        Yes {
+        GivenApproval {
             approver: approver.to_owned(),
-            change: ObservedResource { key: step.key(), before: step.base, after: step.desired },
+            change: AcceptedChange { key: step.key(), before: step.base, after: step.desired },
             declared: None,
             repository: Some(run.repository_id.clone()),
-            hands,
+            contributors,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Repeatable chance: the same seed makes the same sequence.
+//! Repeatable random choices: the same seed gives the same sequence.
 
-/// SplitMix64: small, and good enough to choose by.
+/// SplitMix64: small, and random enough for a test.
 #[derive(Clone, Debug)]
 pub(super) struct Chance(u64);
 
@@ -22,18 +22,18 @@ impl Chance {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this many percent of cases.
     pub(super) fn percent(&mut self, share: usize) -> bool {
         self.below(100) < share
     }
 
-    /// One of several.
+    /// One of the items; `None` if there are none.
     pub(super) fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         of.get(self.below(of.len()))
     }
 
-    /// One of several, of which there is at least one.
-    pub(super) fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    /// One of the items, of which there must be at least one.
+    pub(super) fn pick_one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }

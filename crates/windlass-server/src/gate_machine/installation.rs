@@ -1,4 +1,4 @@
-//! A server without its loops and without a network, and accounts in it, each for one sequence.
+//! A server without loops and network, and its accounts, each for one sequence.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ use crate::gate_machine::oracle::OracleSettings;
 use crate::routes;
 use crate::state::Server;
 
-/// Someone who sends requests.
+/// A caller who sends requests.
 #[derive(Clone, Debug)]
 pub(super) struct TestCaller {
     pub(super) what: &'static str,
@@ -37,10 +37,10 @@ pub(super) struct TestCaller {
     pub(super) may_approve: bool,
 }
 
-/// Who asks in every account: a description, the person, their role, and the permissions of a token if they use one.
-type Cast = (&'static str, &'static str, Role, Option<&'static [Permission]>);
+/// A caller that every account has: a description, the person, their role, and the permissions of a token if they use one.
+type CallerSpec = (&'static str, &'static str, Role, Option<&'static [Permission]>);
 
-const CAST: &[Cast] = &[
+const CALLERS: &[CallerSpec] = &[
     ("the admin", "ann@example.com", Role::Admin, None),
     ("the approver", "ben@example.com", Role::Approver, None),
     ("an operator", "cy@example.com", Role::Operator, None),
@@ -67,7 +67,7 @@ pub(super) struct Installation {
     _directory: TempDir,
 }
 
-/// A temporary directory in memory where there is one: what is tested is not the disk.
+/// A temporary directory, in memory where that is possible: the test is not about the disk.
 fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -75,7 +75,7 @@ fn directory() -> TempDir {
 }
 
 impl Installation {
-    /// One that opens so many proposals at a time.
+    /// An installation with this cap of open proposals.
     pub(super) async fn new(cap: usize) -> Installation {
         let directory = directory();
         let mut config = Config::in_directory(directory.path());
@@ -93,7 +93,7 @@ impl Installation {
         let server = Server::new(config, control, None);
         let mut users = BTreeMap::new();
         let mut writing = server.store().write().await.expect("a database");
-        for (_, email, _, _) in CAST {
+        for (_, email, _, _) in CALLERS {
             if users.contains_key(email) {
                 continue;
             }
@@ -115,14 +115,14 @@ impl Installation {
         Installation { server, router, users, _directory: directory }
     }
 
-    /// A new account with everybody in it.
+    /// A new account, with all callers.
     pub(super) async fn account(&self, name: &str) -> (AccountId, Vec<TestCaller>) {
         let account: AccountId = new_id();
         let mut writing = self.server.store().write().await.expect("a database");
         writing.account_add(&account, name, now()).await.expect("a new account");
         let mut callers = Vec::new();
         let until = now().plus(Duration::from_secs(24 * 3600));
-        for (what, email, role, permissions) in CAST {
+        for (what, email, role, permissions) in CALLERS {
             let user_id = &self.users[email];
             writing.member_set(&account, user_id, *role, now()).await.expect("a member");
             let bearer = match permissions {
@@ -138,7 +138,7 @@ impl Installation {
                     writing.session_add(&session).await.expect("a session");
                     let claims = json!({"aud": "windlass", "sub": user_id, "sid": session.id, "iat": 1,
                         "exp": until.as_millis() / 1000});
-                    let key = EncodingKey::from_secret(self.server.keys().signing());
+                    let key = EncodingKey::from_secret(self.server.keys().signing_key());
                     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).expect("a JWT")
                 }
                 Some(permissions) => {
@@ -167,7 +167,7 @@ impl Installation {
         (account, callers)
     }
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the response.
     pub(super) async fn send(
         &self,
         caller: &TestCaller,
@@ -186,7 +186,7 @@ impl Installation {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// What is accepted in an account: digest and owner.
+    /// The accepted resources of an account: digest and owner.
     pub(super) async fn accepted(
         &self,
         account: &AccountId,
@@ -212,7 +212,7 @@ impl Installation {
     }
 }
 
-/// Where something is read.
+/// The source of a repository, or of a push, as a text.
 pub(super) fn source_of(url: &str, branch: &str, prefix: &str) -> String {
     format!("{url} {branch} {prefix}")
 }

@@ -1,9 +1,10 @@
-//! Nobody who may not approve can make something be applied: random sequences of every request that changes something, by
-//! callers without that permission, between pushes and what approvers do, over random policies. After every step, no
-//! accepted resource may have changed unless the [`oracle`] knows who allowed exactly that content.
+//! Tests that a caller without the permission to approve cannot cause Windlass to apply anything. Random sequences of every
+//! request that changes something, by such callers, alternate with pushes and with actions of approvers, under random
+//! policies. After every step, no accepted resource may have changed unless the [`oracle`] finds that someone allowed
+//! exactly that content.
 //!
-//! `WINDLASS_GATE_SEQUENCES` says how many sequences run, `WINDLASS_GATE_SEED` which is the first; a failure names its
-//! seed and tells the whole sequence.
+//! `WINDLASS_GATE_SEQUENCES` sets the number of sequences, `WINDLASS_GATE_SEED` the first seed. A failure prints its seed
+//! and the whole sequence.
 
 pub(crate) mod approvals;
 pub(crate) mod chance;
@@ -15,13 +16,13 @@ pub(crate) mod sequence;
 use crate::gate_machine::installation::Installation;
 use crate::gate_machine::sequence::Sequence;
 
-/// Sequences in the normal test command: a few seconds.
+/// The number of sequences in the normal test command: a few seconds.
 const SHORT: u64 = 200;
 
-/// Accounts of one database: one of many more is slow for reasons that are not tested here.
+/// The number of accounts in one database. A database with many more is slow, which is not the subject of this test.
 const ACCOUNTS: usize = 100;
 
-/// Proposals open at a time: all, or fewer than a plan may have, so that others wait for their turn.
+/// The cap of open proposals: all of a plan, or fewer, so that the others are proposed later.
 const MANY: usize = 100;
 
 const FEW: usize = 1;
@@ -44,7 +45,7 @@ async fn no_accepted_resource_changes_unless_someone_who_may_approve_allowed_exa
         let tally = Sequence::begin(&installation, seed).await.run().await;
         seen.add(&tally);
     }
-    // A machine in which nothing ever happens would prove nothing.
+    // If nothing of a sort ever happened, the test would prove nothing about it.
     assert!(
         seen.by_rule > 0 && seen.by_people > 0 && seen.sets > 0 && seen.direct > 0 && seen.refused > 0,
         "{seen:?}"

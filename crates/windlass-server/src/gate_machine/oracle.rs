@@ -1,7 +1,7 @@
-//! What may happen, said once more and simply: which changes of accepted resources approvers let happen.
+//! A second, simple implementation of the gate's rules: which changes of accepted resources approvers have allowed.
 //!
-//! It knows only what the test itself did (what was pushed where, what approvers approved, trusted and wrote into the
-//! policy) and never asks the gate.
+//! It uses only what the test itself did (what was pushed where; what approvers approved, trusted and wrote into the
+//! policy) and never calls the gate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use windlass_core::digest::Digest;
 use windlass_core::id::RepositoryId;
 use windlass_core::resource::{Kind, ResourceKey};
 
-/// What happens to changes that a rule is about.
+/// What happens to changes that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleAction {
     Approve,
@@ -18,13 +18,13 @@ pub(super) enum RuleAction {
     Block,
 }
 
-/// Which repositories a rule is about.
+/// Which repositories a rule matches.
 #[derive(Clone, Debug)]
 pub(super) enum RuleMatch {
     All,
     /// The one with this id.
     One(RepositoryId),
-    /// Those whose names begin so.
+    /// Those whose names have this prefix.
     Begin(&'static str),
 }
 
@@ -37,7 +37,7 @@ pub(super) struct OracleRule {
     pub(super) tier: Option<&'static str>,
 }
 
-/// Where a repository reads, whose signatures it demands and what it is called.
+/// The settings of a repository that matter for trust: its name, its source, its allowed signers and `auto_apply`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OracleSettings {
     pub(super) name: String,
@@ -46,36 +46,36 @@ pub(super) struct OracleSettings {
     pub(super) auto_apply: bool,
 }
 
-/// Something that was pushed.
+/// A push.
 #[derive(Clone, Debug)]
-pub(super) struct Pushed {
+pub(super) struct Push {
     pub(super) source: String,
     pub(super) is_signed: bool,
     pub(super) clusters: BTreeMap<String, Digest>,
 }
 
-/// Someone who may approve said yes to this.
+/// An approval by a person with the permission.
 #[derive(Clone, Debug)]
-pub(super) struct Yes {
+pub(super) struct GivenApproval {
     pub(super) approver: String,
-    pub(super) change: ObservedResource,
+    pub(super) change: AcceptedChange,
     /// What the commit declared, if the proposal was edited.
     pub(super) declared: Option<Digest>,
-    /// The repository whose rules are about it.
+    /// The repository whose rules apply to it.
     pub(super) repository: Option<RepositoryId>,
-    /// Who edited or wrote it.
-    pub(super) hands: BTreeSet<String>,
+    /// Everyone who edited or wrote it.
+    pub(super) contributors: BTreeSet<String>,
 }
 
 /// A change of an accepted resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ObservedResource {
+pub(super) struct AcceptedChange {
     pub(super) key: ResourceKey,
     pub(super) before: Option<Digest>,
     pub(super) after: Option<Digest>,
 }
 
-impl ObservedResource {
+impl AcceptedChange {
     fn action(&self) -> Action {
         match (self.before, self.after) {
             (None, _) => Action::Create,
@@ -85,9 +85,9 @@ impl ObservedResource {
     }
 }
 
-/// A direct change that someone who may approve just made.
+/// A direct change that an approver just made.
 #[derive(Clone, Debug)]
-pub(super) struct Direct {
+pub(super) struct ApproverChange {
     pub(super) key: ResourceKey,
     pub(super) owner: Option<RepositoryId>,
 }
@@ -96,22 +96,22 @@ pub(super) struct Direct {
 pub(super) struct Oracle {
     pub(super) rules: Vec<OracleRule>,
     pub(super) is_halted: bool,
-    /// What approvers trust of each repository: its settings when one of them last set them or saved a policy.
+    /// The settings of each repository that approvers trust: those at the time an approver last set them or saved a policy.
     pub(super) trusted: BTreeMap<RepositoryId, OracleSettings>,
-    pub(super) pushed: Vec<Pushed>,
-    pub(super) yes: Vec<Yes>,
-    /// The tier of every content that the test makes.
+    pub(super) pushes: Vec<Push>,
+    pub(super) approvals: Vec<GivenApproval>,
+    /// The tier of every content that the test creates.
     pub(super) tiers: BTreeMap<Digest, &'static str>,
 }
 
 impl Oracle {
-    /// Why a change was allowed of a resource that this repository owned; nothing if nobody allowed it.
+    /// Why a change to a resource that this repository owned was allowed; `None` if nobody allowed it.
     pub(super) fn why_allowed(
         &self,
-        change: &ObservedResource,
+        change: &AcceptedChange,
         owner: Option<&RepositoryId>,
         now: &BTreeMap<RepositoryId, OracleSettings>,
-        direct: Option<&Direct>,
+        direct: Option<&ApproverChange>,
     ) -> Option<&'static str> {
         if self.is_halted {
             return None;
@@ -119,22 +119,26 @@ impl Oracle {
         if direct.is_some_and(|direct| direct.key == change.key && self.allows_direct(change, direct, now)) {
             return Some("an approver made it directly");
         }
-        if self.yes.iter().any(|yes| yes.change == *change && self.has_enough(yes, now)) {
+        if self
+            .approvals
+            .iter()
+            .any(|approval| approval.change == *change && self.has_enough_approvals(approval, now))
+        {
             return Some("approvers approved it");
         }
-        // What a repository owns, no rule about another one lets through.
+        // A rule for one repository never approves changes to resources of another.
         let by_repository = self
             .trusted
             .iter()
             .filter(|(id, _)| owner.is_none_or(|owner| owner == *id))
-            .any(|(id, trusted)| self.lets_through(change, id, trusted, now));
+            .any(|(id, trusted)| self.is_auto_approved(change, id, trusted, now));
         by_repository.then_some("a rule or auto_apply approved what a trusted repository declares")
     }
 
     fn allows_direct(
         &self,
-        change: &ObservedResource,
-        direct: &Direct,
+        change: &AcceptedChange,
+        direct: &ApproverChange,
         now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> bool {
         let rule = self.first_rule(change, direct.owner.as_ref(), now);
@@ -142,11 +146,15 @@ impl Oracle {
             && !matches!(rule, Some(RuleAction::Ask { need, not_author }) if need > 1 || not_author)
     }
 
-    fn has_enough(&self, one: &Yes, now: &BTreeMap<RepositoryId, OracleSettings>) -> bool {
+    fn has_enough_approvals(
+        &self,
+        one: &GivenApproval,
+        now: &BTreeMap<RepositoryId, OracleSettings>,
+    ) -> bool {
         let repository = one.repository.as_ref();
         let mut actions = vec![self.first_rule(&one.change, repository, now)];
         if one.declared.is_some() {
-            let declared = ObservedResource { after: one.declared, ..one.change.clone() };
+            let declared = AcceptedChange { after: one.declared, ..one.change.clone() };
             actions.push(self.first_rule(&declared, repository, now));
         }
         if actions.contains(&Some(RuleAction::Block)) {
@@ -159,18 +167,18 @@ impl Oracle {
         let need = actions.iter().map(|action| asked(action).0).max().unwrap_or(1);
         let not_author = actions.iter().any(|action| asked(action).1);
         let approvers: BTreeSet<&str> = self
-            .yes
+            .approvals
             .iter()
-            .filter(|yes| yes.change == one.change && yes.repository == one.repository)
-            .filter(|yes| !not_author || !one.hands.contains(&yes.approver))
-            .map(|yes| yes.approver.as_str())
+            .filter(|approval| approval.change == one.change && approval.repository == one.repository)
+            .filter(|approval| !not_author || !one.contributors.contains(&approval.approver))
+            .map(|approval| approval.approver.as_str())
             .collect();
         approvers.len() >= need
     }
 
-    fn lets_through(
+    fn is_auto_approved(
         &self,
-        change: &ObservedResource,
+        change: &AcceptedChange,
         id: &RepositoryId,
         trusted: &OracleSettings,
         now: &BTreeMap<RepositoryId, OracleSettings>,
@@ -178,10 +186,10 @@ impl Oracle {
         let Some(current) = now.get(id) else { return false };
         let is_trusted = (&current.name, &current.source, &current.signers)
             == (&trusted.name, &trusted.source, &trusted.signers);
-        let declared = self.pushed.iter().any(|pushed| {
-            pushed.source == trusted.source
-                && (trusted.signers.is_none() || pushed.is_signed)
-                && pushed.clusters.get(&change.key.name).copied() == change.after
+        let declared = self.pushes.iter().any(|push| {
+            push.source == trusted.source
+                && (trusted.signers.is_none() || push.is_signed)
+                && push.clusters.get(&change.key.name).copied() == change.after
         });
         if !is_trusted || !declared || change.key.kind != Kind::Cluster {
             return false;
@@ -200,7 +208,7 @@ impl Oracle {
 
     fn first_rule(
         &self,
-        change: &ObservedResource,
+        change: &AcceptedChange,
         repository: Option<&RepositoryId>,
         now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> Option<RuleAction> {
@@ -209,7 +217,7 @@ impl Oracle {
 
     fn rule_at(
         &self,
-        change: &ObservedResource,
+        change: &AcceptedChange,
         repository: Option<&RepositoryId>,
         now: &BTreeMap<RepositoryId, OracleSettings>,
     ) -> Option<&OracleRule> {
@@ -225,8 +233,8 @@ impl Oracle {
         })
     }
 
-    /// Rules that restrain are met by either state of a change, those that approve only by both.
-    fn has_tier(&self, rule: &OracleRule, change: &ObservedResource) -> bool {
+    /// A rule that restricts matches if either state of a change has the tier; a rule that approves, only if both have it.
+    fn has_tier(&self, rule: &OracleRule, change: &AcceptedChange) -> bool {
         let Some(tier) = rule.tier else { return true };
         let states: Vec<bool> = [change.before, change.after]
             .into_iter()

@@ -1,7 +1,7 @@
-//! A request for every operation that changes something, made up anew each time.
+//! A random request for every operation that changes something.
 //!
-//! Made from the endpoint table: an operation that is added there does not compile here before someone says how it is
-//! tried, or why it need not be.
+//! Built from the endpoint table: a new operation does not compile until this file specifies how to try it, or why that is
+//! not necessary.
 
 use serde_json::{Value, json};
 use windlass_api::endpoint::{Access, Endpoint, Method, Operation, ResourceVerb, endpoints};
@@ -22,44 +22,44 @@ pub(super) const TIERS: [&str; 3] = ["lab", "prod", "none"];
 
 pub(super) const NOTES: [&str; 2] = ["one", "two"];
 
-/// A key that was made for this test and signs nothing.
+/// A key that was created for this test and signs nothing.
 pub(super) const SIGNERS: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIVKU55D4iSnyUF/cXRLxUkoc1Bik5cmnSv5Z1xYZNCc signer@example.com";
 
 /// A request.
-pub(super) type TriedRequest = (&'static str, String, Value);
+pub(super) type RandomRequest = (&'static str, String, Value);
 
-/// What there is to ask about.
+/// The ids that requests can refer to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownIds {
     pub(super) repositories: Vec<String>,
     pub(super) proposals: Vec<String>,
     pub(super) runs: Vec<String>,
-    /// Sets of plans: the run, and the set's digest.
+    /// Plan sets: the run, and the digest of the set.
     pub(super) sets: Vec<(String, String)>,
 }
 
 /// How an operation is tried.
 enum Try {
-    /// By this: what fills the path's `{…}`, and the body.
+    /// With these values for the `{…}` in the path, and this body.
     With(Vec<String>, Value),
-    /// Not at all, because it cannot lead to a change of a resource.
+    /// Not at all, because it cannot lead to a change of a resource: the reason.
     #[expect(dead_code, reason = "the reason is for whoever reads the table")]
     Never(&'static str),
 }
 
-/// A made-up request for a random operation that changes something.
-pub(super) fn random_request(chance: &mut Chance, known: &KnownIds) -> Option<TriedRequest> {
+/// A random request for a random operation that changes something.
+pub(super) fn random_request(chance: &mut Chance, known: &KnownIds) -> Option<RandomRequest> {
     let tried: Vec<Endpoint> = endpoints()
         .into_iter()
         .filter(|endpoint| endpoint.method != Method::Get && endpoint.access != Access::Public)
         .collect();
-    // Half of the table are resources of many nouns: ask for the interesting operations more often.
+    // Half of the table is about resources of many nouns, so the relevant operations are chosen more often.
     let endpoint = match chance.below(4) {
         0 => chance.pick(&tried)?.clone(),
-        1 => chance.one(&[Operation::RepositoryPatch, Operation::ProposalEdit]).endpoint(),
+        1 => chance.pick_one(&[Operation::RepositoryPatch, Operation::ProposalEdit]).endpoint(),
         2 => {
-            let verb = chance.one(&[
+            let verb = chance.pick_one(&[
                 ResourceVerb::Create,
                 ResourceVerb::Patch,
                 ResourceVerb::Replace,
@@ -76,14 +76,14 @@ pub(super) fn random_request(chance: &mut Chance, known: &KnownIds) -> Option<Tr
                 Operation::DriftRevert,
                 Operation::ProposalEdit,
             ];
-            chance.one(&often).endpoint()
+            chance.pick_one(&often).endpoint()
         }
     };
     request(endpoint, chance, known)
 }
 
-/// A made-up request for an operation.
-pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &KnownIds) -> Option<TriedRequest> {
+/// A random request for an operation.
+pub(super) fn request(endpoint: Endpoint, chance: &mut Chance, known: &KnownIds) -> Option<RandomRequest> {
     let Try::With(parts, body) = request_for_operation(endpoint.operation, chance, known) else {
         return None;
     };
@@ -100,7 +100,7 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
     let repository = |chance: &mut Chance| chance.pick(&known.repositories).cloned().unwrap_or_default();
     let proposal = |chance: &mut Chance| chance.pick(&known.proposals).cloned().unwrap_or_default();
     let run = |chance: &mut Chance| chance.pick(&known.runs).cloned().unwrap_or_default();
-    let drift = |chance: &mut Chance| json!({"kind": "cluster", "name": chance.one(&CLUSTERS)});
+    let drift = |chance: &mut Chance| json!({"kind": "cluster", "name": chance.pick_one(&CLUSTERS)});
     match operation {
         Operation::RepositoryCreate => {
             Try::With(vec![], json!({"gitops_repository": new_repository(chance)}))
@@ -133,7 +133,7 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
             Try::With(vec![proposal(chance)], json!({"reason": "because"}))
         }
         Operation::ProposalBatch => {
-            let decision = chance.one(&["approve", "reject"]);
+            let decision = chance.pick_one(&["approve", "reject"]);
             let run = run(chance);
             match chance.percent(50) {
                 true => Try::With(vec![], json!({"decision": decision, "approval_request_id": run})),
@@ -220,7 +220,7 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
 }
 
 fn resource(noun: Noun, verb: ResourceVerb, chance: &mut Chance) -> Try {
-    let name = chance.one(&CLUSTERS);
+    let name = chance.pick_one(&CLUSTERS);
     let mut spec = spec(chance);
     match verb {
         ResourceVerb::Create => {
@@ -237,7 +237,7 @@ fn resource(noun: Noun, verb: ResourceVerb, chance: &mut Chance) -> Try {
 
 /// The spec of a cluster.
 pub(super) fn spec(chance: &mut Chance) -> Value {
-    spec_of(chance.one(&TIERS), chance.one(&NOTES))
+    spec_of(chance.pick_one(&TIERS), chance.pick_one(&NOTES))
 }
 
 pub(super) fn spec_of(tier: &str, note: &str) -> Value {
@@ -245,7 +245,7 @@ pub(super) fn spec_of(tier: &str, note: &str) -> Value {
 }
 
 pub(super) fn new_repository(chance: &mut Chance) -> Value {
-    json!({"name": chance.one(&NAMES), "repo_url": chance.one(&URLS), "branch": chance.one(&BRANCHES)})
+    json!({"name": chance.pick_one(&NAMES), "repo_url": chance.pick_one(&URLS), "branch": chance.pick_one(&BRANCHES)})
 }
 
 /// A change of one or two settings.
@@ -253,10 +253,10 @@ pub(super) fn repository_change(chance: &mut Chance) -> Value {
     let mut fields = json!({});
     for _ in 0..=chance.below(2) {
         match chance.below(10) {
-            0 | 8 | 9 => fields["name"] = json!(chance.one(&NAMES)),
-            1 | 2 => fields["repo_url"] = json!(chance.one(&URLS)),
-            3 => fields["branch"] = json!(chance.one(&BRANCHES)),
-            4 => fields["allowed_signers"] = json!(chance.one(&["", SIGNERS])),
+            0 | 8 | 9 => fields["name"] = json!(chance.pick_one(&NAMES)),
+            1 | 2 => fields["repo_url"] = json!(chance.pick_one(&URLS)),
+            3 => fields["branch"] = json!(chance.pick_one(&BRANCHES)),
+            4 => fields["allowed_signers"] = json!(chance.pick_one(&["", SIGNERS])),
             5 => fields["auto_apply"] = json!(chance.percent(50)),
             6 => fields["enabled"] = json!(chance.percent(70)),
             _ => fields["reconcile_interval_seconds"] = json!(600),

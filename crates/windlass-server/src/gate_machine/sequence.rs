@@ -1,4 +1,4 @@
-//! One sequence: its account, its made-up remotes, and one step after the other.
+//! One sequence: its account, its fake remotes, and its steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,29 +17,29 @@ use windlass_store::ProposalFilter;
 use crate::gate_machine::chance::Chance;
 use crate::gate_machine::installation::{Installation, TestCaller, source_of};
 use crate::gate_machine::oracle::{
-    Direct, ObservedResource, Oracle, OracleRule, OracleSettings, Pushed, RuleAction, RuleMatch,
+    AcceptedChange, ApproverChange, Oracle, OracleRule, OracleSettings, Push, RuleAction, RuleMatch,
 };
-use crate::gate_machine::requests::{self, KnownIds, NOTES, TIERS, TriedRequest, URLS};
+use crate::gate_machine::requests::{self, KnownIds, NOTES, RandomRequest, TIERS, URLS};
 
-/// Steps of one sequence: enough for the holes that are known, which take two to four, several times over.
+/// The number of steps of one sequence. The known vulnerabilities took two to four steps, so each fits several times.
 const STEPS: usize = 14;
 
-/// Who writes commits: people who may approve, and someone whom nobody knows here.
+/// The authors of commits: two approvers, and someone who is not a person of the account.
 const AUTHORS: [&str; 3] = ["ann@example.com", "ben@example.com", "zoe@example.com"];
 
-/// After this, a repository that owned something may be gone.
+/// Only after this may a repository that owned a resource be gone.
 const APPROVERS_REQUEST: &str = "an approver's request";
 
 type AcceptedSpecs = BTreeMap<ResourceKey, (Digest, Option<RepositoryId>)>;
 
-/// What happened, over all sequences.
+/// How often each thing happened, over all sequences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SequenceTally {
     pub(super) steps: u64,
     pub(super) refused: u64,
     pub(super) by_rule: u64,
     pub(super) by_people: u64,
-    /// Sets of plans that were approved.
+    /// Approved plan sets.
     pub(super) sets: u64,
     pub(super) direct: u64,
 }
@@ -64,11 +64,11 @@ pub(super) struct Sequence<'i> {
     pub(super) callers: Vec<TestCaller>,
     pub(super) oracle: Oracle,
     remotes: BTreeMap<String, FakeCommit>,
-    /// Who wrote each commit.
+    /// The author of each commit.
     pub(super) authors: BTreeMap<String, &'static str>,
     pub(super) editors: BTreeMap<ProposalId, BTreeSet<String>>,
     accepted: AcceptedSpecs,
-    told: Vec<String>,
+    log: Vec<String>,
     pub(super) tally: SequenceTally,
 }
 
@@ -94,7 +94,7 @@ impl<'i> Sequence<'i> {
             authors: BTreeMap::new(),
             editors: BTreeMap::new(),
             accepted: AcceptedSpecs::new(),
-            told: Vec::new(),
+            log: Vec::new(),
             tally: SequenceTally::default(),
         }
     }
@@ -125,32 +125,32 @@ impl<'i> Sequence<'i> {
         self.tally
     }
 
-    /// Someone pushes a fleet somewhere.
+    /// Someone pushes a fleet to a random source.
     fn push(&mut self) {
         let chance = &mut self.chance;
-        let source = source_of(chance.one(&URLS), chance.one(&requests::BRANCHES), "");
+        let source = source_of(chance.pick_one(&URLS), chance.pick_one(&requests::BRANCHES), "");
         let is_signed = chance.percent(50);
         let (mut clusters, mut lines) = (BTreeMap::new(), String::new());
         for name in requests::CLUSTERS {
             if chance.percent(60) {
-                let (tier, note) = (chance.one(&TIERS), chance.one(&NOTES));
+                let (tier, note) = (chance.pick_one(&TIERS), chance.pick_one(&NOTES));
                 clusters.insert(name.to_owned(), digest_of(tier, note));
                 lines.push_str(&format!("  {name}: {}\n", requests::spec_of(tier, note)));
             }
         }
         let section = if lines.is_empty() { String::new() } else { format!("clusters:\n{lines}") };
         let fleet = format!("version: 1\naccount: {}\n{section}", self.name);
-        let author = chance.one(&AUTHORS);
+        let author = chance.pick_one(&AUTHORS);
         let id =
-            Digest::of(format!("{} {source} {is_signed} {fleet}", self.told.len()).as_bytes()).to_string();
-        self.told.push(format!("{author} pushes to {source} (signed: {is_signed}): {section:?}"));
+            Digest::of(format!("{} {source} {is_signed} {fleet}", self.log.len()).as_bytes()).to_string();
+        self.log.push(format!("{author} pushes to {source} (signed: {is_signed}): {section:?}"));
         self.authors.insert(id.clone(), author);
-        self.oracle.pushed.push(Pushed { source: source.clone(), is_signed, clusters });
+        self.oracle.pushes.push(Push { source: source.clone(), is_signed, clusters });
         let contributors = Contributor::new(ContributorRole::Author, author).into_iter().collect();
         self.remotes.insert(source, FakeCommit { id, fleet, is_signed, contributors });
     }
 
-    pub(super) async fn known(&self) -> KnownIds {
+    pub(super) async fn known_ids(&self) -> KnownIds {
         let mut reading = self.installation.server.store().read().await.expect("a database");
         let repositories = reading.repositories(&self.account).await.expect("repositories");
         let runs = reading.runs(&self.account, None, None, 5).await.expect("runs");
@@ -162,12 +162,12 @@ impl<'i> Sequence<'i> {
                 .into_iter()
                 .map(|(run, _, set)| (run.id.to_string(), set.digest.to_string()))
                 .collect(),
-            proposals: self.pending().await.into_iter().map(|it| it.id.to_string()).collect(),
+            proposals: self.pending_proposals().await.into_iter().map(|it| it.id.to_string()).collect(),
             runs: runs.into_iter().map(|it| it.id.to_string()).collect(),
         }
     }
 
-    pub(super) async fn pending(&self) -> Vec<Proposal> {
+    pub(super) async fn pending_proposals(&self) -> Vec<Proposal> {
         let filter = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
         let mut reading = self.installation.server.store().read().await.expect("a database");
         reading.proposals(&self.account, &filter, None, 50).await.expect("proposals")
@@ -175,23 +175,23 @@ impl<'i> Sequence<'i> {
 
     /// A caller without the permission to approve tries something.
     async fn someone_tries(&mut self) {
-        let known = self.known().await;
+        let known = self.known_ids().await;
         let Some(asked) = requests::random_request(&mut self.chance, &known) else { return };
         let without: Vec<TestCaller> =
             self.callers.iter().filter(|caller| !caller.may_approve).cloned().collect();
         let Some(caller) = self.chance.pick(&without).cloned() else { return };
-        let status = self.ask(&caller, &asked).await.0;
+        let status = self.send_request(&caller, &asked).await.0;
         self.tally.refused += u64::from(status == 403);
         self.check("a request", None).await;
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn send_request(
         &mut self,
         caller: &TestCaller,
-        (method, path, body): &TriedRequest,
+        (method, path, body): &RandomRequest,
     ) -> (u16, Value) {
         let answer = self.installation.send(caller, (method, path, body)).await;
-        self.told.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
+        self.log.push(format!("{}: {method} {path} {body} -> {}", caller.what, answer.0));
         let edited = path.strip_suffix("/edit").and_then(|path| path.rsplit('/').next());
         if let (Some(id), 200) = (edited, answer.0) {
             self.editors.entry(ProposalId::new(id)).or_default().insert(caller.email.clone());
@@ -199,14 +199,14 @@ impl<'i> Sequence<'i> {
         answer
     }
 
-    /// An approver does something: what follows from it is allowed.
+    /// An approver does something; its effects are allowed.
     async fn approver_acts(&mut self) {
         match self.chance.below(14) {
             0..=2 => self.approve().await,
             3 => self.approve_set().await,
             4 => self.replace_policy().await,
             5 => {
-                let known = self.known().await;
+                let known = self.known_ids().await;
                 let Some(id) = self.chance.pick(&known.repositories).cloned() else { return };
                 let path = format!("/api/v1/system/gitops_repositories/{id}");
                 let body = json!({"gitops_repository": requests::repository_change(&mut self.chance)});
@@ -231,7 +231,7 @@ impl<'i> Sequence<'i> {
                     11 => Operation::ProposalReject,
                     _ => Operation::RepositoryRemove,
                 };
-                let known = self.known().await;
+                let known = self.known_ids().await;
                 let asked = requests::request(operation.endpoint(), &mut self.chance, &known);
                 let Some(asked) = asked else { return };
                 self.ask_as_approver(asked).await;
@@ -240,7 +240,7 @@ impl<'i> Sequence<'i> {
         self.check(APPROVERS_REQUEST, None).await;
     }
 
-    /// The admin takes the second approver's role away and gives it back: what they approved before does not count again.
+    /// The admin removes the second approver's role and restores it: their earlier approvals do not count again.
     async fn replace_approver(&mut self) {
         let email = self.callers[1].email.clone();
         let path = format!("/api/v1/auth/users/{}", self.installation.users[email.as_str()]);
@@ -249,13 +249,13 @@ impl<'i> Sequence<'i> {
                 self.ask_as_approver(("PATCH", path.clone(), json!({ "role": role }))).await;
             assert_eq!(status, 200, "{answer}");
         }
-        self.oracle.yes.retain(|yes| yes.approver != email);
+        self.oracle.approvals.retain(|approval| approval.approver != email);
     }
 
-    /// Asks as the admin, and trusts the repositories that they set up.
-    async fn ask_as_approver(&mut self, asked: TriedRequest) -> (u16, Value) {
+    /// Sends a request as the admin. The oracle then trusts the repository that it created or changed.
+    async fn ask_as_approver(&mut self, asked: RandomRequest) -> (u16, Value) {
         let admin = self.callers[0].clone();
-        let answer = self.ask(&admin, &asked).await;
+        let answer = self.send_request(&admin, &asked).await;
         let is_done = (200..300).contains(&answer.0);
         if is_done && let Some(id) = answer.1["gitops_repository"]["id"].as_str() {
             let id = RepositoryId::new(id);
@@ -271,7 +271,7 @@ impl<'i> Sequence<'i> {
         self.installation.settings(&self.account).await
     }
 
-    /// The admin replaces the policy, and so trusts every repository as it is.
+    /// The admin replaces the policy, and by that trusts every repository with its current settings.
     async fn replace_policy(&mut self) {
         let now = self.settings().await;
         let (mut rules, mut document) = (Vec::new(), Vec::new());
@@ -282,7 +282,7 @@ impl<'i> Sequence<'i> {
         }
         let asked = ("PUT", Operation::PolicyReplace.endpoint().path, json!({"policy": {"rules": document}}));
         let (status, answer) = self.ask_as_approver(asked).await;
-        // A name may mean a repository that had it before; then the policy stays as it was.
+        // If another repository had the name before, the server rejects the policy, and the old one stays.
         if answer["error"]["code"] == "repository-name-reused" {
             return;
         }
@@ -315,30 +315,30 @@ impl<'i> Sequence<'i> {
                 RuleMatch::One((*id).clone())
             }
             (1, _) => {
-                let begin = chance.one(&["prod-", "lab-", "fl"]);
+                let begin = chance.pick_one(&["prod-", "lab-", "fl"]);
                 text["match"]["repositories"] = json!([format!("{begin}*")]);
                 RuleMatch::Begin(begin)
             }
             _ => RuleMatch::All,
         };
         let change =
-            chance.percent(40).then(|| chance.one(&[Action::Create, Action::Update, Action::Destroy]));
+            chance.percent(40).then(|| chance.pick_one(&[Action::Create, Action::Update, Action::Destroy]));
         if let Some(change) = change {
             text["match"]["changes"] = json!([change.to_string()]);
         }
-        let tier = chance.percent(50).then(|| chance.one(&["lab", "prod"]));
+        let tier = chance.percent(50).then(|| chance.pick_one(&["lab", "prod"]));
         if let Some(tier) = tier {
             text["match"]["labels"] = json!({ "tier": tier });
         }
         (OracleRule { action, which, change, tier }, text)
     }
 
-    /// The admin changes a resource directly; what waits has their approval.
+    /// The admin changes a resource directly. If the change becomes a proposal, it has their approval.
     async fn change_directly(&mut self) {
         use windlass_api::endpoint::ResourceVerb::Create;
         use windlass_api::endpoint::ResourceVerb::Delete;
         use windlass_api::endpoint::ResourceVerb::Patch;
-        let verb = self.chance.one(&[Create, Patch, Delete]);
+        let verb = self.chance.pick_one(&[Create, Patch, Delete]);
         let endpoint = Operation::Resource(windlass_api::noun::Noun::Cluster, verb).endpoint();
         let known = KnownIds::default();
         let Some(asked) = requests::request(endpoint, &mut self.chance, &known) else { return };
@@ -354,11 +354,11 @@ impl<'i> Sequence<'i> {
             drop(reading);
             if let Some(proposal) = found {
                 let is_theirs = proposal.author.as_deref() == Some(&self.callers[0].email);
-                let yes = self.yes_of(&self.callers[0].email.clone(), &proposal);
-                self.oracle.yes.extend(is_theirs.then_some(yes));
+                let approval = self.approval_of(&self.callers[0].email.clone(), &proposal);
+                self.oracle.approvals.extend(is_theirs.then_some(approval));
             }
         }
-        self.check("an approver's direct change", Some(&Direct { key, owner })).await;
+        self.check("an approver's direct change", Some(&ApproverChange { key, owner })).await;
     }
 
     async fn sync_all(&mut self) {
@@ -374,28 +374,25 @@ impl<'i> Sequence<'i> {
             };
             pretend_run(server, run, remote).await.expect("a run");
         }
-        self.told.push("sync".to_owned());
+        self.log.push("sync".to_owned());
         self.check("a sync", None).await;
     }
 
     async fn apply(&mut self) {
         apply_account(&self.installation.server, &self.account).await.expect("applying");
-        self.told.push("apply".to_owned());
+        self.log.push("apply".to_owned());
         self.check("applying", None).await;
     }
 
-    /// Whatever changed must have been allowed.
-    async fn check(&mut self, after: &str, direct: Option<&Direct>) {
+    /// Checks that every change was allowed.
+    async fn check(&mut self, after: &str, direct: Option<&ApproverChange>) {
         let accepted = self.installation.accepted(&self.account).await;
         let now = self.settings().await;
         let keys: BTreeSet<&ResourceKey> = self.accepted.keys().chain(accepted.keys()).collect();
         for key in keys {
             let digest = |of: &AcceptedSpecs| of.get(key).map(|(digest, _)| *digest);
-            let change = ObservedResource {
-                key: key.clone(),
-                before: digest(&self.accepted),
-                after: digest(&accepted),
-            };
+            let change =
+                AcceptedChange { key: key.clone(), before: digest(&self.accepted), after: digest(&accepted) };
             let owner_in = |of: &AcceptedSpecs| of.get(key).and_then(|(_, owner)| owner.clone());
             let owner = owner_in(&self.accepted);
             if change.before == change.after {
@@ -404,7 +401,7 @@ impl<'i> Sequence<'i> {
                     !is_lost || after == APPROVERS_REQUEST,
                     "seed {}: {key} lost its repository, and the rules about that, after {after}\n{}",
                     self.seed,
-                    self.told.join("\n")
+                    self.log.join("\n")
                 );
                 continue;
             }
@@ -419,7 +416,7 @@ impl<'i> Sequence<'i> {
                     self.seed,
                     self.oracle.rules,
                     self.oracle.trusted,
-                    self.told.join("\n")
+                    self.log.join("\n")
                 ),
             }
         }

@@ -29,19 +29,19 @@ pub(crate) async fn login(
     Extension(ClientOrigin { address, .. }): Extension<ClientOrigin>,
     JsonBody(body): JsonBody<LoginBody>,
 ) -> HandlerResult {
-    let wish = PasswordSignIn {
+    let request = PasswordSignIn {
         email: &body.email,
         password: Redacted::new(body.password),
         account: body.account.as_deref(),
         address: &address,
-        // The API never looks at cookies.
+        // The API ignores cookies.
         device: None,
         request_id: &request_id,
     };
-    let signed_in = login::login(&server, wish).await?;
+    let signed_in = login::login(&server, request).await?;
     let header = format!("Bearer {}", signed_in.token.expose());
     let identity = identify_person(&server, Some(&header), address, request_id).await?;
-    let me = me_of(&server, &identity).await?;
+    let me = load_me(&server, &identity).await?;
     json_ok(&Session {
         token: signed_in.token.expose().clone(),
         expires_at: signed_in.expires_at.to_string(),
@@ -54,7 +54,7 @@ pub(crate) async fn logout(State(server): State<Server>, who: Identity) -> Handl
     no_content()
 }
 
-/// Ends the session someone asks with.
+/// Ends the session of the caller.
 pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), Refusal> {
     if let Credential::Session { id: session } = &who.credential {
         let mut writing = server.store().write_account(&who.account_id).await?;
@@ -72,11 +72,11 @@ pub(crate) async fn end_session(server: &Server, who: &Identity) -> Result<(), R
 }
 
 pub(crate) async fn me(State(server): State<Server>, who: Identity) -> HandlerResult {
-    json_ok(&me_of(&server, &who).await?)
+    json_ok(&load_me(&server, &who).await?)
 }
 
-/// Who someone is and what they may do.
-pub(crate) async fn me_of(server: &Server, who: &Identity) -> Result<Me, StoreError> {
+/// The caller's identity and permissions.
+pub(crate) async fn load_me(server: &Server, who: &Identity) -> Result<Me, StoreError> {
     let memberships = server.store().read().await?.memberships(&who.user_id).await?;
     Ok(Me {
         user_id: who.user_id.to_string(),
@@ -105,7 +105,7 @@ pub(crate) async fn password(
     no_content()
 }
 
-/// Changes someone's own password, which ends all their sessions.
+/// Changes the caller's own password, which ends all their sessions.
 pub(crate) async fn change_password(
     server: &Server,
     who: &Identity,
@@ -117,13 +117,13 @@ pub(crate) async fn change_password(
         let message = "you sign in through single sign-on and have no password here";
         return Err(Refusal::unprocessable("sso", message, "change it at your single sign-on provider"));
     }
-    // Whoever holds a session must not find out the password by trying.
-    // Someone without one, who uses a token, counts as a session of their own.
+    // Someone who stole a session must not be able to guess the password.
+    // A caller with a token has no session, so their own id is counted instead.
     let session_id = who.credential.session_id().cloned();
     let session_id = session_id.unwrap_or_else(|| SessionId::new(who.user_id.as_str()));
     let counted = count_session_attempt(server, &session_id).await?;
-    let turn = server.password_turns().take(AddressBlock::of_text(&who.address)).await;
-    let turn = turn.map_err(LoginError::from)?;
+    let permit = server.password_permits().take(AddressBlock::of_text(&who.address)).await;
+    let permit = permit.map_err(LoginError::from)?;
     let current = Redacted::new(body.current_password);
     if !verify_password(current, Some(user.password_hash)).await {
         return Err(Refusal::unprocessable("wrong-password", "the current password is wrong", ""));
@@ -133,7 +133,7 @@ pub(crate) async fn change_password(
     let hash = hash_password(Redacted::new(body.new_password)).await;
     let hash =
         hash.ok_or_else(|| Refusal::unprocessable("password", "the password is not acceptable", ""))?;
-    drop(turn);
+    drop(permit);
     let mut writing = server.store().write_account(&who.account_id).await?;
     counted.undo(&mut writing).await?;
     writing.user_set_password(&who.user_id, &hash, false).await?;

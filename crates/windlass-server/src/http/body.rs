@@ -1,4 +1,4 @@
-//! Reading bodies, so large and no larger.
+//! Reads request bodies, up to a limit.
 
 use axum::body::{Body, Bytes};
 use futures_util::StreamExt as _;
@@ -6,19 +6,19 @@ use windlass_control::refusal::{Refusal, RefusalKind};
 
 use crate::connections::exchange::BodyTooSlow;
 
-/// The largest body: a fleet.yaml is not sent here, a policy or a resource is small.
+/// The largest body. No fleet.yaml is sent here, and a policy or a resource is small.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// How much more of a body that is too large is read all the same. Whoever is cut off while sending sees a broken
-/// connection and never the reason.
+/// How much more of a too large body the server reads and discards. A client that is cut off while it sends would see a
+/// broken connection instead of the error.
 const MAX_DRAINED_BYTES: usize = 15 * MAX_BODY;
 
-/// The whole body.
+/// Reads the whole body.
 pub(crate) async fn read_whole(body: Body) -> Result<Bytes, Refusal> {
     read_reserving(body, MAX_BODY, |_| Ok(())).await
 }
 
-/// The whole body, where it may be larger than bodies are. Room is asked for before anything is kept.
+/// Reads the whole body, up to a limit of its own. Calls `reserve` before it keeps each chunk.
 pub(super) async fn read_reserving(
     body: Body,
     limit: usize,
@@ -47,7 +47,7 @@ pub(super) async fn read_reserving(
     }
 }
 
-/// Why a body did not come to its end.
+/// The refusal for a body that could not be read to its end.
 fn unreadable(error: &axum::Error) -> Refusal {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {

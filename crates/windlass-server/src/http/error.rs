@@ -1,4 +1,4 @@
-//! The one place that maps refusals to HTTP.
+//! Maps refusals to HTTP responses.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,7 +12,7 @@ use crate::auth::identity::AuthError;
 use crate::auth::sso::SsoError;
 use crate::limits::stream_slots::TooManyStreams;
 
-/// A refusal as an answer.
+/// A refusal as a response.
 #[derive(Debug)]
 pub(crate) struct HttpError(pub(crate) Refusal);
 
@@ -22,7 +22,7 @@ impl<E: Into<Refusal>> From<E> for HttpError {
     }
 }
 
-/// The status that a refusal has in HTTP.
+/// The HTTP status of a refusal.
 pub(crate) fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal.kind() {
         RefusalKind::BadRequest => StatusCode::BAD_REQUEST,
@@ -60,34 +60,34 @@ impl IntoResponse for HttpError {
     }
 }
 
-/// What an answer says went wrong, until [`render_error`] makes its body of it.
+/// The error of a response, from which [`render_error`] makes the body.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorResponse {
     pub(crate) error: ErrorBody,
     pub(crate) record: AuditRecording,
 }
 
-/// The answer in the one shape that errors have, with the id of its request. An answer that came from below, and says
-/// nothing or something else, gets a body that does.
+/// Renders an error response in the format of all errors, with the id of its request. An error response of a library, which
+/// has no [`ErrorResponse`], gets the default error for its status.
 pub(crate) fn render_error(mut response: Response, request_id: &str) -> Response {
     let status = response.status();
-    let told = response.extensions_mut().remove::<ErrorResponse>();
+    let own = response.extensions_mut().remove::<ErrorResponse>();
     if !status.is_client_error() && !status.is_server_error() {
         return response;
     }
-    let mut error = told.map_or_else(|| default_error(status), |told| told.error);
+    let mut error = own.map_or_else(|| default_error(status), |own| own.error);
     error.request_id = request_id.to_owned();
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::CONTENT_TYPE);
-    let mut worded = Json(ErrorEnvelope { error }).into_response();
-    *worded.status_mut() = status;
-    worded.headers_mut().extend(parts.headers);
-    *worded.extensions_mut() = parts.extensions;
-    worded
+    let mut rendered = Json(ErrorEnvelope { error }).into_response();
+    *rendered.status_mut() = status;
+    rendered.headers_mut().extend(parts.headers);
+    *rendered.extensions_mut() = parts.extensions;
+    rendered
 }
 
-/// What to say for an answer that says nothing itself.
+/// The error for a response that has none of its own.
 pub(crate) fn default_error(status: StatusCode) -> ErrorBody {
     let (code, message, help) = match status {
         StatusCode::GATEWAY_TIMEOUT => ("timeout", "the request timed out", "try again"),
@@ -163,14 +163,14 @@ impl From<LoginError> for Refusal {
     }
 }
 
-/// Why someone could not sign in through the provider, as the person in front of the browser is told.
+/// Why a sign-in through the provider failed, as the page shows it.
 pub(crate) fn refusal_of_provider(error: &OidcError) -> Refusal {
-    let told = error.user_facing();
-    let kind = match told.fault {
+    let shown = error.user_facing();
+    let kind = match shown.fault {
         Fault::Person => RefusalKind::Forbidden,
         Fault::Provider => RefusalKind::Unavailable,
     };
-    Refusal::new(kind, told.code, told.message, told.help)
+    Refusal::new(kind, shown.code, shown.message, shown.help)
 }
 
 impl From<SsoError> for Refusal {

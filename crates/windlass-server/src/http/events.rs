@@ -1,4 +1,4 @@
-//! Requests about events: pages of what happened, and a stream of what happens.
+//! Requests about events: pages of past events, and a stream of new ones.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use futures_util::stream;
 use serde::Deserialize;
 use windlass_api::permission::Permission;
-use windlass_control::ask::event::{EventFilterQuery, info, load_page, number};
+use windlass_control::ask::event::{EventFilterQuery, info, load_page, parse_event_number};
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
 use windlass_core::event::Event;
@@ -23,11 +23,11 @@ use crate::http::request::{HandlerResult, QueryParams, header_text, json_ok};
 use crate::limits::stream_slots::EventStreamSlot;
 use crate::state::Server;
 
-/// Events read at a time for a stream.
-const AT_ONCE: usize = 100;
+/// How many events a stream reads at a time.
+const BATCH_SIZE: usize = 100;
 
-/// How late an event of another replica may come, and how often it is asked whether the caller still may listen.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often a stream checks for events of other replicas, and whether the caller still has the permission.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -50,12 +50,12 @@ pub(crate) async fn list(
     QueryParams(query): QueryParams<EventsQuery>,
 ) -> HandlerResult {
     let page = query.page.read()?;
-    let after = query.after.as_deref().map(number).transpose()?;
+    let after = query.after.as_deref().map(parse_event_number).transpose()?;
     let mut reading = server.store().read().await?;
     json_ok(&load_page(&mut reading, &who, query.choice, after, &page).await?)
 }
 
-/// A listener and how far they have heard.
+/// A listener, and the last event that they received.
 struct EventListener {
     _place: EventStreamSlot,
     server: Server,
@@ -76,34 +76,34 @@ pub(crate) async fn stream(
 ) -> HandlerResult {
     let authorization = header_text(&headers, "authorization").map(str::to_owned);
     let following =
-        FollowRequest { after: after_of(&headers, query.after)?, kind: query.kind, tell: sse_event };
+        FollowRequest { after: after_of(&headers, query.after)?, kind: query.kind, to_sse: sse_event };
     follow(server, who, authorization, following).await
 }
 
-/// From which event on a listener wants to hear: a browser that comes back says so itself.
+/// The event after which the stream starts. A browser that reconnects sends it in `Last-Event-ID`.
 pub(crate) fn after_of(headers: &HeaderMap, asked: Option<i64>) -> Result<Option<i64>, Refusal> {
-    let resumed = header_text(headers, "last-event-id").map(number).transpose()?;
+    let resumed = header_text(headers, "last-event-id").map(parse_event_number).transpose()?;
     Ok(resumed.or(asked))
 }
 
-/// What a listener wants to hear.
+/// Which events a stream sends, and how.
 pub(crate) struct FollowRequest {
-    /// From after this event on; from now on if none is named.
+    /// Events after this one; by default, only new events.
     pub(crate) after: Option<i64>,
-    /// Only of this kind.
+    /// Only events of this kind.
     pub(crate) kind: Option<String>,
-    /// How an event is told.
-    pub(crate) tell: fn(Event) -> SseEvent,
+    /// How an event is sent.
+    pub(crate) to_sse: fn(Event) -> SseEvent,
 }
 
-/// A stream of what happens, for as long as the authorization holds.
+/// A stream of events, for as long as the authorization is valid.
 pub(crate) async fn follow(
     server: Server,
     who: Identity,
     authorization: Option<String>,
     following: FollowRequest,
 ) -> HandlerResult {
-    let place = server.stream_places().take(&who.user_id)?;
+    let place = server.stream_slots().take(&who.user_id)?;
     let mut reading = server.store().read().await?;
     let after = match following.after {
         Some(after) => after,
@@ -123,7 +123,7 @@ pub(crate) async fn follow(
     };
     let events = stream::unfold(listener, move |mut listener| async move {
         let event = listener.next().await?;
-        Some((Ok::<_, Infallible>((following.tell)(event)), listener))
+        Some((Ok::<_, Infallible>((following.to_sse)(event)), listener))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
@@ -135,7 +135,7 @@ fn sse_event(event: Event) -> SseEvent {
 }
 
 impl EventListener {
-    /// The next event; none when the listener may not hear more.
+    /// The next event; `None` when the stream ends.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -149,7 +149,7 @@ impl EventListener {
             let mut reading = self.server.store().read().await.ok()?;
             let order = EventOrder::OldestAfter(self.after);
             self.ready =
-                reading.events(&self.who.account_id, &self.filter, order, AT_ONCE).await.ok()?.into();
+                reading.events(&self.who.account_id, &self.filter, order, BATCH_SIZE).await.ok()?.into();
             drop(reading);
             if self.ready.is_empty() && !self.wait().await {
                 return None;
@@ -157,7 +157,7 @@ impl EventListener {
         }
     }
 
-    /// Rights end while a stream is open, so nothing is told without asking again.
+    /// Permissions can change while a stream is open, so this checks them before each read.
     async fn may_listen(&self) -> bool {
         let (address, request) = (self.who.address.clone(), self.who.request_id.clone());
         let still = identify_person(&self.server, self.authorization.as_deref(), address, request).await;
@@ -166,12 +166,12 @@ impl EventListener {
         })
     }
 
-    /// Waits until there may be more. False when the server stops.
+    /// Waits until there may be more events. Returns false when the server stops.
     async fn wait(&mut self) -> bool {
         tokio::select! {
             _ = self.writes.changed() => true,
             _ = self.stopping.changed() => false,
-            () = tokio::time::sleep(LOOK_AGAIN) => true,
+            () = tokio::time::sleep(POLL_INTERVAL) => true,
         }
     }
 }

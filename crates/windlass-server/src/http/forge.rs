@@ -1,4 +1,4 @@
-//! Requests about repositories that are made in Gitea.
+//! Requests to create repositories in Gitea.
 
 use axum::extract::State;
 use windlass_api::types::{GiteaRepositoryBody, GiteaRepositoryEnvelope};

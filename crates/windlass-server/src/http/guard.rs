@@ -1,4 +1,4 @@
-//! What surrounds every request: an id, a log line, numbers, and the question whether it is allowed.
+//! The middleware of every request: it assigns an id, logs, records metrics, and checks permissions.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use windlass_api::endpoint::{Access, Operation, TOOLS_HEADER, endpoints};
 use windlass_api::permission::Permission;
-use windlass_control::admission::{Admitted, admit};
+use windlass_control::admission::{AdmittedCaller, admit};
 use windlass_control::caller::{Caller, Credential, Identity};
 use windlass_control::clock::now;
 use windlass_control::refusal::{AuditRecording, Refusal, RefusalKind};
@@ -31,7 +31,7 @@ use crate::http::request::header_text;
 use crate::state::Server;
 use crate::telemetry::{continue_trace, rename};
 
-/// Who may use which route.
+/// The rule of each route.
 static RULES: LazyLock<BTreeMap<(&'static str, String), RouteRule>> = LazyLock::new(|| {
     endpoints()
         .into_iter()
@@ -42,22 +42,22 @@ static RULES: LazyLock<BTreeMap<(&'static str, String), RouteRule>> = LazyLock::
         .collect()
 });
 
-/// What the endpoint table says about a route.
+/// The entry of a route in the endpoint table.
 #[derive(Clone, Copy)]
 struct RouteRule {
     access: Access,
     operation: Operation,
 }
 
-/// The methods that are counted by name.
+/// The methods that metrics count by name.
 const KNOWN_METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-/// The id of a request: the caller's if it is a harmless word, else a new one.
+/// The id of a request: the one that the caller sent if it has only harmless characters, else a new one.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
-/// Gives a request its id, measures and logs it.
+/// Assigns the id of a request, measures it and logs it.
 pub(crate) async fn trace_and_log(
     State(server): State<Server>,
     mut request: Request,
@@ -100,7 +100,7 @@ pub(crate) async fn trace_and_log(
     response
 }
 
-/// A request as part of a trace. What stands behind `?` is nobody else's business.
+/// The span of a request. It does not contain the query, which may be confidential.
 fn span_of(request: &Request, id: &str) -> Span {
     let span = tracing::trace_span!(
         target: SPANS,
@@ -128,13 +128,14 @@ fn note_answer(span: &Span, method: &Method, route: &str, status: StatusCode) {
     }
 }
 
-/// Says what went wrong in the one shape that errors have.
+/// Renders errors in the format of all errors.
 pub(crate) async fn render_errors(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     render_error(next.run(request).await, &id)
 }
 
-/// Nothing here is a page, a script or something to keep; and what came over our own TLS shall always come that way.
+/// Adds headers that forbid browsers to run, embed or store a response, unless a handler set its own. A server that
+/// terminates TLS itself also demands TLS for later requests.
 fn add_security_headers(response: &mut Response, ours: HttpScheme) {
     let headers = response.headers_mut();
     if ours == HttpScheme::Https {
@@ -151,7 +152,7 @@ fn add_security_headers(response: &mut Response, ours: HttpScheme) {
     }
 }
 
-/// The columns of a line in the access log.
+/// The fields of a line in the access log.
 struct AccessLine<'l> {
     method: &'l Method,
     path: &'l str,
@@ -178,7 +179,7 @@ impl AccessLine<'_> {
     }
 }
 
-/// A method that someone made up must not make a new series.
+/// The label of a method in metrics: an unknown method must not create a new series.
 fn method_label(method: &Method) -> &'static str {
     match KNOWN_METHODS.iter().find(|known| *known == method) {
         Some(known) => known.as_str(),
@@ -186,19 +187,19 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-/// The route that answered, for numbers.
+/// The route that handled a request, for metrics.
 #[derive(Clone)]
 pub(crate) struct Route(pub(crate) String);
 
-/// Who asked, for the log.
+/// The caller, for the access log.
 #[derive(Clone)]
 pub(crate) struct LoggedCaller(pub(crate) String);
 
-/// Lets a request through only if the endpoint table says so.
+/// Passes a request to its handler only if the endpoint table allows it.
 pub(crate) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let route =
         request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
-    // HEAD is answered as GET is, and may no more.
+    // HEAD has the same rule as GET.
     let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
     let method = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().find(|known| *known == method);
     let rule = method.and_then(|method| RULES.get(&(method, route.clone())).copied());
@@ -206,9 +207,9 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
     let mut who = String::new();
     let asked = AccessRequest::of(&request, &request_id);
     let checked = match rule {
-        // A route that is not in the table is nobody's.
+        // A route that is not in the table is open to nobody.
         None => Err(Refusal::not_found()),
-        Some(RouteRule { access: Access::Public, .. }) => Ok(Admitted::Anyone),
+        Some(RouteRule { access: Access::Public, .. }) => Ok(AdmittedCaller::Anyone),
         Some(rule) => check(&server, &asked, rule).await,
     };
     let mut response = match checked {
@@ -216,8 +217,8 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
             let help = "remove it";
             HttpError(Refusal::bad_request("the address contains a NUL character", help)).into_response()
         }
-        Ok(Admitted::Person(mut identity)) => {
-            // Through tools, only a token that was given it approves anything, by whatever operation.
+        Ok(AdmittedCaller::Person(mut identity)) => {
+            // Through MCP tools, only a token with that permission can approve, whatever the operation; a session cannot.
             let is_session = matches!(identity.credential, Credential::Session { .. });
             if request.headers().contains_key(TOOLS_HEADER) && is_session {
                 identity.permissions.remove(&Permission::GitopsApprove);
@@ -226,12 +227,12 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
             attach_identity(&mut request, identity.clone());
             answer(&server, &Caller::Person(identity), &asked, next.run(request)).await
         }
-        Ok(Admitted::Agent(agent)) => {
+        Ok(AdmittedCaller::Agent(agent)) => {
             who = agent.actor().name;
             request.extensions_mut().insert(agent.clone());
             answer(&server, &Caller::Agent(agent), &asked, next.run(request)).await
         }
-        Ok(Admitted::Anyone) => next.run(request).await,
+        Ok(AdmittedCaller::Anyone) => next.run(request).await,
         Err(error) => HttpError(error).into_response(),
     };
     response.extensions_mut().insert(Route(route));
@@ -239,7 +240,7 @@ pub(crate) async fn authorize(State(server): State<Server>, mut request: Request
     response
 }
 
-/// The answer to someone who was let in. A change that was refused further in is on the record.
+/// The response to an admitted caller. If a handler refused a change, the audit log records it.
 async fn answer(
     server: &Server,
     caller: &Caller,
@@ -254,20 +255,20 @@ async fn answer(
     }
 }
 
-/// Hands on who is asking, and notes that the connection is someone's who is signed in.
+/// Attaches the caller to the request, and marks the connection as one of a signed-in person.
 pub(crate) fn attach_identity(request: &mut Request, identity: Identity) {
     if let Some(exchange) = request.extensions().get::<Arc<ActiveRequest>>() {
-        exchange.signed_in();
+        exchange.mark_signed_in();
     }
     request.extensions_mut().insert(identity);
 }
 
-/// Databases differ in what they make of NUL; no text that we keep has one.
+/// Whether the address contains a NUL character. Databases treat NUL differently, so no stored text may contain it.
 pub(crate) fn has_nul(request: &Request) -> bool {
     request.uri().path_and_query().is_some_and(|asked| asked.as_str().contains("%00"))
 }
 
-/// What of a request decides whether it is allowed.
+/// The parts of a request that decide whether it is allowed.
 pub(crate) struct AccessRequest {
     pub(crate) authorization: Option<String>,
     pub(crate) address: String,
@@ -292,7 +293,7 @@ impl AccessRequest {
     }
 }
 
-async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Result<Admitted, Refusal> {
+async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Result<AdmittedCaller, Refusal> {
     let (address, request_id) = (asked.address.clone(), asked.request_id.clone());
     let caller = identify(server, asked.authorization.as_deref(), address, request_id).await?;
     let refused = match &caller {
@@ -310,7 +311,7 @@ async fn check(server: &Server, asked: &AccessRequest, rule: RouteRule) -> Resul
     admitted
 }
 
-/// What someone with a one-time password may still do.
+/// The paths that someone with a one-time password may use.
 const BEFORE_OWN_PASSWORD: &[&str] = &["/api/v1/auth/password", "/api/v1/auth/me", "/api/v1/auth/logout"];
 
 fn require_own_password(identity: &Identity, path: &str) -> Option<Refusal> {
@@ -326,7 +327,7 @@ fn require_own_password(identity: &Identity, path: &str) -> Option<Refusal> {
     None
 }
 
-/// Why a machine may not do what only people may.
+/// The refusal of an operation that tokens may not use.
 fn reject_token(identity: &Identity, operation: Operation) -> Option<Refusal> {
     let is_token = matches!(identity.credential, Credential::Token { .. });
     let what = operation.forbidden_for_tokens().filter(|_| is_token)?;
@@ -334,8 +335,8 @@ fn reject_token(identity: &Identity, operation: Operation) -> Option<Refusal> {
     Some(Refusal::forbidden(message, "`windlass login`, or POST /api/v1/auth/login"))
 }
 
-/// How changes are refused: someone tried what they may not do, or what cannot be done as things are. What cannot be
-/// read, or is about nothing, is no change.
+/// The statuses of refused changes: the caller lacks a permission, or the current state does not allow the change. A request
+/// that cannot be read, or whose target does not exist, does not count as a change.
 const REFUSALS: [StatusCode; 4] = [
     StatusCode::FORBIDDEN,
     StatusCode::CONFLICT,
@@ -343,12 +344,14 @@ const REFUSALS: [StatusCode; 4] = [
     StatusCode::UNPROCESSABLE_ENTITY,
 ];
 
-/// Status and code of a change that was refused further in, unless that is on the record already.
+/// Status and code of a change that a handler refused, unless the audit log already has it.
 fn refused_inside(asked: &AccessRequest, response: &Response) -> Option<(StatusCode, String)> {
-    let told =
-        response.extensions().get::<ErrorResponse>().filter(|told| told.record == AuditRecording::Due)?;
+    let error = response
+        .extensions()
+        .get::<ErrorResponse>()
+        .filter(|error| error.record == AuditRecording::Required)?;
     let is_refusal = asked.changes_something() && REFUSALS.contains(&response.status());
-    is_refusal.then(|| (response.status(), told.error.code.clone()))
+    is_refusal.then(|| (response.status(), error.error.code.clone()))
 }
 
 async fn note_refusal(
@@ -363,7 +366,7 @@ async fn note_refusal(
     }
 }
 
-/// Refused changes are on the record too.
+/// Records a refused change in the audit log.
 pub(crate) async fn record_refusal(
     server: &Server,
     caller: &Caller,
@@ -381,8 +384,8 @@ pub(crate) async fn record_refusal(
     Ok(())
 }
 
-/// A handler that panicked answers like any other failure, and says nothing of why.
-pub(crate) fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+/// The response when a handler panicked: an internal error, without the cause.
+pub(crate) fn panic_response(_: Box<dyn Any + Send + 'static>) -> Response {
     let help = "see the server's log for this request";
     HttpError(Refusal::new(RefusalKind::Internal, "internal", "internal error", help)).into_response()
 }

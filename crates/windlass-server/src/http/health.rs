@@ -1,4 +1,4 @@
-//! What machines ask: is it alive, can it work, how much does it do.
+//! Requests of monitoring systems: health, readiness, metrics; and requests without a route.
 
 use axum::extract::State;
 use axum::response::IntoResponse as _;
@@ -13,10 +13,10 @@ pub(crate) async fn health() -> HandlerResult {
     json_ok(&json!({"status": "alive"}))
 }
 
-/// Anyone may ask this: which part is not ready is told, and why is for the log.
+/// Anyone may call this, so the response names the part that is not ready, and only the log has the cause.
 pub(crate) async fn ready(State(server): State<Server>) -> HandlerResult {
     let mut parts: Vec<&'static str> = server.problems().keys().copied().collect();
-    if let Err(error) = ask_database(&server).await {
+    if let Err(error) = check_database(&server).await {
         tracing::error!(%error, "the database does not respond");
         parts.push("database");
     }
@@ -31,7 +31,7 @@ pub(crate) async fn ready(State(server): State<Server>) -> HandlerResult {
     Err(Refusal::new(RefusalKind::Unavailable, "not-ready", message, help).into())
 }
 
-async fn ask_database(server: &Server) -> Result<(), windlass_store::StoreError> {
+async fn check_database(server: &Server) -> Result<(), windlass_store::StoreError> {
     server.store().read().await?.users_count().await.map(drop)
 }
 

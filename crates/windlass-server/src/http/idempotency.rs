@@ -1,5 +1,5 @@
-//! `Idempotency-Key`: a POST that is sent again with the same key is answered again and not done again, whatever happened
-//! to the server or the connection in between.
+//! `Idempotency-Key`: when a client repeats a POST with the same key, the server sends the same response and does not repeat
+//! the work, even if the server or the connection failed in between.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -22,29 +22,33 @@ use crate::http::body::read_whole;
 use crate::http::error::HttpError;
 use crate::state::Server;
 
-/// Where the answer holds a secret that is stored nowhere.
+/// Whether the response contains a secret that is stored nowhere.
 fn holds_secret(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     ["/api/v1/auth/tokens", "/api/v1/auth/users"].contains(&path) || path.ends_with("/webhook/rotate")
 }
 
-/// Requests under way, by account and key.
+/// Requests in progress, by account and key.
 static IN_PROGRESS: LazyLock<Mutex<BTreeSet<(AccountId, String)>>> = LazyLock::new(Mutex::default);
 
-fn under_way() -> MutexGuard<'static, BTreeSet<(AccountId, String)>> {
+fn in_progress() -> MutexGuard<'static, BTreeSet<(AccountId, String)>> {
     IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds a key while its request is under way.
+/// Holds a key while its request is in progress.
 struct HeldKey((AccountId, String));
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
-        under_way().remove(&self.0);
+        in_progress().remove(&self.0);
     }
 }
 
-pub(crate) async fn remember(State(server): State<Server>, request: Request, next: Next) -> Response {
+pub(crate) async fn handle_idempotency_key(
+    State(server): State<Server>,
+    request: Request,
+    next: Next,
+) -> Response {
     let key = request.headers().get("idempotency-key");
     let identity = request.extensions().get::<Identity>().cloned();
     let (Some(key), Some(identity)) = (key, identity) else { return next.run(request).await };
@@ -69,7 +73,7 @@ async fn answer(
     next: Next,
 ) -> Result<Response, Refusal> {
     let held = (identity.account_id.clone(), key.clone());
-    if !under_way().insert(held.clone()) {
+    if !in_progress().insert(held.clone()) {
         return Err(Refusal::already_in_progress());
     }
     let held = HeldKey(held);
@@ -85,7 +89,7 @@ async fn answer(
     let work =
         KeyedWork { server: server.clone(), account_id: identity.account_id.clone(), key, digest, path };
     let request = Request::from_parts(parts, Body::from(bytes));
-    // Brought to its end even if whoever asked goes away: they will ask again, and must find an answer.
+    // The task runs to its end even if the client disconnects: the client will retry, and must get the response.
     let task = tokio::spawn(async move {
         let _held = held;
         work.carry_out(request, next).await
@@ -96,7 +100,7 @@ async fn answer(
     })
 }
 
-/// What to say to a request whose key is known.
+/// The response to a request whose key is known.
 fn repeated_request(known: KeyedRequest, digest: &str, path: &str) -> Result<Response, Refusal> {
     if known.digest != digest {
         let message = "this Idempotency-Key was used for another request";
@@ -114,14 +118,14 @@ fn repeated_request(known: KeyedRequest, digest: &str, path: &str) -> Result<Res
     }
 }
 
-/// The server died, or stopped, before it could answer; or another replica is about to.
+/// The server crashed or stopped before it stored the response, or another replica is still working on the request.
 fn unknown_outcome() -> Refusal {
     let message = "a request with this key was carried out at least partly, and its response is unknown";
     let help = "check the current state; repeat what is missing with a new key";
     Refusal::conflict("request-in-doubt", message, help)
 }
 
-/// A request that nobody carried out yet.
+/// A request that was not carried out yet.
 struct KeyedWork {
     server: Server,
     account_id: AccountId,
@@ -137,22 +141,23 @@ impl KeyedWork {
         crash_point("request.done");
         let status = response.status();
         if status.is_success() {
-            return self.remember(response).await;
+            return self.store_response(response).await;
         }
-        // What was refused can be tried again. Whether what failed did its work, nobody knows.
+        // A refused request can be repeated, so its key is deleted. After a server error it is unknown whether the work was
+        // done, so the key stays.
         if status.is_client_error() && once.has_changed_something() {
             let mut writing = self.server.store().write().await?;
-            writing.request_forget(&self.account_id, &self.key).await?;
+            writing.request_delete(&self.account_id, &self.key).await?;
             writing.commit().await?;
         }
         Ok(response)
     }
 
-    /// Keeps an answer for those who ask again.
-    async fn remember(self, response: Response) -> Result<Response, Refusal> {
+    /// Stores the response for repeated requests.
+    async fn store_response(self, response: Response) -> Result<Response, Refusal> {
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.map_err(|_| unknown_outcome())?;
-        // Secrets that are shown once are not kept: such an answer cannot be given again.
+        // Secrets that are shown once are not stored, so such a response cannot be repeated.
         let body = match holds_secret(&self.path) {
             true => String::new(),
             false => String::from_utf8_lossy(&bytes).into_owned(),

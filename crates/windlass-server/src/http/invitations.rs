@@ -25,7 +25,7 @@ pub(crate) async fn revoke(
     no_content()
 }
 
-pub(crate) async fn received(State(server): State<Server>, who: Identity) -> HandlerResult {
+pub(crate) async fn list_received(State(server): State<Server>, who: Identity) -> HandlerResult {
     let mut reading = server.store().read().await?;
     json_ok(&ReceivedInvitationList { invitations: load_received(&mut reading, &who).await? })
 }

@@ -1,4 +1,4 @@
-//! HTTP: one file per noun, a router made from the endpoint table, and what surrounds every request.
+//! The handlers of the API, one file per noun, and the middleware of every request.
 
 pub(crate) mod accounts;
 pub(crate) mod audit;
@@ -18,7 +18,6 @@ pub(crate) mod invitations;
 pub(crate) mod notifications;
 pub(crate) mod origin;
 pub(crate) mod page_text;
-pub(crate) mod patience;
 pub(crate) mod plan_sets;
 pub(crate) mod policy;
 pub(crate) mod previews;
@@ -27,6 +26,7 @@ pub(crate) mod quarantines;
 pub(crate) mod relocate;
 pub(crate) mod repositories;
 pub(crate) mod request;
+pub(crate) mod request_timeout;
 pub(crate) mod resource_changes;
 pub(crate) mod resources;
 pub(crate) mod runs;

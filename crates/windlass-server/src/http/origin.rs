@@ -1,4 +1,4 @@
-//! Where a request comes from: the one place that says so, for the audit log, for limits and for cookies.
+//! The origin of a request. The audit log, the limits and the cookies all use the one that is determined here.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};
@@ -11,16 +11,16 @@ use windlass_core::inbound::forwarded::{ForwardedHeaders, HttpScheme, origin_of}
 use crate::connections::PeerAddress;
 use crate::state::Server;
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientOrigin {
-    /// The client's address, as far as proxies are trusted to tell it.
+    /// The client's address. Behind proxies, the one that trusted proxies report.
     pub(crate) address: String,
-    /// How the client came.
+    /// The scheme that the client used.
     pub(crate) scheme: HttpScheme,
 }
 
-/// Where a request comes from. One that tools make on behalf of another has its origin already.
+/// Determines the origin of a request. A request of an MCP tool already has the origin of the tool's caller.
 pub(super) fn of(server: &Server, request: &Request) -> ClientOrigin {
     if let Some(known) = request.extensions().get::<ClientOrigin>() {
         return known.clone();
@@ -37,13 +37,13 @@ pub(super) fn of(server: &Server, request: &Request) -> ClientOrigin {
     ClientOrigin { address: found.address.to_string(), scheme }
 }
 
-/// The address a request comes from.
+/// The address of the client.
 pub(crate) fn address_of(request: &Request) -> String {
     request.extensions().get::<ClientOrigin>().map(|origin| origin.address.clone()).unwrap_or_default()
 }
 
-/// How a client came, as far as browsers and links are concerned: over TLS if the operator, our own TLS or a trusted proxy
-/// says so.
+/// The scheme for cookies and links: HTTPS if the public URL has it, if the server terminates TLS itself, or if a trusted
+/// proxy reports it.
 pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> HttpScheme {
     let config = server.config();
     let is_public = config.control.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
@@ -51,7 +51,7 @@ pub(crate) fn scheme_of(server: &Server, extensions: &Extensions) -> HttpScheme 
     if is_public || config.tls.is_some() || is_https { HttpScheme::Https } else { HttpScheme::Http }
 }
 
-/// How a client came, for handlers.
+/// The scheme for cookies and links, as an extractor for handlers.
 pub(crate) struct ClientScheme(pub(crate) HttpScheme);
 
 impl FromRequestParts<Server> for ClientScheme {
@@ -63,7 +63,7 @@ impl FromRequestParts<Server> for ClientScheme {
 }
 
 fn forwarded_headers(headers: &HeaderMap) -> ForwardedHeaders<'_> {
-    // What is no text is an entry that cannot be read.
+    // A value that is not text counts as an unreadable entry.
     let all = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect();
     ForwardedHeaders {
         x_forwarded_for: all("x-forwarded-for"),

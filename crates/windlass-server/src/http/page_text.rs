@@ -1,10 +1,10 @@
-//! Pages of lists, as requests ask for them.
+//! The page of a list that a request asks for.
 
 use serde::Deserialize;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
 
-/// The same page query in a form that can stand beside other fields.
+/// A [`PageQuery`] whose fields are texts, so that it can be flattened into a query with other fields.
 #[derive(Deserialize)]
 pub(crate) struct PageQueryText {
     limit: Option<String>,

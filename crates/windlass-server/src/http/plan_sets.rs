@@ -1,4 +1,4 @@
-//! Requests about sets of a run's plan, and failed runs.
+//! Requests about plan sets and failed runs.
 
 use axum::extract::{Path, State};
 use windlass_api::types::{ApproveSetBody, ApprovedSet, ConfirmFailureBody, RunEnvelope};
@@ -21,7 +21,7 @@ pub(crate) async fn approve(
     json_ok(&approve_set(&server, &who, &id, &body).await?)
 }
 
-/// Approves a set of a run's plan.
+/// Approves a plan set of a run.
 pub(crate) async fn approve_set(
     server: &Control,
     who: &Identity,

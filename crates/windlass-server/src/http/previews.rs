@@ -14,10 +14,10 @@ use crate::http::body::read_reserving;
 use crate::http::request::{HandlerResult, json_created, json_ok, read_json};
 use crate::state::Server;
 
-/// The largest body: files of 64 MiB, with what JSON needs to write their line ends and quotes.
+/// The largest body: files of 64 MiB, plus the escapes that JSON needs for line ends and quotes.
 const MAX_BODY: usize = 96 * 1024 * 1024;
 
-/// How long sending it may take.
+/// How long the client may take to send it.
 const BODY_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) async fn create(
@@ -32,11 +32,11 @@ pub(crate) async fn create(
     let mut held = server.preview_bodies().begin(&who.account_id);
     let reading = read_reserving(request.into_body(), MAX_BODY, |bytes| Ok(held.take(bytes)?));
     let bytes = tokio::time::timeout(BODY_WITHIN, reading).await.map_err(|_| too_slow())??;
-    // Once it is here: whoever sends slowly keeps nobody waiting.
-    let turn = server.preview_permits().take(&who.account_id).await?;
+    // Taken only after the body was received, so that a slow client does not block others.
+    let permit = server.preview_permits().take(&who.account_id).await?;
     let body: PreviewBody = read_json(&bytes)?;
     drop((bytes, held));
-    json_created(&PreviewEnvelope { preview: create_preview(&server, &who, repository, body, turn).await? })
+    json_created(&PreviewEnvelope { preview: create_preview(&server, &who, repository, body, permit).await? })
 }
 
 fn too_slow() -> Refusal {

@@ -47,7 +47,7 @@ pub(crate) async fn list(
     json_ok(&ProposalList { proposals, meta })
 }
 
-async fn shown(server: &Control, who: &Identity, id: &ProposalId) -> HandlerResult {
+async fn show_proposal(server: &Control, who: &Identity, id: &ProposalId) -> HandlerResult {
     let proposal = load(server, who, id).await?;
     let version = proposal.version;
     with_etag(json_ok(&ProposalEnvelope { proposal }), version)
@@ -58,7 +58,7 @@ pub(crate) async fn show(
     who: Identity,
     Path(id): Path<ProposalId>,
 ) -> HandlerResult {
-    shown(&server, &who, &id).await
+    show_proposal(&server, &who, &id).await
 }
 
 pub(crate) async fn approve(
@@ -69,7 +69,7 @@ pub(crate) async fn approve(
 ) -> HandlerResult {
     let reviewed = ReviewedProposal { id: &id, digest: body.digest.as_deref() };
     approve::approve(&server, &who, reviewed, body.reason.as_deref()).await?;
-    shown(&server, &who, &id).await
+    show_proposal(&server, &who, &id).await
 }
 
 pub(crate) async fn reject(
@@ -80,7 +80,7 @@ pub(crate) async fn reject(
 ) -> HandlerResult {
     let rejection = RejectRequest { reason: body.reason.as_deref(), until_change: body.until_change };
     reject::reject(&server, &who, &id, rejection).await?;
-    shown(&server, &who, &id).await
+    show_proposal(&server, &who, &id).await
 }
 
 pub(crate) async fn edit(
@@ -91,7 +91,7 @@ pub(crate) async fn edit(
     JsonBody(body): JsonBody<EditBody>,
 ) -> HandlerResult {
     edit::edit(&server, &who, &id, &body.payload, if_match.0).await?;
-    shown(&server, &who, &id).await
+    show_proposal(&server, &who, &id).await
 }
 
 pub(crate) async fn batch(
@@ -109,5 +109,5 @@ pub(crate) async fn apply(
     QueryParams(query): QueryParams<ApplyWaitQuery>,
 ) -> HandlerResult {
     wait_until_applied(&server, &who, &id, query.wait).await?;
-    shown(&server, &who, &id).await
+    show_proposal(&server, &who, &id).await
 }

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use windlass_api::types::{RepositoryBody, RepositoryEnvelope, RepositoryList};
 use windlass_control::ask::repository::fields::info;
 use windlass_control::ask::repository::find::{find, load_all};
-use windlass_control::ask::repository::register::{configure, forget, register, unregister};
+use windlass_control::ask::repository::register::{clear_host_keys, configure, register, unregister};
 use windlass_control::ask::repository::test::{test_registered, test_unregistered};
 use windlass_control::caller::Identity;
 use windlass_control::page::IfMatch;
@@ -69,7 +69,7 @@ pub(crate) async fn forget_host_keys(
     who: Identity,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    json_ok(&RepositoryEnvelope { gitops_repository: forget(&server, &who, &id).await? })
+    json_ok(&RepositoryEnvelope { gitops_repository: clear_host_keys(&server, &who, &id).await? })
 }
 
 pub(crate) async fn probe(

@@ -1,4 +1,4 @@
-//! What handlers get from a request, and what they give back.
+//! Extractors and responses of handlers.
 
 use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -20,7 +20,7 @@ use crate::state::Server;
 /// What a handler returns.
 pub(crate) type HandlerResult = Result<Response, HttpError>;
 
-/// Who is asking, as the middleware found.
+/// The caller, as the middleware identified them.
 impl FromRequestParts<Server> for Identity {
     type Rejection = HttpError;
 
@@ -29,7 +29,7 @@ impl FromRequestParts<Server> for Identity {
     }
 }
 
-/// A JSON body; none at all is an empty object.
+/// A JSON body. An empty body counts as an empty object.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<Server> for JsonBody<T> {
@@ -37,7 +37,7 @@ impl<T: DeserializeOwned> FromRequest<Server> for JsonBody<T> {
 
     async fn from_request(request: Request, _: &Server) -> Result<JsonBody<T>, HttpError> {
         let bytes = read_whole(request.into_body()).await?;
-        // Databases differ in what they make of NUL; no text that we keep has one.
+        // Databases treat NUL differently, so no stored text may contain it.
         if bytes.windows(NUL.len()).any(|window| window == NUL) {
             return Err(unexpected("it contains a NUL character").into());
         }
@@ -45,7 +45,7 @@ impl<T: DeserializeOwned> FromRequest<Server> for JsonBody<T> {
     }
 }
 
-/// Reads a body as JSON; none at all is an empty object.
+/// Reads a body as JSON. An empty body counts as an empty object.
 pub(super) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { bytes };
     serde_json::from_slice(text).map_err(|error| unexpected(&without_values(&error)))
@@ -56,10 +56,10 @@ fn unexpected(message: &str) -> Refusal {
     Refusal::bad_request(message, "see /api/openapi.json")
 }
 
-/// NUL as JSON writes it.
+/// NUL, escaped for JSON.
 const NUL: &[u8] = br"\u0000";
 
-/// serde's message without what it met: a password in the wrong place must not come back.
+/// serde's message without the value that it found: the response must not contain a password that is in the wrong place.
 fn without_values(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let quotes = ["invalid type: ", "invalid value: ", "unknown variant "];
@@ -71,7 +71,7 @@ fn without_values(error: &serde_json::Error) -> String {
     }
 }
 
-/// What stands behind `?`.
+/// The query parameters.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequestParts<Server> for QueryParams<T> {
@@ -102,27 +102,27 @@ impl FromRequestParts<Server> for IfMatch {
     }
 }
 
-/// A JSON answer.
+/// A JSON response.
 pub(crate) fn json_ok(body: &impl Serialize) -> HandlerResult {
     Ok(Json(body).into_response())
 }
 
-/// A JSON answer for something that was made.
+/// A JSON response for something that was created.
 pub(crate) fn json_created(body: &impl Serialize) -> HandlerResult {
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 
-/// A JSON answer for something that was begun.
+/// A JSON response for something that was started.
 pub(crate) fn json_accepted(body: &impl Serialize) -> HandlerResult {
     Ok((StatusCode::ACCEPTED, Json(body)).into_response())
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(crate) fn no_content() -> HandlerResult {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// The same answer with its version.
+/// Adds the version to a response, as its `ETag`.
 pub(crate) fn with_etag(answer: HandlerResult, version: i64) -> HandlerResult {
     let mut response = answer?;
     if let Ok(value) = HeaderValue::from_str(&format!("\"{version}\"")) {
@@ -131,7 +131,7 @@ pub(crate) fn with_etag(answer: HandlerResult, version: i64) -> HandlerResult {
     Ok(response)
 }
 
-/// A header's text.
+/// The text of a header.
 pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

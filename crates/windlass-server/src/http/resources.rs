@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_api::noun::Noun;
 use windlass_api::types::ResourceList;
-use windlass_control::ask::resource::list::{filter_of, find, load_page, shown};
+use windlass_control::ask::resource::list::{filter_of, find, load_page, resource_body};
 use windlass_control::caller::Identity;
 use windlass_control::control::Control;
 use windlass_control::refusal::Refusal;
@@ -68,6 +68,6 @@ pub(crate) async fn show(
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let resource = find(&mut reading, &who, noun.kind(), &id).await?;
-    let (body, generation) = shown(&mut reading, &who, noun, &resource.key).await?;
+    let (body, generation) = resource_body(&mut reading, &who, noun, &resource.key).await?;
     with_etag(json_ok(&body), generation)
 }

@@ -70,7 +70,7 @@ pub(crate) async fn show(
     QueryParams(query): QueryParams<RunWaitQuery>,
 ) -> HandlerResult {
     let info = load(&server, &who, &id, query.wait.unwrap_or(0)).await?;
-    // By itself as the runbook prints it, and under its name as everything else.
+    // The run's fields at the top level, as in the runbook, and under `sync_run`, as in every other response.
     let mut body = json!(info);
     body["sync_run"] = json!(info);
     json_ok(&body)

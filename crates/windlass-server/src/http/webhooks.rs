@@ -34,8 +34,8 @@ pub(crate) async fn receive(
     }
 }
 
-/// Where this server is reached by whoever asks, without a slash at the end.
-pub(crate) fn reached_at(server: &Server, headers: &HeaderMap, scheme: HttpScheme) -> String {
+/// The base URL at which the caller reaches this server, without a trailing slash.
+pub(crate) fn base_url_of(server: &Server, headers: &HeaderMap, scheme: HttpScheme) -> String {
     let (config, scheme) = (server.config(), scheme.word());
     let is_host = |host: &&str| {
         !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
@@ -54,7 +54,7 @@ pub(crate) async fn show(
     ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    json_ok(&reveal(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
+    json_ok(&reveal(&server, &who, &base_url_of(&server, &headers, scheme), &id).await?)
 }
 
 pub(crate) async fn rotate(
@@ -64,5 +64,5 @@ pub(crate) async fn rotate(
     ClientScheme(scheme): ClientScheme,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    json_ok(&replace_secret(&server, &who, &reached_at(&server, &headers, scheme), &id).await?)
+    json_ok(&replace_secret(&server, &who, &base_url_of(&server, &headers, scheme), &id).await?)
 }

@@ -1,6 +1,6 @@
-//! Turns to have a password verified, which costs much: a few at a time, and each address block as often as another.
+//! Permits to verify a password, which is expensive: a few at a time, and address blocks take turns.
 //!
-//! A flood from one place waits for itself. When too many wait, those of whoever waits most often give way.
+//! A flood from one block delays only that block. When too many sign-ins wait, the block with the most of them loses one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,20 +8,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use windlass_core::inbound::address::AddressBlock;
 
-/// Sign-ins that wait at once.
+/// How many sign-ins may wait.
 const MAX_WAITING: usize = 128;
 
-/// Turns at once: half of the cores are left for everything else.
-fn turns_at_once() -> usize {
+/// How many passwords are verified at the same time: half of the cores, at least one and at most four. The other cores are
+/// for everything else.
+fn max_concurrent() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cores / 2).clamp(1, 4)
 }
 
-/// Too many wait already.
+/// Too many sign-ins wait already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManySignIns;
 
-/// Turns to have a password verified.
+/// The permits to verify a password.
 #[derive(Clone, Debug)]
 pub(crate) struct PasswordPermits {
     queue: Arc<Mutex<PasswordQueue>>,
@@ -29,45 +30,49 @@ pub(crate) struct PasswordPermits {
 
 impl Default for PasswordPermits {
     fn default() -> PasswordPermits {
-        PasswordPermits::new(turns_at_once(), MAX_WAITING)
+        PasswordPermits::new(max_concurrent(), MAX_WAITING)
     }
 }
 
-/// A turn, until it is dropped; then the next one begins.
+/// A permit. Dropping it passes it to the next sign-in that waits.
 #[derive(Debug)]
 pub(crate) struct PasswordPermit {
-    turns: PasswordPermits,
+    permits: PasswordPermits,
 }
 
 impl Drop for PasswordPermit {
     fn drop(&mut self) {
-        let next = self.turns.lock().next_waiting();
+        let next = self.permits.lock().next_waiting();
         if let Some(waiting) = next {
-            // If nobody waits there any more, the turn comes back and is dropped, which passes it on.
-            let _ = waiting.send(PasswordPermit { turns: self.turns.clone() });
+            // If the receiver is gone, `send` returns the permit, and dropping it passes it on.
+            let _ = waiting.send(PasswordPermit { permits: self.permits.clone() });
         }
     }
 }
 
 impl PasswordPermits {
-    fn new(at_once: usize, most_waiting: usize) -> PasswordPermits {
-        let queue =
-            PasswordQueue { free: at_once, most_waiting, waiting: BTreeMap::new(), order: VecDeque::new() };
+    fn new(max_concurrent: usize, max_waiting: usize) -> PasswordPermits {
+        let queue = PasswordQueue {
+            free: max_concurrent,
+            max_waiting,
+            waiting: BTreeMap::new(),
+            order: VecDeque::new(),
+        };
         PasswordPermits { queue: Arc::new(Mutex::new(queue)) }
     }
 
-    /// Waits for a turn of an address block.
+    /// Waits for a permit for an address block.
     pub(crate) async fn take(&self, block: AddressBlock) -> Result<PasswordPermit, TooManySignIns> {
-        let arrival = self.lock().arrive(block);
-        match arrival {
-            QueueResult::Begins => Ok(PasswordPermit { turns: self.clone() }),
-            QueueResult::Waits(turn) => turn.await.map_err(|_| TooManySignIns),
-            QueueResult::Refused => Err(TooManySignIns),
+        let queued = self.lock().enqueue(block);
+        match queued {
+            QueueResult::Granted => Ok(PasswordPermit { permits: self.clone() }),
+            QueueResult::Queued(permit) => permit.await.map_err(|_| TooManySignIns),
+            QueueResult::Rejected => Err(TooManySignIns),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, PasswordQueue> {
-        // Every change of the queue is whole, whatever the thread that held it last did.
+        // Consistent even if a thread panicked while it held the lock.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -75,42 +80,42 @@ impl PasswordPermits {
 type Waiting = oneshot::Sender<PasswordPermit>;
 
 enum QueueResult {
-    Begins,
-    Waits(oneshot::Receiver<PasswordPermit>),
-    Refused,
+    Granted,
+    Queued(oneshot::Receiver<PasswordPermit>),
+    Rejected,
 }
 
 #[derive(Debug)]
 struct PasswordQueue {
     free: usize,
-    most_waiting: usize,
+    max_waiting: usize,
     waiting: BTreeMap<AddressBlock, VecDeque<Waiting>>,
-    /// Blocks that wait, each once, the next one first.
+    /// The blocks with sign-ins that wait, each once, the next one first.
     order: VecDeque<AddressBlock>,
 }
 
 impl PasswordQueue {
-    fn arrive(&mut self, block: AddressBlock) -> QueueResult {
+    fn enqueue(&mut self, block: AddressBlock) -> QueueResult {
         if self.free > 0 {
             self.free -= 1;
-            return QueueResult::Begins;
+            return QueueResult::Granted;
         }
-        self.forget_gone();
+        self.remove_abandoned();
         let count: usize = self.waiting.values().map(VecDeque::len).sum();
-        if count >= self.most_waiting && !self.make_room(block) {
-            return QueueResult::Refused;
+        if count >= self.max_waiting && !self.make_room(block) {
+            return QueueResult::Rejected;
         }
-        let (waiting, turn) = oneshot::channel();
+        let (waiting, permit) = oneshot::channel();
         let of_block = self.waiting.entry(block).or_default();
         if of_block.is_empty() {
             self.order.push_back(block);
         }
         of_block.push_back(waiting);
-        QueueResult::Waits(turn)
+        QueueResult::Queued(permit)
     }
 
-    /// Takes out those who no longer wait.
-    fn forget_gone(&mut self) {
+    /// Removes sign-ins that no longer wait.
+    fn remove_abandoned(&mut self) {
         self.waiting.retain(|_, of_block| {
             of_block.retain(|waiting| !waiting.is_closed());
             !of_block.is_empty()
@@ -118,7 +123,7 @@ impl PasswordQueue {
         self.order.retain(|block| self.waiting.contains_key(block));
     }
 
-    /// Sends the last one away of the block that waits most often, unless that is as often as `block` would then.
+    /// Rejects the last sign-in of the block with the most, unless `block` would then have as many.
     fn make_room(&mut self, block: AddressBlock) -> bool {
         let own = self.waiting.get(&block).map_or(0, VecDeque::len);
         let Some((longest, count)) = self
@@ -135,7 +140,7 @@ impl PasswordQueue {
         self.waiting.get_mut(&longest).is_some_and(|of_block| of_block.pop_back().is_some())
     }
 
-    /// Who has the next turn: one of each block, round and round.
+    /// The sign-in that gets the next permit: blocks take turns, one sign-in each.
     fn next_waiting(&mut self) -> Option<Waiting> {
         while let Some(block) = self.order.pop_front() {
             let Some(of_block) = self.waiting.get_mut(&block) else { continue };
@@ -161,20 +166,20 @@ mod tests {
         AddressBlock::of_text(text)
     }
 
-    /// Someone who waits, up to the moment at which they are in the queue.
-    fn waiting(turns: &PasswordPermits, from: &str) -> oneshot::Receiver<PasswordPermit> {
-        match turns.lock().arrive(block(from)) {
-            QueueResult::Waits(turn) => turn,
+    /// Adds a sign-in to the queue.
+    fn waiting(permits: &PasswordPermits, from: &str) -> oneshot::Receiver<PasswordPermit> {
+        match permits.lock().enqueue(block(from)) {
+            QueueResult::Queued(permit) => permit,
             _ => panic!("neither a turn nor too many"),
         }
     }
 
     #[tokio::test]
-    async fn each_block_has_its_turn_however_many_wait_from_another() {
-        let turns = PasswordPermits::new(1, 10);
-        let first = turns.take(block("192.0.2.1")).await.expect("nobody else is there");
-        let mut flood: Vec<_> = (0..5).map(|_| waiting(&turns, "192.0.2.1")).collect();
-        let mut one = waiting(&turns, "192.0.2.2");
+    async fn blocks_take_turns_however_many_sign_ins_one_of_them_has() {
+        let permits = PasswordPermits::new(1, 10);
+        let first = permits.take(block("192.0.2.1")).await.expect("nobody else is there");
+        let mut flood: Vec<_> = (0..5).map(|_| waiting(&permits, "192.0.2.1")).collect();
+        let mut one = waiting(&permits, "192.0.2.2");
         drop(first);
         let second = flood[0].try_recv().expect("whoever came first");
         assert!(one.try_recv().is_err());
@@ -184,26 +189,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_most_often_gives_way_and_nobody_else() {
-        let turns = PasswordPermits::new(1, 3);
-        let _busy = turns.take(block("192.0.2.1")).await.expect("nobody else is there");
-        let mut flood: Vec<_> = (0..3).map(|_| waiting(&turns, "192.0.2.1")).collect();
-        assert_eq!(turns.take(block("192.0.2.1")).await.err(), Some(TooManySignIns));
-        let mut other = waiting(&turns, "192.0.2.2");
+    async fn only_the_block_with_the_most_waiting_sign_ins_loses_one() {
+        let permits = PasswordPermits::new(1, 3);
+        let _busy = permits.take(block("192.0.2.1")).await.expect("nobody else is there");
+        let mut flood: Vec<_> = (0..3).map(|_| waiting(&permits, "192.0.2.1")).collect();
+        assert_eq!(permits.take(block("192.0.2.1")).await.err(), Some(TooManySignIns));
+        let mut other = waiting(&permits, "192.0.2.2");
         assert_eq!(flood[2].try_recv().err(), Some(oneshot::error::TryRecvError::Closed));
         assert_eq!(other.try_recv().err(), Some(oneshot::error::TryRecvError::Empty));
-        assert_eq!(turns.take(block("192.0.2.2")).await.err(), Some(TooManySignIns), "two and one are fair");
+        assert_eq!(
+            permits.take(block("192.0.2.2")).await.err(),
+            Some(TooManySignIns),
+            "two and one are fair"
+        );
     }
 
     #[tokio::test]
-    async fn a_turn_that_nobody_waits_for_any_more_is_not_lost() {
-        let turns = PasswordPermits::new(1, 10);
-        let first = turns.take(block("192.0.2.1")).await.expect("nobody else is there");
-        drop(waiting(&turns, "192.0.2.2"));
-        let kept = waiting(&turns, "192.0.2.3");
+    async fn a_permit_for_an_abandoned_sign_in_is_passed_on() {
+        let permits = PasswordPermits::new(1, 10);
+        let first = permits.take(block("192.0.2.1")).await.expect("nobody else is there");
+        drop(waiting(&permits, "192.0.2.2"));
+        let kept = waiting(&permits, "192.0.2.3");
         drop(first);
         drop(kept);
-        assert!(turns.take(block("192.0.2.4")).await.is_ok());
-        assert_eq!(turns.lock().free, 1);
+        assert!(permits.take(block("192.0.2.4")).await.is_ok());
+        assert_eq!(permits.lock().free, 1);
     }
 }

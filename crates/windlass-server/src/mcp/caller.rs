@@ -1,5 +1,5 @@
-//! Calls of tools, made through the API's own router: whatever REST would refuse, check, limit or record is refused,
-//! checked, limited and recorded, because it is REST.
+//! Sends the calls of tools through the router of the API, so that the same checks, limits and audit entries apply as for
+//! any other API request.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -19,10 +19,10 @@ use crate::http::origin::ClientOrigin;
 use crate::mcp::guard::request_id;
 use crate::state::Server;
 
-/// Larger than the largest answer: an export of a hundred thousand resources.
+/// The largest response that a tool reads: more than an export of 100,000 resources.
 const MAX_ANSWER: usize = 256 * 1024 * 1024;
 
-/// Someone who uses tools over HTTP.
+/// A person who uses tools over HTTP.
 pub(super) struct RouterCaller {
     server: Server,
     router: Router,
@@ -33,7 +33,7 @@ pub(super) struct RouterCaller {
 }
 
 impl RouterCaller {
-    /// Whoever sent a request, from where they sent it.
+    /// The sender of a request, with its origin.
     pub(super) fn of(server: Server, router: Router, who: Identity, request: &Request) -> RouterCaller {
         RouterCaller {
             server,
@@ -89,15 +89,15 @@ impl ApiCaller for RouterCaller {
             path: call.path_and_query().split('?').next().unwrap_or_default().to_owned(),
         };
         let caller = Caller::Person(self.who.clone());
-        let noted =
+        let recorded =
             record_refusal(&self.server, &caller, &asked, (StatusCode::FORBIDDEN, &refusal.code)).await;
-        if let Err(error) = noted {
+        if let Err(error) = recorded {
             tracing::error!(error = error.code(), "could not record a refusal");
         }
     }
 }
 
-/// What an answer says: JSON, or a text, or why not.
+/// The body of a response as JSON or text; the error if it is not a success.
 async fn read(response: Response) -> Result<Value, CallError> {
     let status = response.status();
     let is_json = response
@@ -107,8 +107,8 @@ async fn read(response: Response) -> Result<Value, CallError> {
     let failed = || Box::new(default_error(StatusCode::INTERNAL_SERVER_ERROR));
     let bytes = to_bytes(response.into_body(), MAX_ANSWER).await.map_err(|_| failed())?;
     if !status.is_success() {
-        let told = serde_json::from_slice::<ErrorEnvelope>(&bytes);
-        return Err(Box::new(told.map_or_else(|_| default_error(status), |envelope| envelope.error)));
+        let parsed = serde_json::from_slice::<ErrorEnvelope>(&bytes);
+        return Err(Box::new(parsed.map_or_else(|_| default_error(status), |envelope| envelope.error)));
     }
     match is_json {
         true => serde_json::from_slice(&bytes).map_err(|_| failed()),

@@ -1,4 +1,5 @@
-//! Lets a request through to the tools only if it came by a name of ours, from no other site, and someone is asking.
+//! Passes a request to the tools only if its host name is one of this server's, no page of another site sent it, and the
+//! caller is authenticated.
 
 use axum::extract::{Request, State};
 use axum::http::header::HOST;
@@ -38,7 +39,7 @@ pub(super) async fn admit(State(server): State<Server>, mut request: Request, ne
     response
 }
 
-/// Whether a request came by a name of ours, and from no other site.
+/// Checks that the host name is one of this server's, and that no page of another site sent the request.
 fn check_host_and_origin(server: &Server, request: &Request) -> Result<(), Refusal> {
     if !is_by_our_name(server, request) {
         let help =
@@ -62,7 +63,7 @@ fn is_by_our_name(server: &Server, request: &Request) -> bool {
     let mut named = request.headers().get_all(HOST).iter();
     let host = match (named.next(), named.next()) {
         (Some(host), None) => host.to_str().ok(),
-        // HTTP/2 has it in the address.
+        // HTTP/2 sends the host in the address.
         (None, _) => request.uri().authority().map(|authority| authority.as_str()),
         (Some(_), Some(_)) => None,
     };
@@ -73,7 +74,7 @@ pub(super) fn request_id(request: &Request) -> String {
     request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 
-/// Says why in the shape that errors have; what the protocol answers stays as it is.
+/// Renders refusals and server errors in the format of errors. Responses of the MCP protocol stay unchanged.
 pub(super) async fn render_refusals(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
     let response = next.run(request).await;

@@ -1,7 +1,7 @@
-//! By which names this server may be reached for tools.
+//! The host names under which clients may use the tools.
 //!
-//! A page of another site can make its own name mean this machine (DNS rebinding), and a browser then takes us for a
-//! part of that site. But it still sends the name, and we know ours.
+//! Another site can make its own name resolve to this machine (DNS rebinding). A browser then treats this server as part
+//! of that site, but it still sends the name in `Host`, and the server rejects names that are not its own.
 
 use std::net::IpAddr;
 
@@ -9,23 +9,24 @@ use axum::http::uri::Authority;
 
 use crate::config::Config;
 
-/// Where tools are.
+/// The path of the MCP endpoint.
 pub(crate) const PATH: &str = "/mcp";
 
-/// Whether a `Host` is one of ours. Ports do not matter: a name is what can be made to mean us.
+/// Whether a `Host` is one of this server's names. The port does not matter: DNS rebinding changes only what a name means.
 pub(crate) fn is_ours(config: &Config, host: &str) -> bool {
     if host.contains('@') {
         return false;
     }
     let Ok(authority) = Authority::try_from(host) else { return false };
-    let name = plain(authority.host());
+    let name = normalized(authority.host());
     match name.parse::<IpAddr>() {
         Ok(address) => is_our_address(config, address) || is_known_name(config, &name),
         Err(_) => name == "localhost" || is_known_name(config, &name),
     }
 }
 
-/// An address in numbers is no name that could be made to mean another. Where we listen everywhere, each may be ours.
+/// Whether an IP address can be this server's. DNS rebinding does not affect IP addresses, so a server that listens on all
+/// addresses accepts any.
 fn is_our_address(config: &Config, address: IpAddr) -> bool {
     let listen = config.listen.ip();
     address.to_canonical().is_loopback()
@@ -36,11 +37,11 @@ fn is_our_address(config: &Config, address: IpAddr) -> bool {
 fn is_known_name(config: &Config, name: &str) -> bool {
     let public = config.control.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
     let public = public.as_ref().and_then(url::Url::host_str);
-    config.mcp_hosts.iter().map(String::as_str).chain(public).any(|known| plain(known) == name)
+    config.mcp_hosts.iter().map(String::as_str).chain(public).any(|known| normalized(known) == name)
 }
 
-/// A name in one spelling.
-fn plain(name: &str) -> String {
+/// The one spelling of a name, for comparison.
+fn normalized(name: &str) -> String {
     name.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase()
 }
 
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mean_us_are_ours_and_others_are_not() {
+    fn only_the_names_of_this_server_are_allowed() {
         let config = config("192.0.2.7:3000");
         for ours in [
             "localhost",
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_everywhere_is_reached_by_any_address_but_not_by_any_name() {
+    fn a_server_that_listens_on_all_addresses_allows_any_address_but_not_any_name() {
         let config = config("0.0.0.0:3000");
         assert!(is_ours(&config, "10.1.2.3:3000"));
         assert!(!is_ours(&config, "evil.example:3000"));

@@ -1,8 +1,8 @@
-//! Addresses of lists: what was asked for, and where to go on.
+//! The addresses of lists, with their filters and cursor.
 
 use url::form_urlencoded::Serializer;
 
-/// The address of a page with these words. A word that is empty asks for nothing, and is left out.
+/// The address of a page with these query parameters. Empty ones are omitted.
 pub(super) fn address(path: &str, words: &[(&str, &str)]) -> String {
     let mut query = Serializer::new(String::new());
     for (name, value) in words.iter().filter(|(_, value)| !value.is_empty()) {
@@ -14,7 +14,7 @@ pub(super) fn address(path: &str, words: &[(&str, &str)]) -> String {
     }
 }
 
-/// A word of an address, without spaces around it; empty if there is none.
+/// The value of a query parameter, without spaces around it; empty if there is none.
 pub(super) fn word(asked: &Option<String>) -> String {
     asked.as_deref().unwrap_or_default().trim().to_owned()
 }
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_empty_is_left_out_and_the_rest_is_escaped() {
+    fn empty_parameters_are_omitted_and_the_rest_is_escaped() {
         assert_eq!(address("/app/runs", &[("q", ""), ("cursor", "")]), "/app/runs");
         assert_eq!(address("/app/runs", &[("q", "a b&c"), ("cursor", "7")]), "/app/runs?q=a+b%26c&cursor=7");
         assert_eq!((word(&None), word(&Some(" x ".to_owned()))), (String::new(), "x".to_owned()));

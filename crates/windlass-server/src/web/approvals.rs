@@ -1,4 +1,4 @@
-//! What waits for a decision, and decisions about several at once.
+//! The proposals that need approval, and decisions about several at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,11 +20,11 @@ use windlass_web::pages::approvals::{ApprovalsPage, FilterCounts, ProposalSearch
 use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::{address, word};
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
-/// Proposals on a page unless more are asked for: enough to review, few enough to be quick.
+/// How many proposals a page shows by default: enough to review, few enough to load fast.
 const PAGE_SIZE: usize = 100;
 
 #[derive(Clone, Deserialize)]
@@ -51,7 +51,7 @@ impl ApprovalsQuery {
         }
     }
 
-    /// The address of this list from a cursor on.
+    /// The address of this list, starting at a cursor.
     fn address(&self, cursor: &str) -> String {
         let search = self.search();
         let limit = self.limit.map(|limit| limit.to_string()).unwrap_or_default();
@@ -122,12 +122,12 @@ fn decode_cursor(text: &str) -> Option<PlanCursor> {
     let mut words = text.split(' ');
     // Direct changes have no run.
     let run = words.next()?;
-    let turn = PlanCursor {
+    let cursor = PlanCursor {
         run_id: if run.is_empty() { None } else { Some(read_id(run)?) },
         position: words.next()?.parse().ok()?,
         id: read_id(words.next()?)?,
     };
-    words.next().is_none().then_some(turn)
+    words.next().is_none().then_some(cursor)
 }
 
 async fn runs_of(
@@ -161,7 +161,7 @@ pub(super) async fn decide(
     visit: BrowserRequest,
     form: FormFields,
 ) -> HandlerResult {
-    let back = local(form.text("back")).unwrap_or("/app/approvals");
+    let back = local_path(form.text("back")).unwrap_or("/app/approvals");
     let decision = match form.text("decision") {
         "approve" => BatchDecision::Approve,
         "reject" => BatchDecision::Reject,
@@ -169,9 +169,9 @@ pub(super) async fn decide(
             return Err(Refusal::bad_request("choose Approve or Reject", "use one of the buttons").into());
         }
     };
-    // Each box names its proposal and exactly the content that was looked at.
+    // Each checkbox names its proposal and exactly the content that the person reviewed.
     let picked: BTreeMap<String, String> = form
-        .all("pick")
+        .texts("pick")
         .filter_map(|pick| pick.split_once(':'))
         .map(|(id, digest)| (id.to_owned(), digest.to_owned()))
         .collect();
@@ -184,7 +184,7 @@ pub(super) async fn decide(
         ids: picked.keys().cloned().collect(),
         approval_request_id: None,
         digests: picked,
-        reason: form.filled("reason").map(str::to_owned),
+        reason: form.non_empty_text("reason").map(str::to_owned),
         until_change: form.is_ticked("until_change"),
     };
     let result = decide_all(&server, &who, &body).await?;

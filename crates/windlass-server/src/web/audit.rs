@@ -50,7 +50,7 @@ pub(super) async fn verify(
     response::redirect_with_notice(&server, &visit, "/app/audit", &notice_of(&verdict))
 }
 
-/// What the verdict means, and what to keep or to do.
+/// A notice with the result of the check, and what to do next.
 fn notice_of(verdict: &AuditVerdict) -> Notice {
     match (verdict.broken_at, &verdict.reason) {
         (Some(seq), reason) => Notice {
@@ -70,7 +70,7 @@ fn notice_of(verdict: &AuditVerdict) -> Notice {
     }
 }
 
-/// How far the log is signed, and what to keep.
+/// How much of the log is signed and archived, and which hash to store elsewhere.
 fn intact_lines(verdict: &AuditVerdict) -> Vec<String> {
     let signed = match verdict.signed_to {
         Some(seq) => format!("{} signed checkpoints match it, the last at entry {seq}", verdict.checkpoints),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_log_is_told_with_its_first_wrong_entry() {
+    fn the_notice_about_a_broken_log_names_the_first_invalid_entry() {
         let broken = AuditVerdict {
             intact: false,
             entries: 6,

@@ -1,4 +1,4 @@
-//! What a change touches beside the resource itself: what it refers to, and what refers to it.
+//! The blast radius of a change: the resources that it refers to, and those that refer to it.
 
 use windlass_control::caller::Identity;
 use windlass_control::refusal::Refusal;
@@ -9,10 +9,10 @@ use windlass_core::resource::ResourceKey;
 use windlass_store::{ProposalFilter, Reading};
 use windlass_web::pages::proposal::{BlastRadius, Neighbour, NeighbourState};
 
-/// Neighbours told of each sort.
-const MAX_TOLD: usize = 100;
+/// How many resources are shown in each direction.
+const MAX_NEIGHBOURS: usize = 100;
 
-/// What a proposal's change touches.
+/// The blast radius of a proposal's change.
 pub(super) async fn load_blast_radius(
     reading: &mut Reading,
     who: &Identity,
@@ -25,7 +25,7 @@ pub(super) async fn load_blast_radius(
     blast_radius_of(reading, who, key, &targets).await
 }
 
-/// What a resource refers to, and what refers to it.
+/// The blast radius of a resource with these references.
 pub(super) async fn blast_radius_of(
     reading: &mut Reading,
     who: &Identity,
@@ -33,17 +33,17 @@ pub(super) async fn blast_radius_of(
     targets: &[ResourceKey],
 ) -> Result<BlastRadius, Refusal> {
     let built_in = KnownResources::offline();
-    let mut reach = BlastRadius::default();
-    for target in targets.iter().take(MAX_TOLD) {
-        let standing = standing(reading, who, target, &built_in).await?;
-        reach.refers_to.push(neighbour(target, standing));
+    let mut radius = BlastRadius::default();
+    for target in targets.iter().take(MAX_NEIGHBOURS) {
+        let status = state_of(reading, who, target, &built_in).await?;
+        radius.refers_to.push(neighbour(target, status));
     }
-    referrers(reading, who, key, &mut reach).await?;
-    Ok(reach)
+    referrers(reading, who, key, &mut radius).await?;
+    Ok(radius)
 }
 
-fn neighbour(key: &ResourceKey, standing: NeighbourState) -> Neighbour {
-    Neighbour { kind: key.kind.slug().to_owned(), name: key.name.clone(), status: standing }
+fn neighbour(key: &ResourceKey, status: NeighbourState) -> Neighbour {
+    Neighbour { kind: key.kind.slug().to_owned(), name: key.name.clone(), status }
 }
 
 pub(super) fn open() -> ProposalFilter {
@@ -51,7 +51,7 @@ pub(super) fn open() -> ProposalFilter {
     ProposalFilter { statuses, ..ProposalFilter::default() }
 }
 
-async fn standing(
+async fn state_of(
     reading: &mut Reading,
     who: &Identity,
     key: &ResourceKey,
@@ -67,23 +67,23 @@ async fn standing(
     Ok(if built_in.has(key.kind, &key.name) { NeighbourState::BuiltIn } else { NeighbourState::Missing })
 }
 
-/// What is accepted and refers to a resource, then what is proposed and waits for it.
+/// Adds the accepted resources that refer to a resource, then the proposed ones that depend on it.
 async fn referrers(
     reading: &mut Reading,
     who: &Identity,
     key: &ResourceKey,
-    reach: &mut BlastRadius,
+    radius: &mut BlastRadius,
 ) -> Result<(), Refusal> {
-    let mut found = reading.referrers_of(&who.account_id, key, MAX_TOLD + 1).await?;
-    reach.is_cut = found.len() > MAX_TOLD;
-    found.truncate(MAX_TOLD);
+    let mut found = reading.referrers_of(&who.account_id, key, MAX_NEIGHBOURS + 1).await?;
+    radius.is_cut = found.len() > MAX_NEIGHBOURS;
+    found.truncate(MAX_NEIGHBOURS);
     let waiting = ProposalFilter { waits_for: Some(key.to_string()), ..open() };
-    let waiting = reading.proposals_in_order(&who.account_id, &waiting, None, MAX_TOLD).await?;
+    let waiting = reading.proposals_in_order(&who.account_id, &waiting, None, MAX_NEIGHBOURS).await?;
     let proposed = waiting.into_iter().filter(|proposal| !found.contains(&proposal.change.key));
     let proposed: Vec<Neighbour> = proposed
         .map(|proposal| neighbour(&proposal.change.key, NeighbourState::Proposed(proposal.id.to_string())))
         .collect();
-    reach.referred_by =
+    radius.referred_by =
         found.iter().map(|key| neighbour(key, NeighbourState::Accepted)).chain(proposed).collect();
     Ok(())
 }

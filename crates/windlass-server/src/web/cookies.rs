@@ -1,29 +1,29 @@
-//! The cookies of the web app: the session, the first visit, a sign-in under way, the device, a notice, the theme.
+//! The cookies of the web app: the session, the first visit, a sign-in attempt, the device, a notice, the theme.
 //!
-//! The session's cookie holds the same token that `Authorization: Bearer` would; the API itself never looks at cookies.
+//! The session cookie holds the same token that `Authorization: Bearer` would. The API itself ignores cookies.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use windlass_core::inbound::forwarded::HttpScheme;
 
-/// What a cookie is for.
+/// The purpose of a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cookie {
     /// The session.
     Session,
     /// Binds the sign-in form to the browser it was shown in.
     Visit,
-    /// A sign-in through the provider that is under way. The browser comes back from another site, and brings it.
+    /// A sign-in attempt through the provider. The browser must send it when the provider's site redirects back.
     Attempt,
-    /// That someone signed in on this device before, so that neighbours behind the same address are not in their way.
+    /// Someone signed in on this device before, so that failures of others behind the same address do not delay them.
     Device,
-    /// What was just done.
+    /// The result of the last form.
     Notice,
-    /// Light or dark. The script writes it.
+    /// Light or dark. The page's script writes it.
     Theme,
 }
 
 impl Cookie {
-    /// Its name. Behind https the browser itself sees to it that nobody but this host can set it.
+    /// Its name. Over HTTPS it has the prefix `__Host-`, with which browsers allow only this host to set it.
     fn name(self, scheme: HttpScheme) -> String {
         let word = match self {
             Cookie::Session => "windlass_session",
@@ -52,12 +52,12 @@ impl Cookie {
             .map(|(_, value)| value)
     }
 
-    /// The header that sets it for so many seconds; zero takes it away.
+    /// The header that sets it for this many seconds; zero deletes it.
     pub(super) fn set(self, value: &str, seconds: u64, scheme: HttpScheme) -> Option<HeaderValue> {
         let secure = if scheme == HttpScheme::Https { "; Secure" } else { "" };
         let name = self.name(scheme);
         let (path, site) = match self {
-            // Behind https its name demands the root, and keeps neighbouring hosts from setting it.
+            // Over HTTPS, its prefix requires the root path, and prevents other hosts from setting it.
             Cookie::Attempt if scheme == HttpScheme::Https => ("/", "Lax"),
             Cookie::Attempt => ("/app/sign-in/oidc", "Lax"),
             _ => ("/", "Strict"),

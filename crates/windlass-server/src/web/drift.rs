@@ -1,5 +1,5 @@
-//! Machines and clusters that are not as accepted; how the accepted state differs from git, over all repositories or in one,
-//! and the three things to do about it.
+//! Drifted nodes and clusters; the differences between the accepted state and git, in all repositories or in one; and the
+//! three ways to resolve one: revert, adopt, accept.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -29,11 +29,11 @@ use crate::http::error::status_of;
 use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::address;
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
-/// Differences on a page: each with its fields and forms.
+/// How many differences a page shows, each with its fields and forms.
 const PAGE_SIZE: usize = 30;
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ pub(super) struct DriftQuery {
     cursor: Option<String>,
 }
 
-/// Where a difference stands in the list: whose it is, and its place among that repository's.
+/// The position of a difference: the index of its repository, and its index among that repository's differences.
 type DifferencePosition = (usize, usize);
 
 /// The differences of one repository.
@@ -93,7 +93,7 @@ pub(super) async fn show(
     let page = PageQuery { limit: Some(PAGE_SIZE), cursor: query.cursor };
     let mut targets = drifted_targets(&mut reading, &who).await?;
     let mut counts = [0; DriftTab::ALL.len()];
-    counts[place(DriftTab::Drifted)] = targets.len();
+    counts[tab_index(DriftTab::Drifted)] = targets.len();
     let mut spots = Vec::new();
     let meta = match sort {
         DriftTab::Drifted => {
@@ -120,12 +120,12 @@ pub(super) async fn show(
     response::page(&visit, &page)
 }
 
-/// The place of a sort among all.
-fn place(sort: DriftTab) -> usize {
+/// The index of a tab.
+fn tab_index(sort: DriftTab) -> usize {
     DriftTab::ALL.iter().position(|one| *one == sort).unwrap_or_default()
 }
 
-/// Machines and clusters that are not as accepted, in key order.
+/// The drifted nodes and clusters, in key order.
 async fn drifted_targets(
     reading: &mut Reading,
     who: &Identity,
@@ -150,16 +150,16 @@ fn drifted(state: &TargetState) -> Option<DriftedTarget> {
     })
 }
 
-/// Counts differences from git by sort.
+/// Counts the differences from git per tab.
 fn count(compared: &[RepositoryDrift], counts: &mut [usize]) {
     for one in compared {
         for index in 0..one.found.differences.len() {
-            counts[place(one.sort_of(index))] += 1;
+            counts[tab_index(one.sort_of(index))] += 1;
         }
     }
 }
 
-/// Where the differences of one sort are, after a spot.
+/// The positions of the differences of one tab, after a cursor.
 fn chosen_spots(
     compared: &[RepositoryDrift],
     sort: DriftTab,
@@ -203,7 +203,7 @@ fn here(sort: DriftTab, repository: &str, cursor: &str) -> String {
     address("/app/drift", &[("show", sort.slug()), ("repository", repository), ("cursor", cursor)])
 }
 
-/// Everything about the differences of one page.
+/// Loads the differences of one page.
 async fn load(
     reading: &mut Reading,
     who: &Identity,
@@ -231,7 +231,7 @@ async fn load(
     Ok(differences)
 }
 
-/// Back to where the form was, with what came of it. What is not there at all is an error of its own.
+/// Redirects to the page of the form, with the result as a notice. Some errors get their own page instead.
 fn redirect_with_result(
     server: &Server,
     visit: &BrowserRequest,
@@ -240,18 +240,23 @@ fn redirect_with_result(
 ) -> HandlerResult {
     let notice = match done {
         Ok(message) => Notice::new(Tone::Good, message),
-        Err(error) if is_of_its_own(&error) => return Err(error.into()),
+        Err(error) if has_own_page(&error) => return Err(error.into()),
         Err(error) => {
             let body = error.into_body();
             let lines = if body.help.is_empty() { Vec::new() } else { vec![body.help] };
             Notice { tone: Tone::Bad, message: body.message, lines }
         }
     };
-    response::redirect_with_notice(server, visit, local(form.text("back")).unwrap_or("/app/drift"), &notice)
+    response::redirect_with_notice(
+        server,
+        visit,
+        local_path(form.text("back")).unwrap_or("/app/drift"),
+        &notice,
+    )
 }
 
-/// What is not there, or a fault of ours, is told as it is everywhere.
-fn is_of_its_own(error: &Refusal) -> bool {
+/// Whether an error gets its own page, as on every other page: not found, or a server error.
+fn has_own_page(error: &Refusal) -> bool {
     status_of(error) == StatusCode::NOT_FOUND || status_of(error).is_server_error()
 }
 
@@ -278,8 +283,8 @@ pub(super) async fn accept(
     form: FormFields,
 ) -> HandlerResult {
     let DriftTarget { kind, name } = target(&form);
-    // A day is meant as a whole.
-    let until = form.filled("until").map(|day| match day.len() {
+    // A date without a time includes the whole day.
+    let until = form.non_empty_text("until").map(|day| match day.len() {
         10 => format!("{day}T23:59:59Z"),
         _ => day.to_owned(),
     });
@@ -316,7 +321,7 @@ pub(super) async fn adopt(
     let repository = find(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Drift).await?;
     drop(reading);
-    let branch = form.filled("branch").map(str::to_owned);
+    let branch = form.non_empty_text("branch").map(str::to_owned);
     let resources = if target.kind.is_empty() { Vec::new() } else { vec![target.clone()] };
     let made = adopt_resources(&server, &who, &id, &AdoptBody { resources, branch: branch.clone() }).await;
     if let (Ok(adopted), Some(branch)) = (&made, &branch) {
@@ -328,14 +333,14 @@ pub(super) async fn adopt(
     }
     let made = match made {
         Ok(adopted) => AdoptOutcome::Patch(adopted.patch),
-        Err(error) if is_of_its_own(&error) => return Err(error.into()),
+        Err(error) if has_own_page(&error) => return Err(error.into()),
         Err(error) => AdoptOutcome::Failed(error.into_body()),
     };
     let page = AdoptPage {
         frame,
         repository_id: repository.id.to_string(),
         repository_name: repository.name,
-        branch: branch.unwrap_or_else(|| suggested(&target)),
+        branch: branch.unwrap_or_else(|| suggested_branch(&target)),
         kind: target.kind,
         name: target.name,
         outcome: made,
@@ -343,8 +348,8 @@ pub(super) async fn adopt(
     response::page(&visit, &page)
 }
 
-/// A branch for a resource: its name in letters that branches may have.
-fn suggested(target: &DriftTarget) -> String {
+/// A suggested branch for a resource: its name, with characters that branch names allow.
+fn suggested_branch(target: &DriftTarget) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = format!("{} {}", target.kind, target.name).trim().chars().map(plain).collect();
     format!("windlass/adopt-{}", if name.is_empty() { "all" } else { name.trim_matches('-') })

@@ -1,4 +1,4 @@
-//! Editing what a proposal would apply.
+//! Editing the content of a proposal.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -41,7 +41,7 @@ pub(super) async fn show(
     form(&server, &who, &visit, proposal, text, EditProblems::default()).await
 }
 
-/// The spec that would be applied, without its name: that cannot be edited.
+/// The spec that would be applied, without its name, which cannot be edited.
 fn text_of(proposal: &ProposalInfo) -> String {
     let payload = proposal.edited_payload.as_ref().unwrap_or(&proposal.payload);
     let spec =
@@ -81,7 +81,7 @@ pub(super) async fn save(
     form(&server, &who, &visit, proposal, text, wrong).await
 }
 
-/// The text as a spec, or what is wrong with it and where.
+/// The text as a spec, or its problems.
 fn read(proposal: &ProposalInfo, text: &str) -> Result<Value, Vec<Diagnostic>> {
     let Some(kind) = Kind::from_word(&proposal.kind) else { return Err(Vec::new()) };
     let read = Spec::read(kind, text);

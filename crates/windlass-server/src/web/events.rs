@@ -1,4 +1,4 @@
-//! What happened.
+//! The page of events.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ fn search_of(choice: &EventFilterQuery) -> EventSearch {
     }
 }
 
-/// A field that was left empty asks for nothing.
+/// The filter for a search. An empty field filters nothing.
 fn choice_of(search: &EventSearch) -> EventFilterQuery {
     let filled = |text: &String| (!text.is_empty()).then(|| text.clone());
     EventFilterQuery {

@@ -1,4 +1,4 @@
-//! What came of a form, when its page is shown once more.
+//! The result of a form, when its page is shown again.
 
 use axum::http::StatusCode;
 use windlass_control::refusal::Refusal;
@@ -9,18 +9,18 @@ use crate::http::request::HandlerResult;
 use crate::web::browser_request::BrowserRequest;
 use crate::web::response;
 
-/// What the page shows beside itself.
+/// What the page shows in addition to its content.
 pub(super) enum FormOutcome<T> {
-    /// Nothing: it was only asked for.
+    /// Nothing: no form was submitted.
     Nothing,
-    /// Something to show this once.
+    /// Something to show once.
     Shown(T),
     /// An error.
     Error(Refusal),
 }
 
 impl<T> FormOutcome<T> {
-    /// What to show, and what to mend. An error that the sender cannot mend is a page of its own.
+    /// What to show, and the error to fix. An error that the person cannot fix is returned as an error and gets its own page.
     pub(super) fn split(self) -> Result<(Option<T>, Option<Refusal>), Refusal> {
         match self {
             FormOutcome::Nothing => Ok((None, None)),
@@ -31,12 +31,12 @@ impl<T> FormOutcome<T> {
     }
 }
 
-/// Whether an error is the sender's to mend, so that the form is shown again with it.
+/// Whether the person can fix an error, so that the form is shown again with it.
 pub(super) fn is_user_error(error: &Refusal) -> bool {
     status_of(error).is_client_error() && status_of(error) != StatusCode::NOT_FOUND
 }
 
-/// The page, with the status of what there is to mend in it.
+/// The page, with the status of the error that it shows.
 pub(super) fn page(visit: &BrowserRequest, status: StatusCode, page: &impl Html) -> HandlerResult {
     match status {
         StatusCode::OK => response::page(visit, page),

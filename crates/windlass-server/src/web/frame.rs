@@ -1,4 +1,4 @@
-//! Loading what surrounds every page.
+//! Loads the frame of a page: navigation, account and notice.
 
 use windlass_control::ask::account;
 use windlass_control::caller::Identity;
@@ -8,11 +8,11 @@ use windlass_core::proposal::Status;
 use windlass_store::Reading;
 use windlass_web::frame::{Frame, NavEntry};
 
-use crate::http::auth::me_of;
+use crate::http::auth::load_me;
 use crate::state::Server;
 use crate::web::browser_request::BrowserRequest;
 
-/// What surrounds a page of this person.
+/// The frame of a page for this person.
 pub(super) async fn load(
     server: &Server,
     reading: &mut Reading,
@@ -25,7 +25,7 @@ pub(super) async fn load(
     let pending =
         counts.iter().filter(|(status, _)| *status == Status::PendingApproval).map(|(_, n)| n).sum();
     Ok(Frame {
-        me: me_of(server, who).await?,
+        me: load_me(server, who).await?,
         csrf: visit.csrf(server),
         place,
         theme: visit.theme,

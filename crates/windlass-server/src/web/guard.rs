@@ -1,4 +1,4 @@
-//! Lets a request through to a page only if the page table says so, and a form only if one of our pages sent it.
+//! Passes a request to a page only if the page table allows it, and a form only if a page of this server sent it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ use crate::http::origin::scheme_of;
 use crate::state::Server;
 use crate::web::address::address;
 use crate::web::browser_request::{
-    BrowserRequest, here_of, is_bound, is_from_elsewhere, is_from_here, read_notice, theme_of,
+    BrowserRequest, is_bound, is_from_elsewhere, is_from_here, path_and_query_of, read_notice, theme_of,
 };
 use crate::web::cookies::Cookie;
 use crate::web::form::FormFields;
@@ -35,14 +35,14 @@ use crate::web::response::{ErrorTheme, html, redirect, set_cookie};
 static TABLE: LazyLock<BTreeMap<(&'static str, &'static str), PageEntry>> =
     LazyLock::new(|| pages().into_iter().map(|entry| ((entry.method.as_str(), entry.path), entry)).collect());
 
-/// What someone with a one-time password may still see and do.
+/// The pages that someone with a one-time password may use.
 const BEFORE_OWN_PASSWORD: [Page; 3] = [Page::PasswordForm, Page::Password, Page::SignOut];
 
-/// What came of asking whether a request is allowed.
+/// Whether a request is allowed.
 enum AccessDecision {
-    /// It is; as someone, if the page is not public.
+    /// It is allowed; with the caller, if the page is not public.
     Allowed(Option<Identity>, Box<BrowserRequest>),
-    /// Something else is answered.
+    /// The server sends this response instead.
     Otherwise(Response),
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
     let theme = theme_of(request.headers(), scheme);
     let mut who = String::new();
     let mut response = match entry {
-        // A page that is not in the table is nobody's.
+        // A page that is not in the table is open to nobody.
         None => HttpError(Refusal::not_found()).into_response(),
         Some(_) if has_nul(&request) => {
             let refusal = Refusal::bad_request("the address contains a NUL character", "remove it");
@@ -81,7 +81,7 @@ pub(super) async fn authorize(State(server): State<Server>, request: Request, ne
     response
 }
 
-/// What of a request decides.
+/// The parts of a request that decide whether it is allowed.
 struct PageRequest {
     asked: AccessRequest,
     visit: BrowserRequest,
@@ -93,7 +93,7 @@ impl PageRequest {
         let headers = request.headers();
         let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
         let mut asked = AccessRequest::of(request, &request_id);
-        // Pages are for people: a token in a header opens none.
+        // Pages are for people: a token in a header gives no access.
         asked.authorization = Cookie::Session.read(headers, scheme).map(|token| format!("Bearer {token}"));
         let visit = BrowserRequest {
             theme: theme_of(headers, scheme),
@@ -102,7 +102,7 @@ impl PageRequest {
             authorization: asked.authorization.clone(),
             device: Cookie::Device.read(headers, scheme).map(str::to_owned),
             seen: 0,
-            here: here_of(request.uri()),
+            here: path_and_query_of(request.uri()),
             scheme,
             address: asked.address.clone(),
             request_id,
@@ -148,7 +148,7 @@ async fn check(server: &Server, entry: &PageEntry, asking: PageRequest) -> Resul
     Ok(AccessDecision::Allowed(Some(identity), Box::new(visit)))
 }
 
-/// A person who signed in, with their session. Pages are for nobody else.
+/// The signed-in person, with their session. Only they may use pages.
 fn session_of(caller: &Caller) -> Option<(&Identity, &SessionId)> {
     match caller {
         Caller::Person(identity) => Some((identity, identity.credential.session_id()?)),
@@ -156,7 +156,8 @@ fn session_of(caller: &Caller) -> Option<(&Identity, &SessionId)> {
     }
 }
 
-/// Where someone goes who is not signed in, as far as the browser says.
+/// The response to someone who is not signed in. If they followed a link on another site, the browser may have withheld the
+/// session cookie, so a page of this server first loads the address again.
 fn redirect_to_sign_in(entry: &PageEntry, headers: &HeaderMap, visit: &BrowserRequest) -> Response {
     let is_form = entry.method != windlass_api::endpoint::Method::Get;
     if entry.page == Page::Live {

@@ -1,4 +1,4 @@
-//! Accounts that ask whoever looks to join.
+//! The invitations that a person received.
 
 use axum::extract::{Path, State};
 use windlass_control::ask::invitation;
@@ -33,8 +33,8 @@ pub(super) async fn accept(
     Path(id): Path<InvitationId>,
 ) -> HandlerResult {
     let joined = invitation::join(&server, &who, &id).await?;
-    let told = format!("You joined {}. Sign in to it to switch", joined.account);
-    response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, told))
+    let message = format!("You joined {}. Sign in to it to switch", joined.account);
+    response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, message))
 }
 
 pub(super) async fn decline(

@@ -1,12 +1,12 @@
-//! The web app: pages of `windlass-web`, loaded by the very functions the API's handlers use.
+//! The web app: pages of `windlass-web`, loaded by the same functions that the API's handlers use.
 //!
-//! Nothing is decided here. Who may see a page is in the page table (`windlass_web::table`) and asked by `guard`, which
-//! also sees to it that no form is sent by another site. Decisions go through `decide`, as everywhere.
+//! The page table (`windlass_web::table`) specifies who may see a page. [`guard`] enforces it, and rejects forms that another
+//! site sent. Decisions about proposals go through `windlass_control::ask`, as in the API.
 //!
 //! To add a page: a line in the table, a model and a template in `windlass-web`, one file here that loads the model,
-//! and a line in [`routes`]. A page gets a [`browser_request::BrowserRequest`] and an `Identity`; [`frame::load`] makes
-//! what surrounds it, [`response::page`] sends it. A form's fields come as [`form::FormFields`], already checked; a form
-//! ends in [`response::redirect`], with a notice for the page it leads to.
+//! and a line in [`routes`]. A page gets a [`browser_request::BrowserRequest`] and an `Identity`; [`frame::load`] loads its
+//! frame, [`response::page`] sends it. A form's fields are in [`form::FormFields`], already checked; a form ends with
+//! [`response::redirect_with_notice`], whose notice the next page shows.
 
 pub(crate) mod address;
 pub(crate) mod approvals;

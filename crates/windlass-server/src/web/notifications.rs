@@ -1,4 +1,4 @@
-//! Where notifications go, and the log of them.
+//! The notification providers, and the log of deliveries.
 
 use axum::extract::{Path, State};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::web::{frame, response};
 
 const PAGE_URL: &str = "/app/settings/notifications";
 
-/// More than fit a page; the list of resources shows the rest.
+/// The most providers on the page; the list of resources shows the rest.
 const SHOWN: usize = 50;
 
 #[derive(Deserialize)]

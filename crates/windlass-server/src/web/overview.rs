@@ -1,4 +1,4 @@
-//! The account at a glance.
+//! The overview of an account.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use crate::state::Server;
 use crate::web::browser_request::BrowserRequest;
 use crate::web::{frame, response};
 
-/// Runs shown.
+/// How many runs the page shows.
 const RUNS: usize = 8;
 
-/// Proposals shown.
+/// How many proposals the page shows.
 const WAITING: usize = 6;
 
 pub(super) async fn show(
@@ -49,7 +49,7 @@ pub(super) async fn show(
     response::page(&visit, &OverviewPage { frame, status, kinds, repositories, runs, waiting })
 }
 
-/// How the resources of each kind are. Kinds of which there is nothing are left out.
+/// The number of accepted, drifted and proposed resources of each kind. Kinds without any are omitted.
 async fn health(
     reading: &mut Reading,
     who: &Identity,

@@ -1,4 +1,4 @@
-//! Says that something happened, so that open pages look again.
+//! Notifies open pages of events, so that they reload their content.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -17,8 +17,8 @@ pub(super) struct AfterQuery {
     after: Option<i64>,
 }
 
-/// Only what kind of thing happened: the page itself is asked for what it became.
-fn tell(event: Event) -> SseEvent {
+/// Sends only the kind of the event: the page then loads its new content.
+fn kind_only(event: Event) -> SseEvent {
     SseEvent::default().id(event.seq.to_string()).data(event.kind)
 }
 
@@ -29,6 +29,6 @@ pub(super) async fn stream(
     headers: HeaderMap,
     QueryParams(query): QueryParams<AfterQuery>,
 ) -> HandlerResult {
-    let following = FollowRequest { after: after_of(&headers, query.after)?, kind: None, tell };
+    let following = FollowRequest { after: after_of(&headers, query.after)?, kind: None, to_sse: kind_only };
     follow(server, who, visit.authorization, following).await
 }

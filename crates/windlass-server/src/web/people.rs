@@ -44,13 +44,13 @@ pub(super) async fn add(
     };
     match added {
         Ok(UserAdded { user: Some(user), one_time_password, .. }) => {
-            let told = format!("Added {}", user.email);
-            finish(&server, &who, &visit, UserCreated { user, one_time_password }, told).await
+            let message = format!("Added {}", user.email);
+            finish(&server, &who, &visit, UserCreated { user, one_time_password }, message).await
         }
         Ok(added) => {
             let email = added.invitation.map(|invitation| invitation.email).unwrap_or_default();
-            let told = format!("Invited {email}; they accept under Settings, Invitations");
-            response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, told))
+            let message = format!("Invited {email}; they accept under Settings, Invitations");
+            response::redirect_with_notice(&server, &visit, PAGE_URL, &Notice::new(Tone::Good, message))
         }
         Err(error) => page(&server, &who, &visit, &form, FormOutcome::Error(error)).await,
     }
@@ -79,8 +79,8 @@ pub(super) async fn change(
     };
     match changed {
         Ok(made) => {
-            let told = format!("Saved {}", made.user.email);
-            finish(&server, &who, &visit, made, told).await
+            let message = format!("Saved {}", made.user.email);
+            finish(&server, &who, &visit, made, message).await
         }
         Err(error) => page(&server, &who, &visit, &FormFields::default(), FormOutcome::Error(error)).await,
     }
@@ -117,20 +117,21 @@ fn role_of(form: &FormFields) -> Result<Role, Refusal> {
     Role::from_slug(form.text("role")).ok_or_else(unknown)
 }
 
-/// A password is shown by the very answer that made it and kept nowhere; without one the list is shown anew.
+/// Shows a one-time password in the response that created it, because it is stored nowhere. Without one, redirects to the
+/// list.
 async fn finish(
     server: &Server,
     who: &Identity,
     visit: &BrowserRequest,
     made: UserCreated,
-    told: String,
+    message: String,
 ) -> HandlerResult {
     match made.one_time_password {
         Some(password) => {
             let once = OneTimeSecret { owner: made.user.email, secret: Redacted::new(password) };
             page(server, who, visit, &FormFields::default(), FormOutcome::Shown(once)).await
         }
-        None => response::redirect_with_notice(server, visit, PAGE_URL, &Notice::new(Tone::Good, told)),
+        None => response::redirect_with_notice(server, visit, PAGE_URL, &Notice::new(Tone::Good, message)),
     }
 }
 
@@ -139,9 +140,9 @@ async fn page(
     who: &Identity,
     visit: &BrowserRequest,
     form: &FormFields,
-    came: FormOutcome<OneTimeSecret>,
+    outcome: FormOutcome<OneTimeSecret>,
 ) -> HandlerResult {
-    let (once, error) = came.split()?;
+    let (once, error) = outcome.split()?;
     let mut reading = server.store().read().await?;
     let people = user::load_all(&mut reading, who).await?;
     let invitations = invitation::load_all(&mut reading, who).await?;

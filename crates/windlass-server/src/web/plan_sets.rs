@@ -1,4 +1,4 @@
-//! Approving a set of a run's plan, and releasing proposals that a failed run holds.
+//! Approving a plan set of a run, and releasing proposals that a failed run holds.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -13,14 +13,14 @@ use crate::http::error::status_of;
 use crate::http::plan_sets::approve_set;
 use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::form::FormFields;
 use crate::web::response;
 
-/// What the button of a list adds to a set's digest where its label said how many destroys there are.
+/// The suffix that a button adds to the digest of a set if its label shows the number of destroys.
 const WITH_DESTROYS: &str = " destroys";
 
-/// Refusals that are told on the page itself.
+/// The statuses of refusals that the page shows as a notice.
 const REFUSALS: [StatusCode; 3] =
     [StatusCode::CONFLICT, StatusCode::FORBIDDEN, StatusCode::UNPROCESSABLE_ENTITY];
 
@@ -32,15 +32,15 @@ pub(super) async fn approve(
     form: FormFields,
 ) -> HandlerResult {
     let page = format!("/app/runs/{id}");
-    let back = local(form.text("back")).unwrap_or(&page);
-    // Without the set that was looked at, nothing says what is approved.
-    let Some(set) = form.filled("digest").or_else(|| form.filled("set")) else {
+    let back = local_path(form.text("back")).unwrap_or(&page);
+    // The digest of the set that the person reviewed specifies what is approved.
+    let Some(set) = form.non_empty_text("digest").or_else(|| form.non_empty_text("set")) else {
         return Err(Refusal::bad_request("the form is incomplete", "reload the page").into());
     };
     let body = ApproveSetBody {
         digest: set.trim_end_matches(WITH_DESTROYS).to_owned(),
         include_destroys: form.is_ticked("include_destroys") || set.ends_with(WITH_DESTROYS),
-        reason: form.filled("reason").map(str::to_owned),
+        reason: form.non_empty_text("reason").map(str::to_owned),
     };
     let notice = notice_of(approve_set(&server, &who, &id, &body).await)?;
     response::redirect_with_notice(&server, &visit, back, &notice)
@@ -72,7 +72,7 @@ pub(super) async fn confirm_failure(
     Path(id): Path<RunId>,
     form: FormFields,
 ) -> HandlerResult {
-    confirm_failure::confirm_failure(&server, &who, &id, form.filled("reason")).await?;
+    confirm_failure::confirm_failure(&server, &who, &id, form.non_empty_text("reason")).await?;
     let notice = Notice::new(Tone::Good, "Applying resumed despite the failed sync");
     response::redirect_with_notice(&server, &visit, &format!("/app/runs/{id}"), &notice)
 }

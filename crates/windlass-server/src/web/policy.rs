@@ -19,11 +19,11 @@ use crate::web::form::FormFields;
 use crate::web::form_outcome::is_user_error;
 use crate::web::{frame, response};
 
-/// An account without rules: what an editor begins with.
+/// The text of a policy without rules, with which the editor starts.
 const NO_RULES: &str = "rules: []\n";
 
-/// What of a rule is written first.
-const FIRST: [&str; 3] = ["name", "match", "action"];
+/// The fields of a rule that are written first.
+const FIRST_FIELDS: [&str; 3] = ["name", "match", "action"];
 
 pub(super) async fn show(
     State(server): State<Server>,
@@ -34,21 +34,21 @@ pub(super) async fn show(
     let stored = ask::policy::load(&mut reading, &who).await?;
     drop(reading);
     let has_rules = stored.policy.get("rules").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    let text = if has_rules { written(stored.policy) } else { NO_RULES.to_owned() };
+    let text = if has_rules { render_policy(stored.policy) } else { NO_RULES.to_owned() };
     page(&server, &who, &visit, text, stored.version, PolicyProblems::default()).await
 }
 
-/// A policy as people write it: of each rule its name, then what it is about, then what it asks for.
-fn written(policy: Value) -> String {
+/// The text of a policy as people write it: for each rule its name, then what it matches, then its action.
+fn render_policy(policy: Value) -> String {
     let Value::Object(mut sections) = policy else { return NO_RULES.to_owned() };
     let rules = sections.remove("rules").unwrap_or_default();
-    let rules = rules.as_array().into_iter().flatten().map(written_rule).collect::<String>();
+    let rules = rules.as_array().into_iter().flatten().map(render_rule).collect::<String>();
     let rest = if sections.is_empty() { String::new() } else { yaml::write(Value::Object(sections)) };
     format!("rules:\n{rules}{rest}")
 }
 
-fn written_rule(rule: &Value) -> String {
-    let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
+fn render_rule(rule: &Value) -> String {
+    let rank = |key: &str| FIRST_FIELDS.iter().position(|first| *first == key).unwrap_or(FIRST_FIELDS.len());
     let mut fields: Vec<(&String, &Value)> = rule.as_object().into_iter().flatten().collect();
     fields.sort_by_key(|(key, _)| rank(key));
     let field = |(key, value): (&String, &Value)| yaml::write(json!({key: value}));
@@ -114,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_written_in_the_order_people_think_in_and_says_the_same() {
+    fn a_policy_is_written_in_reading_order_and_means_the_same() {
         let policy = json!({"rules": [
             {"action": "require_approval", "approvals": 2, "match": {"kinds": ["node"], "labels": {"a": "true"}},
              "name": "twice", "not_author": true},
             {"action": "block", "name": "never"},
         ]});
-        let text = written(policy.clone());
+        let text = render_policy(policy.clone());
         let expected = "rules:\n  - name: twice\n    match:\n      kinds: [node]\n      labels: {a: \"true\"}\n    \
                         action: require_approval\n    approvals: 2\n    not_author: true\n  - name: never\n    action: block\n";
         assert_eq!(text, expected);

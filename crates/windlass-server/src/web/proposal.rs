@@ -35,11 +35,11 @@ pub(super) async fn show(
     let proposal = list::load(&server, &who, &id).await?;
     let mut reading = server.store().read().await?;
     let run = show::load_head(&mut reading, &who, &RunId::new(&proposal.run_id)).await?;
-    let reach = load_blast_radius(&mut reading, &who, &id).await?;
+    let blast_radius = load_blast_radius(&mut reading, &who, &id).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Approvals).await?;
     drop(reading);
     let view = DiffLayout::of(query.view.as_deref().unwrap_or_default());
-    response::page(&visit, &ProposalPage::new(frame, proposal, run, reach, view))
+    response::page(&visit, &ProposalPage::new(frame, proposal, run, blast_radius, view))
 }
 
 pub(super) async fn approve(
@@ -49,15 +49,15 @@ pub(super) async fn approve(
     Path(id): Path<ProposalId>,
     form: FormFields,
 ) -> HandlerResult {
-    // Without the content that was looked at, nothing says what is approved.
-    let Some(digest) = form.filled("digest") else {
+    // The digest of the content that the person reviewed specifies what is approved.
+    let Some(digest) = form.non_empty_text("digest") else {
         return Err(Refusal::bad_request("the form is incomplete", "reload the page").into());
     };
     let decided = approve::approve(
         &server,
         &who,
         ReviewedProposal { id: &id, digest: Some(digest) },
-        form.filled("reason"),
+        form.non_empty_text("reason"),
     )
     .await;
     redirect_with_result(&server, &visit, &id, decided, "Approved")
@@ -71,12 +71,12 @@ pub(super) async fn reject(
     form: FormFields,
 ) -> HandlerResult {
     let rejection =
-        RejectRequest { reason: form.filled("reason"), until_change: form.is_ticked("until_change") };
+        RejectRequest { reason: form.non_empty_text("reason"), until_change: form.is_ticked("until_change") };
     let decided = reject::reject(&server, &who, &id, rejection).await;
     redirect_with_result(&server, &visit, &id, decided, "Rejected")
 }
 
-/// Back to the proposal, with what came of it. What is not there at all is an error of its own.
+/// Redirects to the proposal, with the result as a notice. A missing proposal and a database error get their own page.
 fn redirect_with_result(
     server: &Server,
     visit: &BrowserRequest,

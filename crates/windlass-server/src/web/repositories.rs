@@ -1,4 +1,4 @@
-//! Where fleets come from.
+//! The list of repositories, and starting a sync.
 
 use axum::extract::{Path, State};
 use windlass_api::types::SyncBody;
@@ -10,7 +10,7 @@ use windlass_web::pages::repositories::RepositoriesPage;
 
 use crate::http::request::HandlerResult;
 use crate::state::Server;
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
@@ -38,5 +38,5 @@ pub(super) async fn sync(
     let run = request::request_sync(&server, &who, &id, &body).await?;
     let notice = Notice::new(Tone::Good, "Sync started");
     let run = format!("/app/runs/{run}");
-    response::redirect_with_notice(&server, &visit, local(form.text("back")).unwrap_or(&run), &notice)
+    response::redirect_with_notice(&server, &visit, local_path(form.text("back")).unwrap_or(&run), &notice)
 }

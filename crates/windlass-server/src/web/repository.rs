@@ -1,4 +1,4 @@
-//! One repository: how it is, and what can be done with it.
+//! The page of one repository, and its actions.
 
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
@@ -21,10 +21,10 @@ use crate::web::browser_request::BrowserRequest;
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
-/// Runs shown.
+/// How many runs the page shows.
 const RUNS: usize = 10;
 
-/// Previews shown.
+/// How many previews the page shows.
 const PREVIEWS: usize = 10;
 
 pub(super) async fn show(
@@ -48,7 +48,7 @@ pub(super) async fn test(
     page(&server, &who, (&visit, &headers), &id, OneTimePanel::Test(test)).await
 }
 
-/// The secret is shown by the very answer to the form, and by no page that can be asked for.
+/// Only the response to the form shows the secret, not a page that a link could open.
 pub(super) async fn show_webhook(
     State(server): State<Server>,
     who: Identity,
@@ -56,7 +56,7 @@ pub(super) async fn show_webhook(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    let base = webhooks::reached_at(&server, &headers, visit.scheme);
+    let base = webhooks::base_url_of(&server, &headers, visit.scheme);
     let shown = webhook::reveal(&server, &who, &base, &id).await?;
     let secret = HookSecret {
         secret: Redacted::new(shown.secret),
@@ -73,7 +73,7 @@ pub(super) async fn rotate_webhook(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    let base = webhooks::reached_at(&server, &headers, visit.scheme);
+    let base = webhooks::base_url_of(&server, &headers, visit.scheme);
     webhook::replace_secret(&server, &who, &base, &id).await?;
     let notice = Notice::new(Tone::Good, "Webhook secret replaced; copy the new secret to the forge");
     response::redirect_with_notice(&server, &visit, &address(&id), &notice)
@@ -84,7 +84,7 @@ async fn page(
     who: &Identity,
     (visit, headers): (&BrowserRequest, &HeaderMap),
     id_or_name: &str,
-    aside: OneTimePanel,
+    panel: OneTimePanel,
 ) -> HandlerResult {
     let mut reading = server.store().read().await?;
     let repository = find::load(&mut reading, who, id_or_name).await?;
@@ -100,13 +100,12 @@ async fn page(
     };
     let pending = reading.proposals_matching(&who.account_id, &in_states(&[Status::PendingApproval])).await?;
     let approved = reading.proposals_matching(&who.account_id, &in_states(&[Status::Approved])).await?;
-    let base = webhooks::reached_at(server, headers, visit.scheme);
+    let base = webhooks::base_url_of(server, headers, visit.scheme);
     let webhook = webhook::load(&mut reading, &base, &found.id).await?;
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);
     let open = pending + approved;
-    let page =
-        RepositoryPage { frame, repository, runs, previews, owned, open, pending, webhook, panel: aside };
+    let page = RepositoryPage { frame, repository, runs, previews, owned, open, pending, webhook, panel };
     response::page(visit, &page)
 }
 
@@ -131,7 +130,7 @@ pub(super) async fn forget_host_keys(
     visit: BrowserRequest,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    let repository = register::forget(&server, &who, &id).await?;
+    let repository = register::clear_host_keys(&server, &who, &id).await?;
     let notice = Notice::new(Tone::Good, "Pinned host keys removed; the next sync pins new ones");
     response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
 }
@@ -171,7 +170,7 @@ pub(super) async fn remove(
     response::redirect_with_notice(&server, &visit, "/app/repositories", &notice)
 }
 
-/// Where a repository's page is, by its id or name.
+/// The address of a repository's page, by its id or name.
 pub(super) fn address(id_or_name: &str) -> String {
     format!("/app/repositories/{id_or_name}")
 }

@@ -24,7 +24,7 @@ pub(super) async fn show(
     who: Identity,
     visit: BrowserRequest,
 ) -> HandlerResult {
-    again(&server, &who, &visit, None, RepositoryFormFields::default(), FormOutcome::Nothing).await
+    render_form(&server, &who, &visit, None, RepositoryFormFields::default(), FormOutcome::Nothing).await
 }
 
 pub(super) async fn register(
@@ -44,7 +44,7 @@ pub(super) async fn register(
             let notice = Notice::new(Tone::Good, format!("Registered {}{word}", repository.name));
             response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
-        Err(error) => again(&server, &who, &visit, None, filled, FormOutcome::Error(error)).await,
+        Err(error) => render_form(&server, &who, &visit, None, filled, FormOutcome::Error(error)).await,
     }
 }
 
@@ -59,8 +59,8 @@ pub(super) async fn probe(
         Ok(fields) => test::test_unregistered(&server, &who, fields).await,
         Err(error) => Err(error),
     };
-    let came = tested.map_or_else(FormOutcome::Error, FormOutcome::Shown);
-    again(&server, &who, &visit, None, filled, came).await
+    let outcome = tested.map_or_else(FormOutcome::Error, FormOutcome::Shown);
+    render_form(&server, &who, &visit, None, filled, outcome).await
 }
 
 pub(super) async fn edit(
@@ -82,7 +82,7 @@ pub(super) async fn edit(
         forge: existing.forge.as_ref().map(shown_forge).unwrap_or_default(),
         ..RepositoryFormFields::default()
     };
-    again(&server, &who, &visit, Some(existing), filled, FormOutcome::Nothing).await
+    render_form(&server, &who, &visit, Some(existing), filled, FormOutcome::Nothing).await
 }
 
 pub(super) async fn configure(
@@ -94,7 +94,7 @@ pub(super) async fn configure(
 ) -> HandlerResult {
     let mut existing = existing(&server, &who, &id).await?;
     let filled = read(&form);
-    // The version that was looked at, not the one that is there by now.
+    // The version that the person saw, not the current one.
     let version = form.text("version").parse().ok();
     existing.version = version.unwrap_or(existing.version);
     let changed = match fields_of(&filled, FormUse::Existing) {
@@ -106,7 +106,9 @@ pub(super) async fn configure(
             let notice = Notice::new(Tone::Good, format!("Saved {}", repository.name));
             response::redirect_with_notice(&server, &visit, &address(&repository.id), &notice)
         }
-        Err(error) => again(&server, &who, &visit, Some(existing), filled, FormOutcome::Error(error)).await,
+        Err(error) => {
+            render_form(&server, &who, &visit, Some(existing), filled, FormOutcome::Error(error)).await
+        }
     }
 }
 
@@ -162,10 +164,10 @@ enum FormUse {
     Existing,
 }
 
-/// The form as a request of the API: what was left empty is left out, or taken away where that is meant.
+/// The form as the fields of an API request. Empty fields are omitted; on an existing repository, some are cleared instead.
 fn fields_of(filled: &RepositoryFormFields, used: FormUse) -> Result<RepositoryFields, Refusal> {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // On an existing one an empty field says that there shall be none.
+    // On an existing repository, an empty field clears the value.
     let optional = |text: &str| if used == FormUse::Existing { Some(text.to_owned()) } else { some(text) };
     let interval = match filled.interval.as_str() {
         "" => None,
@@ -190,7 +192,7 @@ fn fields_of(filled: &RepositoryFormFields, used: FormUse) -> Result<RepositoryF
     })
 }
 
-/// What the form says about the forge; nothing where it says nothing.
+/// The forge fields of the form; `None` if it specifies no forge.
 fn forge_of(filled: &ForgeFormFields, used: FormUse) -> Option<ForgeFields> {
     let kind = Some(filled.kind.clone());
     match (filled.kind.as_str(), used) {
@@ -208,10 +210,10 @@ fn forge_of(filled: &ForgeFormFields, used: FormUse) -> Option<ForgeFields> {
     }
 }
 
-/// What was typed stands in the form again, but no secret that was typed in the wrong place.
-fn leave_out_secrets(filled: &mut RepositoryFormFields) {
-    leave_out_password(&mut filled.repo_url);
-    leave_out_password(&mut filled.forge.api_url);
+/// The form is shown again with the typed values. This removes secrets that were typed in the wrong field.
+fn remove_secrets(filled: &mut RepositoryFormFields) {
+    remove_password(&mut filled.repo_url);
+    remove_password(&mut filled.forge.api_url);
     let path = &mut filled.forge.credential_path;
     for text in [&mut filled.ca_pem, &mut filled.allowed_signers, &mut filled.credential_path, path] {
         if is_private_key(text) {
@@ -220,7 +222,7 @@ fn leave_out_secrets(filled: &mut RepositoryFormFields) {
     }
 }
 
-fn leave_out_password(url: &mut String) {
+fn remove_password(url: &mut String) {
     let Some((scheme, rest)) = url.split_once("://") else { return };
     let host = rest.split('/').next().unwrap_or_default();
     if let Some((user, _)) = host.rsplit_once('@').filter(|(user, _)| user.contains(':')) {
@@ -228,16 +230,16 @@ fn leave_out_password(url: &mut String) {
     }
 }
 
-async fn again(
+async fn render_form(
     server: &Server,
     who: &Identity,
     visit: &BrowserRequest,
     existing: Option<RepositoryInfo>,
     mut filled: RepositoryFormFields,
-    came: FormOutcome<RepositoryTest>,
+    outcome: FormOutcome<RepositoryTest>,
 ) -> HandlerResult {
-    leave_out_secrets(&mut filled);
-    let (test, error) = came.split()?;
+    remove_secrets(&mut filled);
+    let (test, error) = outcome.split()?;
     let mut reading = server.store().read().await?;
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Repositories).await?;
     drop(reading);

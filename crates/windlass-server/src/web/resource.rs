@@ -1,4 +1,4 @@
-//! One accepted resource with its history and what is tied to it.
+//! The page of one accepted resource: its history, its blast radius, its drift and its proposals.
 
 use axum::extract::{Path, State};
 use windlass_api::types::DriftItem;
@@ -17,10 +17,10 @@ use crate::web::blast_radius::{blast_radius_of, open};
 use crate::web::browser_request::BrowserRequest;
 use crate::web::{frame, response};
 
-/// Entries of a history, from the audit log and from the events each.
+/// How many entries of the history are shown, from the audit log and from the events each.
 const HISTORY: usize = 40;
 
-/// Open proposals about one resource: one for each repository.
+/// How many open proposals are shown: a resource has one for each repository.
 const PROPOSALS: usize = 10;
 
 pub(super) async fn show(
@@ -36,7 +36,7 @@ pub(super) async fn show(
     let about = ProposalFilter { kind: Some(kind), name: Some(key.name.clone()), ..open() };
     let found = reading.proposals(&who.account_id, &about, None, PROPOSALS).await?;
     let open = proposal::list::describe(&mut reading, &who, &found).await?;
-    let reach = blast_radius_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
+    let blast_radius = blast_radius_of(&mut reading, &who, key, &resource.spec.targets(&key.name)).await?;
     let declared = declared(&mut reading, &who, &resource).await?;
     let drift = drift_of(&mut reading, &who, &resource).await?;
     let entries = reading.audit(&who.account_id, Some((kind.slug(), &key.name)), i64::MAX, HISTORY).await?;
@@ -49,7 +49,7 @@ pub(super) async fn show(
         frame,
         resource: info,
         declared,
-        blast_radius: reach,
+        blast_radius,
         drift,
         proposals: open,
         audit: entries.into_iter().map(audit::info).collect(),
@@ -58,7 +58,7 @@ pub(super) async fn show(
     response::page(&visit, &page)
 }
 
-/// Where git declares a resource. Only proposals know the line, as it was in their commit.
+/// Where git declares a resource. The line is stored only with a proposal, as of its commit.
 async fn declared(
     reading: &mut Reading,
     who: &Identity,
@@ -75,13 +75,13 @@ async fn declared(
     };
     let last = reading.proposals(&who.account_id, &about, None, 1).await?.pop();
     let line = last.and_then(|last| {
-        let (told, line) = last.declared_at?;
-        (told == file).then_some((line, last.commit_sha))
+        let (declared_in, line) = last.declared_at?;
+        (declared_in == file).then_some((line, last.commit_sha))
     });
     Ok(Some(DeclaredAt { file, line }))
 }
 
-/// How a resource differs from what its repository says.
+/// The difference between a resource and what its repository declares.
 async fn drift_of(
     reading: &mut Reading,
     who: &Identity,

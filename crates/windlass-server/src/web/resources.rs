@@ -1,4 +1,4 @@
-//! The accepted state, a page at a time.
+//! The list of accepted resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ impl ResourcesPageQuery {
     }
 }
 
-pub(super) async fn all(
+pub(super) async fn list_all(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
@@ -69,7 +69,7 @@ async fn show(
     let repository = filled(&search.repository);
     let filter = filter_of(&mut reading, who, kind, filled(&search.q), repository.as_deref()).await?;
     let page = PageQuery { limit: None, cursor: query.cursor };
-    // Allocated addresses follow from every member of a network: a list does without.
+    // The list omits allocated addresses: computing them requires every member of a network.
     let found = load_page(&mut reading, who, &filter, &page).await?;
     let counts = counts(&mut reading, who, &filter).await?;
     let resources = listed(&mut reading, who, found.resources).await?;
@@ -81,7 +81,7 @@ async fn show(
     response::page(visit, &page)
 }
 
-/// How many of each kind are found, in the order of kinds.
+/// How many resources of each kind match, in the order of kinds.
 async fn counts(
     reading: &mut Reading,
     who: &Identity,
@@ -92,14 +92,14 @@ async fn counts(
     Ok(found.into_iter().collect())
 }
 
-/// The address of this list from a cursor on.
+/// The address of this list, starting at a cursor.
 fn here(kind: Option<Kind>, search: &ResourceSearch, cursor: &str) -> String {
     let path =
         kind.map_or_else(|| "/app/resources".to_owned(), |kind| format!("/app/resources/{}", kind.plural()));
     address(&path, &[("q", &search.q), ("repository", &search.repository), ("cursor", cursor)])
 }
 
-/// Rows with what is to be known beside each: only these are looked at.
+/// The rows of a page, with drift and open proposal, which are loaded only for these resources.
 async fn listed(
     reading: &mut Reading,
     who: &Identity,

@@ -1,4 +1,4 @@
-//! How pages are sent: with what browsers may do with them, and errors as pages.
+//! Sends pages with their security headers, and renders errors as pages.
 
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -15,14 +15,14 @@ use crate::state::Server;
 use crate::web::browser_request::{BrowserRequest, write_notice};
 use crate::web::cookies::Cookie;
 
-/// What a page may load and where its forms may go: only here, and nothing that stands in the page itself.
+/// The content security policy: a page may load from and send forms to this server only, and has no inline scripts or styles.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A notice that nobody came back for is forgotten.
+/// How long the browser keeps a notice that no page has shown.
 const NOTICE_SECONDS: u64 = 60;
 
-/// A page of someone who is signed in. A notice was told by it and is not told again.
+/// A page for a signed-in person. It deletes the notice that it shows, so that no other page shows it.
 pub(super) fn page(visit: &BrowserRequest, page: &impl Html) -> HandlerResult {
     let mut response = html(StatusCode::OK, page);
     if visit.notice.is_some() {
@@ -31,14 +31,14 @@ pub(super) fn page(visit: &BrowserRequest, page: &impl Html) -> HandlerResult {
     Ok(response)
 }
 
-/// A page as an answer.
+/// A page as a response.
 pub(super) fn html(status: StatusCode, page: &impl Html) -> Response {
     let mut response = (status, page.html()).into_response();
     let headers = response.headers_mut();
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
         ("content-security-policy", POLICY),
-        // Not `no-referrer`: a form's origin would then be told as `null`, which is what strangers send.
+        // Not `no-referrer`: browsers would then send `Origin: null` with a form, which the server rejects.
         ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
@@ -48,7 +48,7 @@ pub(super) fn html(status: StatusCode, page: &impl Html) -> Response {
     response
 }
 
-/// Leads to another page, as after a form.
+/// Redirects to another page, as after a form.
 pub(super) fn redirect(to: &str) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     if let Ok(value) = HeaderValue::from_str(to) {
@@ -57,7 +57,7 @@ pub(super) fn redirect(to: &str) -> Response {
     response
 }
 
-/// Leads to another page, which then tells what was done.
+/// Redirects to another page, which shows the notice.
 pub(super) fn redirect_with_notice(
     server: &Server,
     visit: &BrowserRequest,
@@ -76,11 +76,11 @@ pub(super) fn set_cookie(response: &mut Response, cookie: Option<HeaderValue>) {
     }
 }
 
-/// The theme of the browser that asked, for pages that tell of trouble.
+/// The theme of the browser, for error pages.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTheme(pub(super) Theme);
 
-/// Says what went wrong as a page.
+/// Renders an error as a page.
 pub(super) async fn render_error_page(request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut response = next.run(request).await;
@@ -89,20 +89,20 @@ pub(super) async fn render_error_page(request: Request, next: Next) -> Response 
         return response;
     }
     let is_page = response.headers().contains_key("content-security-policy");
-    let told = response.extensions_mut().remove::<ErrorResponse>();
-    if is_page && told.is_none() {
+    let own = response.extensions_mut().remove::<ErrorResponse>();
+    if is_page && own.is_none() {
         return response;
     }
-    let mut error = told.map_or_else(|| default_error(status), |told| told.error);
+    let mut error = own.map_or_else(|| default_error(status), |own| own.error);
     error.request_id = id;
-    let theme = response.extensions().get::<ErrorTheme>().map(|look| look.0).unwrap_or_default();
+    let theme = response.extensions().get::<ErrorTheme>().map(|theme| theme.0).unwrap_or_default();
     let (parts, _) = response.into_parts();
-    let mut worded = html(status, &ErrorPage { theme, status: status.as_u16(), error });
+    let mut rendered = html(status, &ErrorPage { theme, status: status.as_u16(), error });
     for name in [header::RETRY_AFTER, header::SET_COOKIE, header::ALLOW] {
         for value in parts.headers.get_all(&name) {
-            worded.headers_mut().append(&name, value.clone());
+            rendered.headers_mut().append(&name, value.clone());
         }
     }
-    *worded.extensions_mut() = parts.extensions;
-    worded
+    *rendered.extensions_mut() = parts.extensions;
+    rendered
 }

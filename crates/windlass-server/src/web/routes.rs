@@ -1,4 +1,4 @@
-//! The router of pages, made from the page table: the compiler sees to it that every page has a handler.
+//! The router of pages, built from the page table: a page without a handler does not compile.
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -7,7 +7,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use windlass_web::table::{Page, pages};
 
 use crate::erased::{get, post};
-use crate::http::guard::panicked;
+use crate::http::guard::panic_response;
 use crate::state::Server;
 use crate::web::{
     approvals, audit, drift, edit, events, guard, invitations, notifications, overview, page_stream, people,
@@ -15,7 +15,7 @@ use crate::web::{
     response, runs, settings, sign_in, sso, tokens, topology,
 };
 
-/// Every page, with what surrounds it.
+/// Every page, with its middleware.
 pub(crate) fn router(server: &Server) -> Router<Server> {
     let mut router = Router::new();
     for entry in pages() {
@@ -24,7 +24,7 @@ pub(crate) fn router(server: &Server) -> Router<Server> {
     router
         .route_layer(from_fn_with_state(server.clone(), guard::authorize))
         .method_not_allowed_fallback(sign_in::wrong_method)
-        .layer(CatchPanicLayer::custom(panicked))
+        .layer(CatchPanicLayer::custom(panic_response))
         .layer(from_fn(response::render_error_page))
 }
 
@@ -34,8 +34,8 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Asset => get(sign_in::asset),
         Page::SignInForm => get(sign_in::sign_in_form),
         Page::SignIn => post(sign_in::sign_in),
-        Page::SsoBegin => get(sso::begin),
-        Page::SsoEnd => get(sso::end),
+        Page::SsoBegin => get(sso::begin_sign_in),
+        Page::SsoEnd => get(sso::end_sign_in),
         Page::SignOut => post(sign_in::sign_out),
         Page::PasswordForm => get(sign_in::password_form),
         Page::Password => post(sign_in::password),
@@ -80,14 +80,14 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::AcceptInvitation => post(invitations::accept),
         Page::DeclineInvitation => post(invitations::decline),
         Page::Tokens => get(tokens::show),
-        Page::MakeToken => post(tokens::make),
+        Page::MakeToken => post(tokens::create),
         Page::RevokeToken => post(tokens::revoke),
         Page::Policy => get(policy::show),
         Page::SavePolicy => post(policy::save),
         Page::Notifications => get(notifications::show),
         Page::NotificationTest => post(notifications::test),
         Page::NotificationRetry => post(notifications::retry),
-        Page::Resources => get(resources::all),
+        Page::Resources => get(resources::list_all),
         Page::ResourcesOfKind => get(resources::of_kind),
         Page::Resource => get(resource::show),
         Page::Drift => get(drift::show),

@@ -23,7 +23,7 @@ pub(super) struct RunsPageQuery {
     cursor: Option<String>,
 }
 
-/// Proposals of a run on a page.
+/// How many proposals of a run a page shows.
 const PAGE_SIZE: usize = 100;
 
 #[derive(Deserialize)]

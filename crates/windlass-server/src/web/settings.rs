@@ -1,4 +1,4 @@
-//! The account, one's own, and the kill switch.
+//! The settings page, and the kill switch.
 
 use axum::extract::State;
 use windlass_control::ask::account;
@@ -32,7 +32,7 @@ pub(super) async fn halt(
     visit: BrowserRequest,
     form: FormFields,
 ) -> HandlerResult {
-    let Some(reason) = form.filled("reason") else {
+    let Some(reason) = form.non_empty_text("reason") else {
         let notice = Notice::new(Tone::Warn, "Enter a reason to halt applying");
         return response::redirect_with_notice(&server, &visit, "/app/settings", &notice);
     };

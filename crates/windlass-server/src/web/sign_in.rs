@@ -1,4 +1,4 @@
-//! Signing in and out, choosing a password, assets, and addresses that lead nowhere.
+//! Signing in and out, changing the password, assets, and addresses without a page.
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -17,19 +17,19 @@ use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::sign_in::{PasswordForm, PasswordPage, SignInPage, Sso};
 
 use crate::auth::device::DEVICE;
-use crate::auth::login::{PasswordSignIn, SignedIn, login};
+use crate::auth::login::{NewSession, PasswordSignIn, login};
 use crate::http::auth::{change_password, end_session};
 use crate::http::error::{HttpError, status_of};
 use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::address;
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::cookies::Cookie;
 use crate::web::form::FormFields;
 use crate::web::frame;
 use crate::web::response::{html, page, redirect, redirect_with_notice, set_cookie};
 
-/// How long a sign-in form stays good.
+/// How long a sign-in form is valid.
 const VISIT_SECONDS: u64 = 24 * 3600;
 
 pub(super) async fn root() -> Response {
@@ -44,7 +44,7 @@ pub(super) async fn wrong_method() -> HttpError {
     HttpError(Refusal::new(RefusalKind::WrongMethod, "method-not-allowed", "method not allowed", ""))
 }
 
-/// An asset: its address changes with its bytes, so it can be kept for ever.
+/// An asset. Its address changes with its content, so browsers may cache it forever.
 pub(super) async fn asset(Path(name): Path<String>) -> HandlerResult {
     let asset = assets::find(&name).ok_or_else(Refusal::not_found)?;
     let mut response = asset.bytes.into_response();
@@ -61,7 +61,7 @@ pub(super) async fn asset(Path(name): Path<String>) -> HandlerResult {
 pub(super) struct NextQuery {
     next: Option<String>,
     account: Option<String>,
-    /// Whether to show the form although single sign-on is how people come in.
+    /// Whether to show the password form although people sign in through single sign-on.
     password: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct SignInState<'s> {
     pub(super) problem: Option<ErrorBody>,
 }
 
-/// The sign-in page. A browser that has not been here gets something to bind its form to.
+/// The sign-in page. A browser on its first visit gets a cookie to which the form is bound.
 pub(super) fn sign_in_page(
     server: &Server,
     mut visit: BrowserRequest,
@@ -118,7 +118,7 @@ pub(super) async fn sign_in_form(
     QueryParams(query): QueryParams<NextQuery>,
 ) -> HandlerResult {
     let shown = SignInState {
-        next: query.next.as_deref().and_then(local).unwrap_or("/app"),
+        next: query.next.as_deref().and_then(local_path).unwrap_or("/app"),
         account: query.account.as_deref().unwrap_or_default(),
         with_password: query.password.is_some(),
         ..SignInState::default()
@@ -131,10 +131,10 @@ pub(super) async fn sign_in(
     visit: BrowserRequest,
     form: FormFields,
 ) -> HandlerResult {
-    let (email, account) = (form.text("email"), form.filled("account"));
+    let (email, account) = (form.text("email"), form.non_empty_text("account"));
     let password = Redacted::new(form.text("password").to_owned());
-    let next = local(form.text("next")).unwrap_or("/app");
-    let wish = PasswordSignIn {
+    let next = local_path(form.text("next")).unwrap_or("/app");
+    let request = PasswordSignIn {
         email,
         password,
         account,
@@ -142,10 +142,10 @@ pub(super) async fn sign_in(
         device: visit.device.as_deref(),
         request_id: &visit.request_id,
     };
-    match login(&server, wish).await {
+    match login(&server, request).await {
         Ok(signed_in) => {
             let mut response = redirect(next);
-            begin(&mut response, &signed_in, visit.scheme);
+            set_session_cookies(&mut response, &signed_in, visit.scheme);
             Ok(response)
         }
         Err(error) => {
@@ -161,15 +161,15 @@ pub(super) async fn sign_in(
                 with_password: true,
                 problem: Some(error.into_body()),
             };
-            // 401 would make some browsers ask for a password of their own.
+            // 401 would make some browsers show their own password dialog.
             let status = if status == StatusCode::UNAUTHORIZED { StatusCode::FORBIDDEN } else { status };
             Ok(sign_in_page(&server, visit, status, shown))
         }
     }
 }
 
-/// Gives a browser its session, and has it remember that someone signed in there.
-pub(super) fn begin(response: &mut Response, signed_in: &SignedIn, scheme: HttpScheme) {
+/// Sets the session cookie, and the device cookie for the next sign-in.
+pub(super) fn set_session_cookies(response: &mut Response, signed_in: &NewSession, scheme: HttpScheme) {
     let seconds = signed_in.expires_at.elapsed_since(now()).as_secs();
     set_cookie(response, Cookie::Session.set(signed_in.token.expose(), seconds, scheme));
     set_cookie(response, Cookie::Visit.set("", 0, scheme));
@@ -218,8 +218,8 @@ pub(super) async fn password(
     if let Err(error) = changed {
         return password_again(&server, &who, &visit, error).await;
     }
-    // Changing it ended this session too; whoever knows the new one goes on.
-    let wish = PasswordSignIn {
+    // The change ended this session too, so sign in again with the new password.
+    let request = PasswordSignIn {
         email: &who.email,
         password: Redacted::new(new.to_owned()),
         account: Some(who.account_id.as_str()),
@@ -227,10 +227,10 @@ pub(super) async fn password(
         device: visit.device.as_deref(),
         request_id: &visit.request_id,
     };
-    let signed_in = login(&server, wish).await?;
+    let signed_in = login(&server, request).await?;
     let mut response =
         redirect_with_notice(&server, &visit, "/app", &Notice::new(Tone::Good, "Password changed"))?;
-    begin(&mut response, &signed_in, visit.scheme);
+    set_session_cookies(&mut response, &signed_in, visit.scheme);
     Ok(response)
 }
 

@@ -1,7 +1,8 @@
-//! Signing in through the provider: away, and back.
+//! Signing in through the provider: the redirect to it, and the callback from it.
 //!
-//! The browser comes back from another site. What it brings is in a cookie that is taken away whatever happens; the
-//! session's own cookie is kept back by browsers until a page of ours leads on, which is what the last page does.
+//! The sign-in attempt is in a cookie that the callback deletes, whatever the result. The callback is a navigation from
+//! another site, so browsers would not send the new session cookie with a redirect. The callback therefore ends with a page
+//! of this server that leads to the next one.
 
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,21 +16,21 @@ use windlass_oidc::claims::ProviderIdentity;
 use windlass_oidc::error::OidcError;
 use windlass_web::pages::sign_in::RedirectPage;
 
-use crate::auth::login::SignedIn;
+use crate::auth::login::NewSession;
 use crate::auth::sso::{SsoRequest, record_refusal, sign_in_with_provider};
 use crate::auth::throttle::count_provider_answer;
 use crate::http::error::{refusal_of_provider, status_of};
 use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
-use crate::web::browser_request::{BrowserRequest, local};
+use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::cookies::Cookie;
 use crate::web::response::{html, redirect, set_cookie};
-use crate::web::sign_in::{SignInState, begin as begin_session, sign_in_page};
+use crate::web::sign_in::{SignInState, set_session_cookies, sign_in_page};
 
-/// A longer address to come back to would not fit into a cookie.
+/// The longest address to return to: a longer one would not fit into the cookie.
 const MAX_NEXT: usize = 1000;
 
-/// A longer name is no account's.
+/// A longer text cannot be the name of an account.
 const MAX_ACCOUNT: usize = 200;
 
 #[derive(Deserialize)]
@@ -38,15 +39,16 @@ pub(super) struct BeginQuery {
     account: Option<String>,
 }
 
-pub(super) async fn begin(
+pub(super) async fn begin_sign_in(
     State(server): State<Server>,
     visit: BrowserRequest,
     QueryParams(query): QueryParams<BeginQuery>,
 ) -> HandlerResult {
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
-    let next = query.next.as_deref().and_then(local).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
+    let next =
+        query.next.as_deref().and_then(local_path).filter(|next| next.len() <= MAX_NEXT).unwrap_or("/app");
     let account = query.account.as_deref().filter(|name| !name.is_empty() && name.len() <= MAX_ACCOUNT);
-    match oidc.begin(server.keys().signing(), next, account, now()).await {
+    match oidc.begin(server.keys().signing_key(), next, account, now()).await {
         Ok((url, cookie)) => {
             let mut response = redirect(url.as_str());
             set_cookie(&mut response, Cookie::Attempt.set(&cookie, ATTEMPT_SECONDS, visit.scheme));
@@ -59,7 +61,7 @@ pub(super) async fn begin(
     }
 }
 
-pub(super) async fn end(
+pub(super) async fn end_sign_in(
     State(server): State<Server>,
     visit: BrowserRequest,
     headers: HeaderMap,
@@ -68,13 +70,14 @@ pub(super) async fn end(
     let oidc = server.oidc().ok_or_else(Refusal::not_found)?;
     let scheme = visit.scheme;
     let cookie = Cookie::Attempt.read(&headers, scheme);
-    let attempt = oidc.open_attempt(cookie, server.keys().accepted(now()));
-    let next = attempt.as_ref().ok().and_then(|attempt| local(&attempt.next)).unwrap_or("/app").to_owned();
-    let came = complete_sign_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
-    let mut response = match came {
+    let attempt = oidc.open_attempt(cookie, server.keys().accepted_keys(now()));
+    let next =
+        attempt.as_ref().ok().and_then(|attempt| local_path(&attempt.next)).unwrap_or("/app").to_owned();
+    let result = complete_sign_in(&server, oidc, &visit, attempt, query.as_deref().unwrap_or_default()).await;
+    let mut response = match result {
         Ok(signed_in) => {
             let mut response = html(StatusCode::OK, &RedirectPage { to: next });
-            begin_session(&mut response, &signed_in, scheme);
+            set_session_cookies(&mut response, &signed_in, scheme);
             response
         }
         Err(error) => refused(&server, visit, &next, error),
@@ -89,27 +92,27 @@ async fn complete_sign_in(
     visit: &BrowserRequest,
     attempt: Result<SignInAttempt, OidcError>,
     query: &str,
-) -> Result<SignedIn, Refusal> {
+) -> Result<NewSession, Refusal> {
     let counted = count_provider_answer(server, &visit.address).await?;
     let account = attempt.as_ref().ok().and_then(|attempt| attempt.account.clone());
-    let entry =
+    let request =
         SsoRequest { account: account.as_deref(), address: &visit.address, request_id: &visit.request_id };
     let mut who = None;
-    let came = match identify(oidc, attempt, query).await {
-        Ok(stranger) => {
-            let came = sign_in_with_provider(server, oidc, &stranger, &entry, &counted).await;
-            who = Some(stranger);
-            came.map_err(Refusal::from)
+    let result = match identify(oidc, attempt, query).await {
+        Ok(identity) => {
+            let result = sign_in_with_provider(server, oidc, &identity, &request, &counted).await;
+            who = Some(identity);
+            result.map_err(Refusal::from)
         }
         Err(error) => {
             tracing::warn!(%error, address = visit.address, "refused a single sign-on");
             Err(refusal_of_provider(&error))
         }
     };
-    if let Err(error) = &came {
-        record_refusal(server, who.as_ref(), error.code(), &entry).await?;
+    if let Err(error) = &result {
+        record_refusal(server, who.as_ref(), error.code(), &request).await?;
     }
-    came
+    result
 }
 
 async fn identify(
@@ -122,7 +125,7 @@ async fn identify(
     oidc.finish(&attempt, &answer).await
 }
 
-/// The sign-in page, with why it did not work.
+/// The sign-in page, with the error.
 fn refused(server: &Server, visit: BrowserRequest, next: &str, error: Refusal) -> Response {
     let status = status_of(&error);
     sign_in_page(

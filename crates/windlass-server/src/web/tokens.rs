@@ -19,7 +19,7 @@ use crate::web::form::FormFields;
 use crate::web::form_outcome::{self, FormOutcome};
 use crate::web::{frame, response};
 
-/// What stands in the form.
+/// The values of the form.
 struct TokenFormFields {
     name: String,
     days: String,
@@ -41,7 +41,7 @@ pub(super) async fn show(
     page(&server, &who, &visit, TokenFormFields::default(), FormOutcome::Nothing).await
 }
 
-pub(super) async fn make(
+pub(super) async fn create(
     State(server): State<Server>,
     who: Identity,
     visit: BrowserRequest,
@@ -50,14 +50,14 @@ pub(super) async fn make(
     let filled = TokenFormFields {
         name: form.text("name").trim().to_owned(),
         days: form.text("days").trim().to_owned(),
-        ticked: form.all("permission").filter_map(Permission::from_slug).collect(),
+        ticked: form.texts("permission").filter_map(Permission::from_slug).collect(),
     };
     let made = match read(&filled) {
         Ok(body) => token::create_token(&server, &who, body).await,
         Err(error) => Err(error),
     };
     match made {
-        // The secret is shown by the very answer that made it and kept nowhere.
+        // The secret is stored nowhere, so only the response that created it shows it.
         Ok(made) => {
             let once = OneTimeSecret { owner: made.token.name, secret: Redacted::new(made.secret) };
             page(&server, &who, &visit, TokenFormFields::default(), FormOutcome::Shown(once)).await
@@ -98,9 +98,9 @@ async fn page(
     who: &Identity,
     visit: &BrowserRequest,
     filled: TokenFormFields,
-    came: FormOutcome<OneTimeSecret>,
+    outcome: FormOutcome<OneTimeSecret>,
 ) -> HandlerResult {
-    let (once, error) = came.split()?;
+    let (once, error) = outcome.split()?;
     let mut reading = server.store().read().await?;
     let tokens = token::load_all(&mut reading, who).await?;
     let frame = frame::load(server, &mut reading, who, visit, NavEntry::Settings).await?;

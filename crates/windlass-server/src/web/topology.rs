@@ -1,4 +1,4 @@
-//! Networks as pictures. Loads the kinds it draws, and of those only the network's own.
+//! Diagrams of networks. A diagram loads only the kinds that it shows, and of those only the members of its network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::web::blast_radius::open;
 use crate::web::browser_request::BrowserRequest;
 use crate::web::{frame, response};
 
-/// Proposals about members of one network that are looked at.
+/// How many proposals about members of one network are loaded.
 const MAX_PROPOSALS: usize = 2_000;
 
 #[derive(Deserialize)]
@@ -68,19 +68,17 @@ pub(super) async fn list(
     response::page(&visit, &NetworksPage { frame, networks, proposed, next })
 }
 
-/// Open proposals about a kind; about members of one network if one is named.
+/// The open proposals about a kind; if a network is named, only those about its members.
 async fn proposals(
     reading: &mut Reading,
     who: &Identity,
     kind: Kind,
     network: Option<&str>,
 ) -> Result<Vec<Proposal>, Refusal> {
-    let beginning = network.map(|network| format!("{network}/"));
-    let filter = ProposalFilter { kind: Some(kind), search: beginning.clone(), ..open() };
+    let prefix = network.map(|network| format!("{network}/"));
+    let filter = ProposalFilter { kind: Some(kind), search: prefix.clone(), ..open() };
     let mut found = reading.proposals(&who.account_id, &filter, None, MAX_PROPOSALS).await?;
-    found.retain(|proposal| {
-        beginning.as_ref().is_none_or(|begin| proposal.change.key.name.starts_with(begin))
-    });
+    found.retain(|proposal| prefix.as_ref().is_none_or(|begin| proposal.change.key.name.starts_with(begin)));
     found.sort_by(|a, b| a.change.key.cmp(&b.change.key));
     Ok(found)
 }
@@ -100,8 +98,8 @@ pub(super) async fn show(
         return Err(Refusal::not_found().into());
     }
     let allocation = load_allocation(&mut reading, &who, &AddressedNetworks::of_network(&name)).await?;
-    let standings = SyncStates::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
-    let network = network_of(&key, accepted.as_ref(), proposal.as_ref(), &standings, &allocation);
+    let states = SyncStates::load(&mut reading, accepted.as_slice(), proposal.as_slice()).await?;
+    let network = network_of(&key, accepted.as_ref(), proposal.as_ref(), &states, &allocation);
     let virtual_ips = load_virtual_ips(&mut reading, &who, &name, &allocation).await?;
     let peers = load_peers(&mut reading, &who, &name, &allocation, &virtual_ips).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Topology).await?;
@@ -113,7 +111,7 @@ fn network_of(
     key: &ResourceKey,
     accepted: Option<&Resource>,
     proposal: Option<&Proposal>,
-    standings: &SyncStates,
+    states: &SyncStates,
     allocation: &Allocation,
 ) -> NetworkFacts {
     let spec = accepted.map(|accepted| &accepted.spec).or_else(|| proposal?.effective());
@@ -126,11 +124,11 @@ fn network_of(
         description,
         routing_mode: routing_mode.to_owned(),
         cidr: allocation.network(&key.name).map(|cidr| cidr.to_string()),
-        status: standings.of(key),
+        status: states.of(key),
     }
 }
 
-/// How resources stand to git.
+/// Which resources drifted or have an open proposal.
 struct SyncStates {
     drifted: BTreeSet<ResourceKey>,
     proposed: BTreeMap<ResourceKey, (String, ProposalId)>,
@@ -165,10 +163,10 @@ impl SyncStates {
     }
 }
 
-/// The members of a network of one kind: what each is, or would be once its proposal is applied.
+/// The members of a network of one kind: the accepted spec of each, or the proposed one if it is not accepted yet.
 struct Members {
     specs: BTreeMap<ResourceKey, Arc<Spec>>,
-    standings: SyncStates,
+    states: SyncStates,
 }
 
 impl Members {
@@ -180,18 +178,18 @@ impl Members {
     ) -> Result<Members, Refusal> {
         let accepted = reading.resources_in(&who.account_id, kind, network).await?;
         let proposals = proposals(reading, who, kind, Some(network)).await?;
-        let standings = SyncStates::load(reading, &accepted, &proposals).await?;
+        let states = SyncStates::load(reading, &accepted, &proposals).await?;
         let proposed = proposals
             .iter()
             .filter_map(|proposal| Some((proposal.change.key.clone(), Arc::clone(proposal.effective()?))));
         let mut specs: BTreeMap<ResourceKey, Arc<Spec>> = proposed.collect();
-        // The accepted state is drawn as it is, not as it would be.
+        // For an accepted member, the diagram shows the accepted spec, not the proposed one.
         specs.extend(accepted.into_iter().map(|accepted| (accepted.key, accepted.spec)));
-        Ok(Members { specs, standings })
+        Ok(Members { specs, states })
     }
 }
 
-/// What a member is called inside its network.
+/// The name of a member within its network.
 fn short(key: &ResourceKey) -> String {
     key.name.split_once('/').map_or_else(|| key.name.clone(), |(_, name)| name.to_owned())
 }
@@ -211,7 +209,7 @@ async fn load_virtual_ips(
             address: allocation.virtual_ip(&key.name).map(|address| address.to_string()).or(declared),
             holder: spec.primary_holder.as_str().to_owned(),
             failover: spec.failover_holders.iter().map(|host| host.as_str().to_owned()).collect(),
-            status: members.standings.of(key),
+            status: members.states.of(key),
         })
     });
     Ok(each.collect())
@@ -236,7 +234,7 @@ async fn load_peers(
             address: allocation.peer(&key.name).map(|address| address.to_string()),
             region: regions.get(&host).cloned(),
             role: if spec.publicly_reachable { Role::Hub } else { Role::Spoke },
-            status: members.standings.of(key),
+            status: members.states.of(key),
             endpoint: spec.endpoint.as_ref().map(ToString::to_string),
             subnets: spec.lan_subnets.iter().map(ToString::to_string).collect(),
             held: held.remove(host.as_str()).unwrap_or_default(),
@@ -246,7 +244,7 @@ async fn load_peers(
     Ok(each.collect())
 }
 
-/// Where nodes are, as far as they say.
+/// The regions of nodes that declare one.
 async fn load_regions(
     reading: &mut Reading,
     who: &Identity,
@@ -260,14 +258,14 @@ async fn load_regions(
     Ok(each.collect())
 }
 
-/// The virtual IPs at each of their holders.
+/// The virtual IPs of each holder.
 fn held_by(virtual_ips: &[VirtualIp]) -> BTreeMap<&str, Vec<HeldVirtualIp>> {
     let mut held: BTreeMap<&str, Vec<HeldVirtualIp>> = BTreeMap::new();
     for ip in virtual_ips {
-        let turns =
+        let failover =
             ip.failover.iter().enumerate().map(|(index, host)| (host, HolderRank::Failover(index + 1)));
-        for (host, turn) in std::iter::once((&ip.holder, HolderRank::Primary)).chain(turns) {
-            let here = HeldVirtualIp { name: ip.name.clone(), rank: turn, status: ip.status.clone() };
+        for (host, rank) in std::iter::once((&ip.holder, HolderRank::Primary)).chain(failover) {
+            let here = HeldVirtualIp { name: ip.name.clone(), rank, status: ip.status.clone() };
             held.entry(host.as_str()).or_default().push(here);
         }
     }

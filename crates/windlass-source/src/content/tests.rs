@@ -59,7 +59,7 @@ fn is_cut(difference: &ContentDifference) -> bool {
 }
 
 #[test]
-fn large_directories_that_lead_to_one_another_are_decoded_within_one_budget() {
+fn large_nested_directories_are_decoded_within_one_budget() {
     let endless = Endless::new(10, 1 << 20, 1);
     let found = content_differences(&endless, changes(3));
     assert!(is_cut(&found[0]));
@@ -71,7 +71,7 @@ fn large_directories_that_lead_to_one_another_are_decoded_within_one_budget() {
 }
 
 #[test]
-fn names_paths_and_depth_are_bounded_before_paths_are_made() {
+fn names_paths_and_depth_are_limited_before_paths_are_built() {
     for endless in [
         Endless::new(2, 100, MAX_NAME_BYTES + 1),
         Endless::new(1, 100, MAX_NAME_BYTES),

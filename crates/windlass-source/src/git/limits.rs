@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_charged_for_what_it_unpacks_and_not_for_what_others_do() {
+    fn a_fetch_is_charged_only_for_what_it_unpacks_itself() {
         let limits = FetchLimits { memory: 1 << 20, unpacked: 4 << 20, ..FetchLimits::default() };
         let others = FetchGuard::start(limits);
         others.count_inflated(1000);

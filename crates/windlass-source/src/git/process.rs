@@ -127,14 +127,14 @@ impl GitProcess {
 
 /// Waits for the registered program to exit. It stays registered with the guard, so that stopping the fetch kills it at
 /// once.
-fn wait_for_exit(fetch_guard: &FetchGuard, patience: Duration) -> ProcessOutcome {
+fn wait_for_exit(fetch_guard: &FetchGuard, timeout: Duration) -> ProcessOutcome {
     let Some(number) = fetch_guard.child_id() else { return ProcessOutcome::Failed };
     let (tell, has_ended) = mpsc::channel();
     thread::spawn(move || {
         wait_without_reaping(number);
         let _ = tell.send(());
     });
-    let is_gone = has_ended.recv_timeout(patience).is_ok();
+    let is_gone = has_ended.recv_timeout(timeout).is_ok();
     let Some(mut child) = fetch_guard.unregister_child() else { return ProcessOutcome::Failed };
     if !is_gone {
         // The program may have exited at this very moment.

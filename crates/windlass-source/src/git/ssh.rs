@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_readable_by_nobody_else_and_gone_afterwards() {
+    fn the_key_file_is_private_and_deleted_after_use() {
         let login = login("a key without a last line end");
         let path = login.identity.clone().expect("a key");
         let mode = |path: &Path| std::fs::metadata(path).expect("exists").permissions().mode() & 0o777;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn no_argument_comes_from_the_address_before_the_double_dash() {
+    fn the_address_is_passed_to_ssh_only_after_the_double_dash() {
         let url = RemoteUrl::parse("git@example.com:it's/fleet.git", crate::remote::InsecureUrls::Refused)
             .expect("valid");
         let command = login("k").upload_pack(&url);

@@ -59,7 +59,7 @@ fn addresses_of_repositories_are_read_in_parts() {
 }
 
 #[test]
-fn what_attacks_are_made_of_is_refused() {
+fn malicious_repository_urls_are_rejected() {
     let long = format!("https://example.com/{}", "a".repeat(500));
     let table: &[(&str, RemoteUrlError)] = &[
         ("", RemoteUrlError::Empty),

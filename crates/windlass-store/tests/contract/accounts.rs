@@ -21,14 +21,14 @@ fn an_account_is_found_by_id_and_by_name_and_listed_by_name() {
         assert_eq!(reading.account("nobody").await.unwrap(), None);
         let names: Vec<String> = reading.accounts().await.unwrap().into_iter().map(|it| it.name).collect();
         assert_eq!(names, ["Acme", "zeta"]);
-        // Someone may call an account by another's id: the id wins.
+        // The name of an account may be the id of another: the id takes precedence.
         let trap = world.account(zeta.as_str()).await;
         assert_ne!(reading.account(zeta.as_str()).await.unwrap().unwrap().id, trap);
     });
 }
 
 #[test]
-fn names_ids_and_the_installation_itself_are_taken_once() {
+fn account_ids_and_names_are_unique_and_the_installation_id_is_taken() {
     on_both(|world| async move {
         world.account("acme").await;
         for (id, name) in [(new_id(), "acme"), (AccountId::installation(), "other")] {
@@ -41,7 +41,7 @@ fn names_ids_and_the_installation_itself_are_taken_once() {
 }
 
 #[test]
-fn an_account_and_its_first_audit_entry_become_true_together_or_not_at_all() {
+fn an_account_and_its_first_audit_entry_are_created_together_or_not_at_all() {
     on_both(|world| async move {
         let id = new_id();
         for commits in [false, true] {
@@ -62,7 +62,7 @@ fn an_account_and_its_first_audit_entry_become_true_together_or_not_at_all() {
 }
 
 #[test]
-fn the_kill_switch_is_pulled_and_let_go() {
+fn the_kill_switch_is_turned_on_and_off() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let halt = Halt { since: at(3), by: "ada".to_owned(), reason: "fire".to_owned() };
@@ -78,7 +78,7 @@ fn the_kill_switch_is_pulled_and_let_go() {
 }
 
 #[test]
-fn a_policy_is_replaced_only_by_who_knew_the_last_one() {
+fn a_policy_is_replaced_only_with_its_current_version() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();

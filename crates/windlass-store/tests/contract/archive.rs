@@ -1,9 +1,10 @@
-//! Archived audit logs: what stays continues what went, and nothing else passes for an archive.
+//! Archived audit logs: the remaining entries continue the archived ones, and a manipulated log is detected.
 
 use windlass_core::digest::Digest;
 use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_store::{
-    Actor, ArchiveLimit, ArchivedEntries, AuditHead, ChainCheck, Checkpoint, Expected, Store, Verified,
+    Actor, ArchiveLimit, ArchivedEntries, AuditHead, ChainCheck, Checkpoint, ExpectedLog, LogVerification,
+    Store,
 };
 
 use crate::checkpoints::sign;
@@ -24,14 +25,14 @@ async fn archive(store: &Store, account_id: &AccountId, archived: &ArchivedEntri
     deleted
 }
 
-async fn verified(world: &World, account_id: &AccountId, expected: &Expected) -> Verified {
+async fn verified(world: &World, account_id: &AccountId, expected: &ExpectedLog) -> LogVerification {
     world.store.read().await.unwrap().audit_verify_expecting(account_id, expected).await.unwrap()
 }
 
 async fn fault(world: &World, account_id: &AccountId) -> Option<String> {
-    match verified(world, account_id, &Expected::default()).await {
-        Verified::Intact { .. } => None,
-        Verified::Broken { reason, .. } => Some(reason),
+    match verified(world, account_id, &ExpectedLog::default()).await {
+        LogVerification::Intact { .. } => None,
+        LogVerification::Broken { reason, .. } => Some(reason),
     }
 }
 
@@ -46,7 +47,7 @@ async fn archived_account(world: &World, name: &str) -> (AccountId, Checkpoint) 
 }
 
 #[test]
-fn what_stays_continues_what_was_archived_and_tells_of_it() {
+fn the_remaining_log_continues_the_archived_entries_and_records_the_archiving() {
     on_both(|world| async move {
         let (acme, checkpoint) = archived_account(&world, "acme").await;
         let mut reading = world.store.read().await.unwrap();
@@ -57,22 +58,22 @@ fn what_stays_continues_what_was_archived_and_tells_of_it() {
         assert_eq!((entries[0].action.as_str(), entries[0].target_kind.as_str()), ("audit.archive", "audit"));
         assert!(entries[0].detail.contains("audit.jsonl") && entries[0].detail.contains(&checkpoint.hash));
         assert_eq!(entries[2].previous_hash, checkpoint.hash);
-        let intact = verified(&world, &acme, &Expected::default()).await;
-        assert_eq!(intact, Verified::Intact { entries: 6, head: entries[0].hash.clone() });
+        let intact = verified(&world, &acme, &ExpectedLog::default()).await;
+        assert_eq!(intact, LogVerification::Intact { entries: 6, head: entries[0].hash.clone() });
         assert!(world.store.check().await.unwrap().iter().all(|checked| checked.fault.is_none()));
 
-        // Once more, with the entry that tells of the first time among what is archived.
+        // Once more: this time the archived entries include the one that records the first archiving.
         let second = sign(&world, &acme, 6).await;
         assert_eq!(archive(&world.store, &acme, &in_file(&second)).await, Some(3));
         assert_eq!(fault(&world, &acme).await, None);
         world.audited(&acme, &["f"]).await;
-        let verified = verified(&world, &acme, &Expected::default()).await;
-        assert!(matches!(verified, Verified::Intact { entries: 8, .. }), "{verified:?}");
+        let verified = verified(&world, &acme, &ExpectedLog::default()).await;
+        assert!(matches!(verified, LogVerification::Intact { entries: 8, .. }), "{verified:?}");
     });
 }
 
 #[test]
-fn entries_that_the_log_does_not_hold_are_not_archived() {
+fn entries_that_are_not_in_the_log_are_not_archived() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b"]).await;
@@ -111,7 +112,7 @@ fn the_newest_checkpoint_within_the_limit_is_found() {
 }
 
 #[test]
-fn what_is_no_archive_does_not_verify() {
+fn an_invalid_archive_does_not_verify() {
     let cases = [
         ("the anchor is deleted", "DELETE FROM audit_anchors WHERE account_id = '{}'", "entry 1 is missing"),
         (
@@ -147,7 +148,7 @@ fn what_is_no_archive_does_not_verify() {
 }
 
 #[test]
-fn entries_deleted_by_hand_do_not_pass_for_archived_ones() {
+fn manually_deleted_entries_are_not_accepted_as_archived() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c", "d"]).await;
@@ -165,7 +166,7 @@ fn entries_deleted_by_hand_do_not_pass_for_archived_ones() {
 }
 
 #[test]
-fn what_was_seen_before_counts_as_far_as_it_is_not_archived() {
+fn known_entries_are_checked_unless_they_are_archived() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c", "d"]).await;
@@ -185,21 +186,25 @@ fn what_was_seen_before_counts_as_far_as_it_is_not_archived() {
             (other(4), false),
         ] {
             let through = reading.audit_verify_through(&acme, [seen.clone()]).await.unwrap();
-            assert_eq!(matches!(through, Verified::Intact { .. }), is_intact, "{seen:?}: {through:?}");
-            let expected = Expected { hash: None, seen: Some(seen.clone()) };
+            assert_eq!(matches!(through, LogVerification::Intact { .. }), is_intact, "{seen:?}: {through:?}");
+            let expected = ExpectedLog { hash: None, seen: Some(seen.clone()) };
             let expecting = reading.audit_verify_expecting(&acme, &expected).await.unwrap();
-            assert_eq!(matches!(expecting, Verified::Intact { .. }), is_intact, "{seen:?}: {expecting:?}");
+            assert_eq!(
+                matches!(expecting, LogVerification::Intact { .. }),
+                is_intact,
+                "{seen:?}: {expecting:?}"
+            );
         }
         for (index, is_intact) in [(2, true), (3, true), (0, false)] {
-            let expected = Expected { hash: Some(heads[index].hash.clone()), seen: None };
+            let expected = ExpectedLog { hash: Some(heads[index].hash.clone()), seen: None };
             let found = reading.audit_verify_expecting(&acme, &expected).await.unwrap();
-            assert_eq!(matches!(found, Verified::Intact { .. }), is_intact, "{index}: {found:?}");
+            assert_eq!(matches!(found, LogVerification::Intact { .. }), is_intact, "{index}: {found:?}");
         }
     });
 }
 
 #[test]
-fn entries_are_checked_wherever_they_are_from() {
+fn entries_from_any_source_are_checked() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;

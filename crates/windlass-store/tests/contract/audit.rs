@@ -1,24 +1,24 @@
-//! The audit log: what it holds, and that no change to it goes unnoticed.
+//! The audit log: its content, and the detection of every change to it.
 
 use windlass_core::id::{AccountId, TokenId, UserId};
 use windlass_core::resource::Kind;
-use windlass_store::{Actor, AuditEntry, Outcome, Verified};
+use windlass_store::{Actor, AuditEntry, LogVerification, Outcome};
 
 use crate::world::{World, at, entry, node_key, on_both};
 
-async fn verified(world: &World, account_id: &AccountId) -> Verified {
+async fn verified(world: &World, account_id: &AccountId) -> LogVerification {
     world.store.read().await.unwrap().audit_verify(account_id).await.unwrap()
 }
 
 async fn broken_at(world: &World, account_id: &AccountId) -> Option<i64> {
     match verified(world, account_id).await {
-        Verified::Broken { seq, .. } => Some(seq),
-        Verified::Intact { .. } => None,
+        LogVerification::Broken { seq, .. } => Some(seq),
+        LogVerification::Intact { .. } => None,
     }
 }
 
 #[test]
-fn an_entry_comes_back_as_it_was_made_and_the_newest_first() {
+fn entries_are_read_as_written_newest_first() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let actor = Actor {
@@ -52,10 +52,13 @@ fn an_entry_comes_back_as_it_was_made_and_the_newest_first() {
 }
 
 #[test]
-fn an_untouched_log_is_intact_whatever_was_entered() {
+fn an_unmodified_log_is_intact_with_any_content() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        assert_eq!(verified(&world, &acme).await, Verified::Intact { entries: 0, head: String::new() });
+        assert_eq!(
+            verified(&world, &acme).await,
+            LogVerification::Intact { entries: 0, head: String::new() }
+        );
         world.audited(&acme, &["a\0b", "\u{fffe}", "", "it's \"ü\""]).await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
         (0..5_000).for_each(|number| writing.audit(entry(&format!("edge-{number}"))));
@@ -63,20 +66,23 @@ fn an_untouched_log_is_intact_whatever_was_entered() {
         world.audited(&AccountId::installation(), &["installed"]).await;
         let mut reading = world.store.read().await.unwrap();
         let last = reading.audit(&acme, None, i64::MAX, 1).await.unwrap().remove(0);
-        assert_eq!(verified(&world, &acme).await, Verified::Intact { entries: 5_004, head: last.hash });
+        assert_eq!(
+            verified(&world, &acme).await,
+            LogVerification::Intact { entries: 5_004, head: last.hash }
+        );
         assert!(matches!(
             verified(&world, &AccountId::installation()).await,
-            Verified::Intact { entries: 1, .. }
+            LogVerification::Intact { entries: 1, .. }
         ));
         assert!(matches!(
             verified(&world, &AccountId::new("nobody")).await,
-            Verified::Intact { entries: 0, .. }
+            LogVerification::Intact { entries: 0, .. }
         ));
     });
 }
 
 #[test]
-fn an_edited_field_is_found_in_every_column() {
+fn a_modified_field_is_detected_in_every_column() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;
@@ -117,7 +123,7 @@ fn an_edited_field_is_found_in_every_column() {
 }
 
 #[test]
-fn what_was_taken_out_moved_or_put_in_is_found() {
+fn deleted_moved_and_inserted_entries_are_detected() {
     const COLUMNS: &str =
         "account_id, seq, at, actor, action, target_kind, target, outcome, detail, previous_hash, hash";
     const COPY: &str =
@@ -176,7 +182,7 @@ fn what_was_taken_out_moved_or_put_in_is_found() {
 }
 
 #[test]
-fn entries_of_another_account_are_no_replacement() {
+fn entries_of_another_account_do_not_verify() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         world.audited(&acme, &["a", "b"]).await;
@@ -203,17 +209,17 @@ fn a_log_that_is_written_while_it_is_checked_is_intact() {
         let mut checks = 0;
         while !writer.is_finished() {
             let found = verified(&world, &acme).await;
-            assert!(matches!(found, Verified::Intact { .. }), "{found:?}");
+            assert!(matches!(found, LogVerification::Intact { .. }), "{found:?}");
             checks += 1;
         }
         writer.await.unwrap();
         assert!(checks > 0);
-        assert!(matches!(verified(&world, &acme).await, Verified::Intact { entries: 150, .. }));
+        assert!(matches!(verified(&world, &acme).await, LogVerification::Intact { entries: 150, .. }));
     });
 }
 
 #[test]
-fn who_last_changed_resources_is_known_in_one_question() {
+fn the_last_changes_of_several_resources_are_found_in_one_query() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let mut writing = world.store.write_account(&acme).await.unwrap();

@@ -1,4 +1,4 @@
-//! Backup while running, and checks that find what is wrong.
+//! Backups while the database is in use, and consistency checks.
 
 use windlass_core::id::AccountId;
 use windlass_core::proposal::Status;
@@ -16,7 +16,7 @@ fn unowned() -> ResourceFilter {
     ResourceFilter { owner: Some(OwnerFilter::Nobody), ..ResourceFilter::default() }
 }
 
-/// Something of everything that is checked.
+/// Adds rows for every check.
 async fn fill(world: &World) -> AccountId {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await;
@@ -38,7 +38,7 @@ async fn fill(world: &World) -> AccountId {
 }
 
 #[test]
-fn planted_faults_are_found_each_by_its_name() {
+fn every_fault_is_reported_by_its_check() {
     let cases = [
         ("UPDATE resources SET owner_id = 'gone'", "every owned resource belongs to a registered repository"),
         (
@@ -67,19 +67,20 @@ fn planted_faults_are_found_each_by_its_name() {
             assert!(world.tamper(tampering).await > 0, "{tampering}");
             let found = faults(&world.store).await;
             let (what, fault) = expected.split_once(": ").unwrap_or((expected, ""));
-            let is_told = found.iter().any(|told| told.starts_with(what) && told.contains(fault));
-            assert!(is_told, "{tampering}: {found:?}");
+            let is_reported =
+                found.iter().any(|message| message.starts_with(what) && message.contains(fault));
+            assert!(is_reported, "{tampering}: {found:?}");
         });
     }
 }
 
 #[test]
-fn rows_that_refer_to_nothing_are_found_in_a_file() {
+fn dangling_references_are_found_in_sqlite() {
     on_sqlite(|world| async move {
         fill(&world).await;
         world.tamper("DELETE FROM repositories").await;
         let found = faults(&world.store).await;
-        assert!(found.iter().any(|told| told.contains("desired")), "{found:?}");
+        assert!(found.iter().any(|message| message.contains("desired")), "{found:?}");
     });
 }
 
@@ -108,7 +109,7 @@ fn a_damaged_file_is_found() {
 }
 
 #[test]
-fn a_backup_made_while_others_write_is_whole() {
+fn a_backup_during_writes_is_consistent() {
     on_sqlite(|world| async move {
         let acme = fill(&world).await;
         let (store, account) = (world.store.clone(), acme.clone());
@@ -141,7 +142,7 @@ fn a_backup_made_while_others_write_is_whole() {
 }
 
 #[test]
-fn a_backup_is_for_its_owner_alone_and_a_failed_one_leaves_nothing() {
+fn only_the_owner_can_read_a_backup_and_a_failed_one_leaves_no_file() {
     use std::os::unix::fs::PermissionsExt as _;
     on_sqlite(|world| async move {
         let copy = world.directory.path().join("it's a \"copy\".db");
@@ -156,10 +157,10 @@ fn a_backup_is_for_its_owner_alone_and_a_failed_one_leaves_nothing() {
 }
 
 #[test]
-fn a_server_is_backed_up_by_its_own_means() {
+fn a_postgresql_database_is_backed_up_with_pg_dump() {
     on_postgres(|world| async move {
         let refused = world.store.backup(&world.directory.path().join("copy.db")).await;
-        assert!(matches!(refused, Err(StoreError::Backup(told)) if told.contains("pg_dump")));
+        assert!(matches!(refused, Err(StoreError::Backup(message)) if message.contains("pg_dump")));
         assert_eq!(world.store.file(), None);
     });
 }

@@ -1,7 +1,7 @@
-//! Checkpoints: what they hold, and that a log written anew does not match them.
+//! Checkpoints: their content, and that a rewritten log does not match them.
 
 use windlass_core::id::{AccountId, AuditKeyId};
-use windlass_store::{AuditHead, AuditKey, Checkpoint, Expected, Verified};
+use windlass_store::{AuditHead, AuditKey, Checkpoint, ExpectedLog, LogVerification};
 
 use crate::world::{World, at, on_both, on_sqlite};
 
@@ -30,12 +30,12 @@ pub(crate) async fn sign(world: &World, account_id: &AccountId, seq: i64) -> Che
     made
 }
 
-async fn verified(world: &World, account_id: &AccountId, expected: &Expected) -> Verified {
+async fn verified(world: &World, account_id: &AccountId, expected: &ExpectedLog) -> LogVerification {
     world.store.read().await.unwrap().audit_verify_expecting(account_id, expected).await.unwrap()
 }
 
 #[test]
-fn checkpoints_are_listed_sent_and_the_keys_are_kept() {
+fn checkpoints_are_listed_and_sent_and_keys_are_stored() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;
@@ -51,8 +51,8 @@ fn checkpoints_are_listed_sent_and_the_keys_are_kept() {
         );
         assert_eq!(reading.checkpoints_unsent(9).await.unwrap().len(), 3);
         let mut writing = world.store.write().await.unwrap();
-        writing.checkpoint_sent(&one, at(9)).await.unwrap();
-        writing.checkpoint_sent(&whole, at(9)).await.unwrap();
+        writing.checkpoint_mark_sent(&one, at(9)).await.unwrap();
+        writing.checkpoint_mark_sent(&whole, at(9)).await.unwrap();
         let key = AuditKey {
             id: AuditKeyId::new("key"),
             public_key: "public".to_owned(),
@@ -73,33 +73,34 @@ fn checkpoints_are_listed_sent_and_the_keys_are_kept() {
 }
 
 #[test]
-fn a_log_written_anew_with_every_hash_right_does_not_match_its_checkpoints() {
+fn a_rewritten_log_with_correct_hashes_does_not_match_its_checkpoints() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;
         let kept = sign(&world, &acme, 2).await;
         let seen = AuditHead { seq: 2, hash: kept.hash.clone() };
-        // Whoever can write the database can do this: the same log without "b", as if it had always been so.
+        // Someone with write access to the database can do this: the same log with "x" instead of "b" and correct
+        // hashes.
         world.tamper(&format!("DELETE FROM audit WHERE account_id = '{acme}'")).await;
         world
             .tamper(&format!("UPDATE chains SET audit_seq = 0, audit_hash = '' WHERE account_id = '{acme}'"))
             .await;
         world.audited(&acme, &["a", "x", "c"]).await;
-        let broken = |verified: Verified| match verified {
-            Verified::Broken { seq, reason } => (seq, reason),
-            Verified::Intact { .. } => panic!("it is not"),
+        let broken = |verified: LogVerification| match verified {
+            LogVerification::Broken { seq, reason } => (seq, reason),
+            LogVerification::Intact { .. } => panic!("it is not"),
         };
-        let (seq, reason) = broken(verified(&world, &acme, &Expected::default()).await);
+        let (seq, reason) = broken(verified(&world, &acme, &ExpectedLog::default()).await);
         assert!(seq == 2 && reason.contains("the log was rewritten"), "{seq}: {reason}");
-        // With the checkpoints deleted, only what is kept elsewhere tells.
+        // With the checkpoints deleted, only a hash that is stored elsewhere reveals it.
         world.tamper(&format!("DELETE FROM audit_checkpoints WHERE account_id = '{acme}'")).await;
-        let alone = verified(&world, &acme, &Expected::default()).await;
-        assert!(matches!(alone, Verified::Intact { entries: 3, .. }), "{alone:?}");
-        let expected = Expected { hash: Some(kept.hash.clone()), seen: None };
+        let alone = verified(&world, &acme, &ExpectedLog::default()).await;
+        assert!(matches!(alone, LogVerification::Intact { entries: 3, .. }), "{alone:?}");
+        let expected = ExpectedLog { hash: Some(kept.hash.clone()), seen: None };
         assert!(
             broken(verified(&world, &acme, &expected).await).1.contains("no entry has the expected hash")
         );
-        let expected = Expected { hash: None, seen: Some(seen.clone()) };
+        let expected = ExpectedLog { hash: None, seen: Some(seen.clone()) };
         assert!(broken(verified(&world, &acme, &expected).await).1.contains("the log was rewritten"));
         let after = world.store.read().await.unwrap().audit_verify_through(&acme, [seen]).await.unwrap();
         assert!(broken(after).1.contains("does not follow"));
@@ -107,25 +108,29 @@ fn a_log_written_anew_with_every_hash_right_does_not_match_its_checkpoints() {
 }
 
 #[test]
-fn a_log_cut_short_does_not_match_its_checkpoints_and_an_untouched_one_does() {
+fn a_truncated_log_does_not_match_its_checkpoints_and_an_unmodified_one_does() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.audited(&acme, &["a", "b", "c"]).await;
         let last = sign(&world, &acme, 3).await;
         let second = hash_of(&world, &acme, 2).await;
         for hash in [&last.hash, &second] {
-            let expected = Expected { hash: Some(hash.clone()), seen: None };
+            let expected = ExpectedLog { hash: Some(hash.clone()), seen: None };
             let verified = verified(&world, &acme, &expected).await;
-            assert!(matches!(verified, Verified::Intact { entries: 3, .. }), "{verified:?}");
+            assert!(matches!(verified, LogVerification::Intact { entries: 3, .. }), "{verified:?}");
         }
         let good = AuditHead { seq: 2, hash: second.clone() };
         let after = world.store.read().await.unwrap().audit_verify_through(&acme, [good]).await.unwrap();
-        assert_eq!(after, Verified::Intact { entries: 3, head: last.hash });
+        assert_eq!(after, LogVerification::Intact { entries: 3, head: last.hash });
         let first = AuditHead { seq: 1, hash: hash_of(&world, &acme, 1).await };
         for (hash, is_intact) in [(second.as_str(), true), ("another", false)] {
             let heads = [AuditHead { seq: 2, hash: hash.to_owned() }, first.clone()];
             let through = world.store.read().await.unwrap().audit_verify_through(&acme, heads).await.unwrap();
-            assert_eq!(matches!(through, Verified::Intact { entries: 3, .. }), is_intact, "{through:?}");
+            assert_eq!(
+                matches!(through, LogVerification::Intact { entries: 3, .. }),
+                is_intact,
+                "{through:?}"
+            );
         }
         world.tamper(&format!("DELETE FROM audit WHERE account_id = '{acme}' AND seq = 3")).await;
         world
@@ -133,8 +138,8 @@ fn a_log_cut_short_does_not_match_its_checkpoints_and_an_untouched_one_does() {
                 "UPDATE chains SET audit_seq = 2, audit_hash = '{second}' WHERE account_id = '{acme}'"
             ))
             .await;
-        let cut = verified(&world, &acme, &Expected::default()).await;
-        assert!(matches!(cut, Verified::Broken { seq: 2, .. }), "{cut:?}");
+        let cut = verified(&world, &acme, &ExpectedLog::default()).await;
+        assert!(matches!(cut, LogVerification::Broken { seq: 2, .. }), "{cut:?}");
     });
 }
 

@@ -1,18 +1,18 @@
-//! Many writers at once.
+//! Many writers at the same time.
 
 use windlass_core::id::{AccountId, HolderId, RepositoryId, RunId};
 use windlass_core::run::RunStatus;
-use windlass_store::{EventFilter, EventOrder, Store, Verified};
+use windlass_store::{EventFilter, EventOrder, LogVerification, Store};
 
 use crate::world::{at, entry, event, node, node_key, on_both, on_postgres, plenty};
 
 #[test]
-fn numbers_are_gapless_and_in_the_order_of_commits_whoever_writes() {
+fn event_numbers_have_no_gaps_and_follow_the_order_of_commits_with_many_writers() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (store, account) = (world.store.clone(), acme.clone());
-        // A follower that reads behind the last number it knows must never miss one.
-        let follower = tokio::spawn(async move {
+        // A subscriber that reads the events after the last number it received must never miss one.
+        let subscriber = tokio::spawn(async move {
             let mut seen = Vec::new();
             while seen.len() < 80 {
                 let mut reading = store.read().await.unwrap();
@@ -42,10 +42,10 @@ fn numbers_are_gapless_and_in_the_order_of_commits_whoever_writes() {
         }
         last.sort_unstable();
         assert_eq!(last, (1..=40).map(|number| number * 2).collect::<Vec<_>>());
-        assert_eq!(follower.await.unwrap(), (1..=80).collect::<Vec<_>>());
+        assert_eq!(subscriber.await.unwrap(), (1..=80).collect::<Vec<_>>());
         let mut reading = world.store.read().await.unwrap();
         let verified = reading.audit_verify(&acme).await.unwrap();
-        assert!(matches!(verified, Verified::Intact { entries: 40, .. }), "{verified:?}");
+        assert!(matches!(verified, LogVerification::Intact { entries: 40, .. }), "{verified:?}");
     });
 }
 
@@ -97,11 +97,11 @@ async fn write_unscoped(store: &Store, repository_id: &RepositoryId) {
     let mut writing = store.write().await.unwrap();
     writing.failure_add("ada", None, at(1)).await.unwrap();
     writing
-        .repository_run_ended(repository_id, &RunId::new("run"), RunStatus::Success, None, at(2))
+        .repository_record_run(repository_id, &RunId::new("run"), RunStatus::Success, None, at(2))
         .await
         .unwrap();
     writing.setting_put("last", "x").await.unwrap();
-    writing.events_forget(at(0), at(0), &mut plenty()).await.unwrap();
+    writing.events_delete_old(at(0), at(0), &mut plenty()).await.unwrap();
     writing.commit().await.unwrap();
 }
 
@@ -120,7 +120,7 @@ fn lease_of(name: &str) -> windlass_store::Lease {
 }
 
 #[test]
-fn accounts_do_not_wait_for_one_another_on_a_server() {
+fn transactions_of_different_accounts_do_not_wait_for_each_other_on_postgresql() {
     on_postgres(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let mut held = world.store.write_account(&acme).await.unwrap();

@@ -1,11 +1,11 @@
-//! Specs by digest: stored once, and kept for as long as anything names them.
+//! Specs by digest: stored once, and kept as long as any row refers to them.
 
 use std::sync::Arc;
 
 use windlass_core::id::AccountId;
 use windlass_core::proposal::{Edit, Status};
 use windlass_core::time::Timestamp;
-use windlass_store::{Store, UnnamedContent, new_id};
+use windlass_store::{Store, UnreferencedContent, new_id};
 
 use crate::proposals::moved;
 use crate::world::{World, at, ended, node, node_key, on_both, plenty, proposal};
@@ -16,28 +16,28 @@ async fn stored(world: &World) -> usize {
     world.ask("SELECT digest AS answer FROM contents").await.len()
 }
 
-/// Looks for contents that nothing names, as the server does a few times a day, and says how many were deleted.
+/// Sweeps contents that no row refers to, as the server does a few times a day, and returns how many were deleted.
 async fn sweep(store: &Store, now: Timestamp) -> u64 {
-    let unnamed = unnamed(store, now).await;
+    let unreferenced = unreferenced(store, now).await;
     let mut writing = store.write().await.unwrap();
-    let deleted = writing.contents_sweep(&unnamed, now).await.unwrap();
+    let deleted = writing.contents_sweep(&unreferenced, now).await.unwrap();
     writing.commit().await.unwrap();
     deleted
 }
 
-async fn unnamed(store: &Store, now: Timestamp) -> Vec<UnnamedContent> {
-    store.read().await.unwrap().contents_unnamed(now, 100).await.unwrap()
+async fn unreferenced(store: &Store, now: Timestamp) -> Vec<UnreferencedContent> {
+    store.read().await.unwrap().contents_unreferenced(now, 100).await.unwrap()
 }
 
-async fn end(world: &World, account_id: &AccountId, name: &str) {
+async fn destroy(world: &World, account_id: &AccountId, name: &str) {
     let mut writing = world.store.write_account(account_id).await.unwrap();
     assert!(writing.resource_remove(ended(&node_key(name)), at(2)).await.unwrap());
-    writing.tombstones_forget(at(3), &mut plenty()).await.unwrap();
+    writing.tombstones_delete_old(at(3), &mut plenty()).await.unwrap();
     writing.commit().await.unwrap();
 }
 
 #[test]
-fn a_spec_is_stored_once_and_shared_by_those_who_read_it() {
+fn a_spec_is_stored_once_and_shared_by_its_readers() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         for name in ["a", "b", "c"] {
@@ -54,12 +54,12 @@ fn a_spec_is_stored_once_and_shared_by_those_who_read_it() {
 }
 
 #[test]
-fn what_nothing_names_goes_after_a_day_and_not_before() {
+fn unreferenced_content_is_deleted_after_a_day_and_not_before() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.node(&acme, "a", None).await;
         assert_eq!(sweep(&world.store, at(DAY)).await, 0);
-        end(&world, &acme, "a").await;
+        destroy(&world, &acme, "a").await;
         assert_eq!(sweep(&world.store, at(0)).await, 0, "it is marked");
         assert_eq!(sweep(&world.store, at(DAY)).await, 0, "a day is not over");
         assert_eq!(stored(&world).await, 1);
@@ -69,19 +69,19 @@ fn what_nothing_names_goes_after_a_day_and_not_before() {
 }
 
 #[test]
-fn what_is_named_again_stays_whenever_that_happens() {
+fn content_that_is_referenced_again_is_kept_at_any_stage_of_the_sweep() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.node(&acme, "a", None).await;
-        end(&world, &acme, "a").await;
+        destroy(&world, &acme, "a").await;
         sweep(&world.store, at(0)).await;
-        // Between the mark and the day after.
+        // Between the mark and the destroy of the day.
         world.node(&acme, "a", None).await;
         assert_eq!(sweep(&world.store, at(2 * DAY)).await, 0);
-        end(&world, &acme, "a").await;
+        destroy(&world, &acme, "a").await;
         sweep(&world.store, at(2 * DAY)).await;
-        // Between finding it and deleting it.
-        let found = unnamed(&world.store, at(4 * DAY)).await;
+        // Between the read that finds it and the delete.
+        let found = unreferenced(&world.store, at(4 * DAY)).await;
         assert_eq!(found.len(), 1);
         world.node(&acme, "a", None).await;
         let mut writing = world.store.write().await.unwrap();
@@ -92,7 +92,7 @@ fn what_is_named_again_stays_whenever_that_happens() {
 }
 
 #[test]
-fn everything_that_names_a_spec_keeps_it() {
+fn a_spec_is_kept_while_any_row_refers_to_it() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -112,7 +112,7 @@ fn everything_that_names_a_spec_keeps_it() {
         writing.resource_put(&node_key("gone"), &node("gone"), None, "ada", at(1)).await.unwrap();
         writing.resource_remove(ended(&node_key("gone")), at(2)).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(unnamed(&world.store, at(9)).await, []);
+        assert_eq!(unreferenced(&world.store, at(9)).await, []);
         assert_eq!(stored(&world).await, 5);
         let found = world.store.read().await.unwrap().proposal(&acme, &opened.id).await.unwrap().unwrap();
         assert_eq!(found.change.before.as_deref(), Some(&node("before")));

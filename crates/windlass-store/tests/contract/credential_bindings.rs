@@ -6,7 +6,7 @@ use windlass_store::CredentialBinding;
 use crate::world::{at, on_both};
 
 #[test]
-fn a_credential_is_bound_per_account_to_as_many_hosts_as_someone_bound_it_to() {
+fn a_credential_can_be_bound_to_several_hosts_in_each_account() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let binding = |account: &AccountId, path: &str, host: &str| CredentialBinding {

@@ -1,4 +1,4 @@
-//! Deliveries: once for each event, tried until they are over, counted and forgotten.
+//! Notification deliveries: once for each event, retried until they are finished, counted and deleted.
 
 use serde_json::json;
 use windlass_core::event::EventKind;
@@ -36,16 +36,16 @@ async fn add(world: &World, deliveries: &[Delivery]) -> u64 {
     added
 }
 
-async fn tried(world: &World, id: &DeliveryId, state: DeliveryState, next_at: Timestamp) -> bool {
+async fn record_attempt(world: &World, id: &DeliveryId, state: DeliveryState, next_at: Timestamp) -> bool {
     let mut writing = world.store.write().await.unwrap();
-    let tried = DeliveryAttempt { state, next_at, error: Some("no".to_owned()), at: at(50) };
-    let done = writing.delivery_attempted(id, &tried).await.unwrap();
+    let attempt = DeliveryAttempt { state, next_at, error: Some("no".to_owned()), at: at(50) };
+    let done = writing.delivery_record_attempt(id, &attempt).await.unwrap();
     writing.commit().await.unwrap();
     done
 }
 
 #[test]
-fn an_event_is_delivered_once_by_each_alert_through_each_provider() {
+fn an_event_is_delivered_once_for_each_alert_and_provider() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let other = world.account("other").await;
@@ -64,7 +64,7 @@ fn an_event_is_delivered_once_by_each_alert_through_each_provider() {
 }
 
 #[test]
-fn a_delivery_is_due_until_it_is_over_and_can_be_tried_anew() {
+fn a_delivery_is_due_until_it_is_finished_and_can_be_retried() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (early, late) = (delivery(&acme, "p", Some(1), 10), delivery(&acme, "p", Some(2), 20));
@@ -77,11 +77,11 @@ fn a_delivery_is_due_until_it_is_over_and_can_be_tried_anew() {
         assert_eq!(due(9).await, Vec::<DeliveryId>::new());
         assert_eq!(due(20).await, [early.id.clone(), late.id.clone()]);
 
-        assert!(tried(&world, &early.id, DeliveryState::Pending, at(30)).await);
-        assert!(tried(&world, &late.id, DeliveryState::Sent, at(20)).await);
-        assert!(!tried(&world, &late.id, DeliveryState::Failed, at(20)).await, "it arrived already");
+        assert!(record_attempt(&world, &early.id, DeliveryState::Pending, at(30)).await);
+        assert!(record_attempt(&world, &late.id, DeliveryState::Sent, at(20)).await);
+        assert!(!record_attempt(&world, &late.id, DeliveryState::Failed, at(20)).await, "it arrived already");
         assert_eq!(due(29).await, Vec::<DeliveryId>::new());
-        assert!(tried(&world, &early.id, DeliveryState::Failed, at(30)).await);
+        assert!(record_attempt(&world, &early.id, DeliveryState::Failed, at(30)).await);
         let mut reading = world.store.read().await.unwrap();
         let failed = reading.delivery(&acme, &early.id).await.unwrap().unwrap();
         assert_eq!(
@@ -100,14 +100,14 @@ fn a_delivery_is_due_until_it_is_over_and_can_be_tried_anew() {
 }
 
 #[test]
-fn what_is_the_same_is_found_within_its_time_and_counted() {
+fn repetitions_are_found_within_the_time_window_and_counted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let told = delivery(&acme, "p", Some(1), 10);
-        add(&world, &[told.clone(), delivery(&acme, "q", Some(1), 10)]).await;
+        let first = delivery(&acme, "p", Some(1), 10);
+        add(&world, &[first.clone(), delivery(&acme, "q", Some(1), 10)]).await;
         let mut reading = world.store.read().await.unwrap();
         let found = reading.deliveries_of_groups(&acme, &["p-group", "x"], at(9)).await.unwrap();
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("p-group".to_owned(), told.id.clone())]);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("p-group".to_owned(), first.id.clone())]);
         assert!(reading.deliveries_of_groups(&acme, &["p-group"], at(10)).await.unwrap().is_empty());
         assert!(
             reading
@@ -118,36 +118,42 @@ fn what_is_the_same_is_found_within_its_time_and_counted() {
         );
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
-        writing.delivery_repeated(&told.id, 3).await.unwrap();
+        writing.delivery_add_repeats(&first.id, 3).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
-        assert_eq!(reading.delivery(&acme, &told.id).await.unwrap().unwrap().repeats, 3);
+        assert_eq!(reading.delivery(&acme, &first.id).await.unwrap().unwrap().repeats, 3);
     });
 }
 
 #[test]
-fn a_digest_tells_of_what_was_suppressed_once() {
+fn suppressed_deliveries_are_in_one_digest() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let suppressed =
             |seq| Delivery { state: DeliveryState::Suppressed, ..delivery(&acme, "p", Some(seq), 10) };
         add(&world, &[delivery(&acme, "p", Some(1), 10), suppressed(2), suppressed(3)]).await;
         let mut reading = world.store.read().await.unwrap();
-        let counted = reading.deliveries_counted(&acme, at(9)).await.unwrap();
+        let counted = reading.deliveries_count(&acme, at(9)).await.unwrap();
         assert_eq!(counted.into_iter().collect::<Vec<_>>(), [("p".to_owned(), 1)]);
-        let untold = reading.deliveries_untold().await.unwrap();
+        let untold = reading.deliveries_without_digest().await.unwrap();
         assert_eq!(untold, [(acme.clone(), "p".to_owned(), 2)]);
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.deliveries_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(), 2);
-        assert_eq!(writing.deliveries_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(), 0);
+        assert_eq!(
+            writing.deliveries_mark_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(),
+            2
+        );
+        assert_eq!(
+            writing.deliveries_mark_digested(&acme, "p", &DeliveryId::new("digest")).await.unwrap(),
+            0
+        );
         writing.commit().await.unwrap();
-        assert_eq!(world.store.read().await.unwrap().deliveries_untold().await.unwrap(), []);
+        assert_eq!(world.store.read().await.unwrap().deliveries_without_digest().await.unwrap(), []);
     });
 }
 
 #[test]
-fn deliveries_are_listed_by_provider_and_state_newest_first_and_only_their_account_s() {
+fn deliveries_of_an_account_are_listed_by_provider_and_state_newest_first() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let all = [
@@ -156,7 +162,7 @@ fn deliveries_are_listed_by_provider_and_state_newest_first_and_only_their_accou
             delivery(&acme, "p", Some(2), 1),
         ];
         add(&world, &all).await;
-        tried(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
+        record_attempt(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
         let list = async |account: &AccountId,
                           provider: Option<&str>,
                           state,
@@ -181,30 +187,30 @@ fn deliveries_are_listed_by_provider_and_state_newest_first_and_only_their_accou
 }
 
 #[test]
-fn an_account_is_behind_until_its_events_were_looked_at() {
+fn an_account_has_a_backlog_until_its_events_are_checked() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
-        let behind = async || world.store.read().await.unwrap().accounts_with_backlog().await.unwrap();
-        assert_eq!(behind().await, []);
+        let backlog = async || world.store.read().await.unwrap().accounts_with_backlog().await.unwrap();
+        assert_eq!(backlog().await, []);
         world.events(&acme, &["one", "two"]).await;
-        assert_eq!(behind().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: None }]);
+        assert_eq!(backlog().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: None }]);
         let mut writing = world.store.write().await.unwrap();
         writing.cursor_set(&acme, 1).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(behind().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: Some(1) }]);
+        assert_eq!(backlog().await, [EventBacklog { account_id: acme.clone(), last: 2, cursor: Some(1) }]);
         let mut writing = world.store.write().await.unwrap();
         writing.cursor_set(&acme, 2).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(behind().await, []);
+        assert_eq!(backlog().await, []);
         let mut writing = world.store.write().await.unwrap();
         writing.cursor_remove(&acme).await.unwrap();
         writing.commit().await.unwrap();
-        assert_eq!(behind().await.len(), 1);
+        assert_eq!(backlog().await.len(), 1);
     });
 }
 
 #[test]
-fn old_deliveries_are_forgotten_but_not_those_on_their_way() {
+fn old_deliveries_are_deleted_unless_they_are_pending() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let all = [
@@ -213,10 +219,10 @@ fn old_deliveries_are_forgotten_but_not_those_on_their_way() {
             delivery(&acme, "p", Some(3), 9),
         ];
         add(&world, &all).await;
-        tried(&world, &all[0].id, DeliveryState::Sent, at(1)).await;
-        tried(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
+        record_attempt(&world, &all[0].id, DeliveryState::Sent, at(1)).await;
+        record_attempt(&world, &all[2].id, DeliveryState::Sent, at(1)).await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.deliveries_forget(at(9), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.deliveries_delete_old(at(9), &mut plenty()).await.unwrap(), 1);
         writing.commit().await.unwrap();
     });
 }

@@ -1,4 +1,4 @@
-//! What git said last.
+//! Desired state: what git declared last.
 
 use windlass_core::id::RepositoryId;
 use windlass_core::resource::{Kind, Spec};
@@ -11,7 +11,7 @@ fn wanted<'d>(name: &'d str, spec: &'d Spec, file: &'d str) -> NewDesiredResourc
 }
 
 #[test]
-fn replacing_writes_what_changed_and_nothing_else() {
+fn replacing_writes_only_what_changed() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -21,7 +21,7 @@ fn replacing_writes_what_changed_and_nothing_else() {
         world.tamper("DELETE FROM contents").await;
         replace(&world, &fleet.id, &[wanted("a", &eu, "f"), wanted("b", &us, "f"), wanted("d", &eu, "g")])
             .await;
-        // Whoever wrote what did not change would have stored more.
+        // If unchanged rows were written too, more contents would be stored.
         let stored = world.ask("SELECT digest AS answer FROM contents ORDER BY digest").await;
         let mut written = [eu.digest().to_string(), us.digest().to_string()];
         written.sort();
@@ -41,13 +41,13 @@ fn replacing_writes_what_changed_and_nothing_else() {
 }
 
 #[test]
-fn what_moved_to_another_file_is_known_there_and_stays_settled() {
+fn a_resource_that_moves_to_another_file_keeps_last_agreed() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
         let eu = node("eu");
         replace(&world, &fleet.id, &[wanted("a", &eu, "f")]).await;
-        settle_one(&world, &fleet.id, "a").await;
+        mark_agreed(&world, &fleet.id, "a").await;
         replace(&world, &fleet.id, &[wanted("a", &eu, "g")]).await;
         let found = only(&world, &fleet.id).await;
         assert_eq!((found.file.as_str(), found.last_agreed), ("g", Some(eu.digest())));
@@ -59,7 +59,7 @@ fn what_moved_to_another_file_is_known_there_and_stays_settled() {
 }
 
 #[test]
-fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
+fn a_resource_that_moves_before_it_is_applied_keeps_its_first_file() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -74,11 +74,11 @@ fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
             );
         }
         assert_eq!(only(&world, &fleet.id).await.previous_file.as_deref(), Some("f"));
-        settle_one(&world, &fleet.id, "a").await;
+        mark_agreed(&world, &fleet.id, "a").await;
         assert_eq!(only(&world, &fleet.id).await.previous_file, None);
         replace(&world, &fleet.id, &[wanted("a", &eu, "i")]).await;
         assert_eq!(only(&world, &fleet.id).await.previous_file.as_deref(), Some("h"));
-        // What is made is marked as agreed when its repository is compared.
+        // A created resource is marked as agreed when its repository is compared.
         world.tamper("UPDATE desired SET last_agreed = NULL").await;
         world.node(&acme, "a", Some(&fleet.id)).await;
         let mut writing = world.store.write().await.unwrap();
@@ -89,7 +89,7 @@ fn what_moves_before_it_is_applied_is_known_by_its_first_file_until_it_is() {
 }
 
 #[test]
-fn what_is_accepted_as_desired_and_owned_is_marked_agreed_once() {
+fn owned_resources_accepted_as_desired_are_marked_agreed_once() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -120,7 +120,7 @@ fn what_is_accepted_as_desired_and_owned_is_marked_agreed_once() {
 }
 
 #[test]
-fn only_what_differs_is_told_with_both_sides() {
+fn only_differing_resources_are_returned_with_desired_and_accepted() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let (fleet, twin) = (world.repository(&acme, "fleet").await, world.repository(&acme, "twin").await);
@@ -137,7 +137,7 @@ fn only_what_differs_is_told_with_both_sides() {
         world.node(&acme, "unwanted", Some(&fleet.id)).await;
         world.node(&other, "elsewhere", Some(&fleet.id)).await;
         let mut reading = world.store.read().await.unwrap();
-        let mut found = reading.differing(&acme, &fleet.id).await.unwrap();
+        let mut found = reading.differing_resources(&acme, &fleet.id).await.unwrap();
         found.sort_by(|a, b| a.key.cmp(&b.key));
         let (eu, us) = (eu.digest(), us.digest());
         let sides: Vec<_> = found
@@ -164,7 +164,7 @@ fn only_what_differs_is_told_with_both_sides() {
 }
 
 #[test]
-fn more_than_one_statement_holds_is_stored_all_the_same() {
+fn more_rows_than_fit_in_one_statement_are_stored() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -184,7 +184,7 @@ async fn replace(world: &World, repository_id: &RepositoryId, all: &[NewDesiredR
     writing.commit().await.unwrap();
 }
 
-async fn settle_one(world: &World, repository_id: &RepositoryId, name: &str) {
+async fn mark_agreed(world: &World, repository_id: &RepositoryId, name: &str) {
     let mut writing = world.store.write().await.unwrap();
     let accepted = Some(node("eu").digest());
     writing.desired_mark_agreed_among(&[(repository_id, &node_key(name), accepted)]).await.unwrap();
@@ -198,7 +198,7 @@ async fn only(world: &World, repository_id: &RepositoryId) -> DesiredResource {
 }
 
 #[test]
-fn what_repositories_declare_among_some_is_found() {
+fn declared_pairs_of_repository_and_resource_are_found() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);

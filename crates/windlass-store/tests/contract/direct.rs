@@ -1,4 +1,4 @@
-//! Direct changes that wait as proposals, and who pushed what.
+//! Direct changes that are open proposals, and who pushed which commit.
 
 use windlass_core::gate::{Contributor, Contributors, ContributorsGap, MAX_PUSHERS};
 use windlass_core::id::{AccountId, RepositoryId};
@@ -7,7 +7,7 @@ use windlass_core::proposal::{Proposal, Status};
 use crate::proposals::moved;
 use crate::world::{at, on_both, plenty, proposal};
 
-/// A direct change of a node, as if someone of the account made it.
+/// A direct change of a node, as if a person of the account made it.
 fn direct(template: &Proposal, account_id: &AccountId, owner_id: Option<&RepositoryId>) -> Proposal {
     Proposal {
         id: windlass_store::new_id(),
@@ -22,7 +22,7 @@ fn direct(template: &Proposal, account_id: &AccountId, owner_id: Option<&Reposit
 }
 
 #[test]
-fn each_account_has_one_open_direct_change_of_a_resource_and_no_run_names_it() {
+fn an_account_has_one_open_direct_change_per_resource_and_it_is_in_no_run() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -54,14 +54,14 @@ fn names(pushers: &[Contributor]) -> Vec<&str> {
 }
 
 #[test]
-fn whoever_pushed_the_commit_is_not_displaced_by_however_many_others() {
+fn the_pusher_of_the_commit_is_listed_first_among_many_pushers() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
         let mut writing = world.store.write().await.unwrap();
-        writing.push_note(&fleet, "c1", "eve", at(1)).await.unwrap();
+        writing.push_record(&fleet, "c1", "eve", at(1)).await.unwrap();
         for number in 0..=MAX_PUSHERS {
-            writing.push_note(&fleet, "c2", &format!("made-up-{number}"), at(9)).await.unwrap();
+            writing.push_record(&fleet, "c2", &format!("made-up-{number}"), at(9)).await.unwrap();
         }
         let found = writing.pushers(&fleet, "c1", at(2)).await.unwrap();
         assert_eq!(names(&found)[0], "eve");
@@ -75,7 +75,7 @@ fn whoever_pushed_the_commit_is_not_displaced_by_however_many_others() {
 }
 
 #[test]
-fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
+fn pushers_of_a_commit_or_since_a_time_are_returned_until_deleted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
@@ -83,7 +83,7 @@ fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
         for (commit, person, moment) in
             [("c1", "ada", 1), ("c2", "bob", 5), ("c2", "bob", 6), ("c3", "cy", 7)]
         {
-            writing.push_note(&fleet, commit, person, at(moment)).await.unwrap();
+            writing.push_record(&fleet, commit, person, at(moment)).await.unwrap();
         }
         let pushers = |commit: &'static str, since: i64| (commit, at(since));
         for ((commit, since), expected) in [
@@ -94,7 +94,7 @@ fn who_pushed_a_commit_or_anything_since_is_told_until_it_is_forgotten() {
             let found = writing.pushers(&fleet, commit, since).await.unwrap();
             assert_eq!(names(&found), expected, "{commit}");
         }
-        assert_eq!(writing.pushes_forget(at(6), &mut plenty()).await.unwrap(), 2);
+        assert_eq!(writing.pushes_delete_old(at(6), &mut plenty()).await.unwrap(), 2);
         assert_eq!(names(&writing.pushers(&fleet, "c1", at(0)).await.unwrap()), ["cy"]);
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();

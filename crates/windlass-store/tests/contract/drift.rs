@@ -1,4 +1,4 @@
-//! Differences that were told, and those that are meant.
+//! Reported drift and accepted drift.
 
 use serde_json::json;
 use windlass_core::drift::Acceptance;
@@ -8,7 +8,7 @@ use windlass_store::{Drift, NewDesiredResource};
 use crate::world::{at, node, node_key, on_both, plenty};
 
 #[test]
-fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
+fn an_acceptance_is_stored_replaced_withdrawn_and_expires() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -43,7 +43,7 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
         let mut found = writing.acceptances_among(&among).await.unwrap();
         found.sort_by(|one, other| one.0.key.cmp(&other.0.key));
         assert_eq!(found, [(accepted("a", Some(9)), None), (accepted("b", None), Some(eu.digest()))]);
-        assert_eq!(writing.acceptances_forget(at(6), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.acceptances_delete_old(at(6), &mut plenty()).await.unwrap(), 1);
         assert!(writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert!(!writing.acceptance_remove(&fleet.id, &node_key("a")).await.unwrap());
         assert_eq!(writing.acceptances(&fleet.id).await.unwrap(), [accepted("b", None)]);
@@ -51,7 +51,7 @@ fn an_acceptance_is_given_replaced_taken_back_and_runs_out() {
 }
 
 #[test]
-fn drift_is_noted_renewed_counted_and_resolved() {
+fn drift_is_stored_updated_counted_and_resolved() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;

@@ -1,4 +1,4 @@
-//! What goes wrong is told by what to do about it.
+//! Errors of the database, one variant for each reaction they need.
 
 use windlass_core::access::Role;
 use windlass_core::id::AccountId;
@@ -7,7 +7,7 @@ use windlass_store::{Address, MigrationError, Store, StoreError};
 use crate::world::{at, on_both, on_postgres, on_sqlite, repository};
 
 #[test]
-fn what_the_schema_forbids_is_taken() {
+fn violations_of_schema_constraints_are_reported_as_taken() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.repository(&acme, "fleet").await;
@@ -20,12 +20,13 @@ fn what_the_schema_forbids_is_taken() {
 }
 
 #[test]
-fn a_server_that_may_not_be_written_is_read_only() {
+fn a_read_only_postgresql_database_is_reported_as_read_only() {
     on_postgres(|world| async move {
         let database = world.ask("SELECT current_database() AS answer").await.remove(0);
         world.tamper(&format!("ALTER DATABASE {database} SET default_transaction_read_only = on")).await;
         world.store.close().await;
-        // The schema is up to date, but even looking takes a lock that may not be taken: either is told.
+        // The schema is up to date, but even the check for pending migrations needs a lock, which may be rejected:
+        // either error is correct.
         match Store::open(&world.address).await {
             Ok(store) => {
                 let mut writing = store.write().await.unwrap();
@@ -40,7 +41,7 @@ fn a_server_that_may_not_be_written_is_read_only() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told_as_such() {
+fn a_missing_directory_is_reported_as_read_only() {
     on_sqlite(|world| async move {
         let refused = Store::open(&Address::Sqlite(world.directory.path().join("no/windlass.db"))).await;
         assert!(matches!(refused, Err(StoreError::ReadOnly(_))), "{refused:?}");
@@ -48,7 +49,7 @@ fn a_directory_that_is_not_there_is_told_as_such() {
 }
 
 #[test]
-fn a_stored_value_that_makes_no_sense_is_told_with_its_column() {
+fn an_invalid_stored_value_is_reported_with_its_column() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -64,7 +65,7 @@ fn a_stored_value_that_makes_no_sense_is_told_with_its_column() {
 }
 
 #[test]
-fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
+fn an_unknown_stored_word_is_an_error_that_names_it() {
     on_both(|world| async move {
         let (acme, ada) = (world.account("acme").await, world.user("ada@example.com").await);
         let repository = world.repository(&acme, "fleet").await;
@@ -98,7 +99,7 @@ fn a_stored_word_that_is_not_known_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_database_of_a_later_version_is_refused() {
+fn a_database_of_a_later_version_is_rejected() {
     on_both(|world| async move {
         world.tamper("UPDATE _sqlx_migrations SET version = version + 90").await;
         let refused = Store::open(&world.address).await;
@@ -111,7 +112,7 @@ fn a_database_of_a_later_version_is_refused() {
 }
 
 #[test]
-fn addresses_are_understood_and_passwords_never_told() {
+fn addresses_are_parsed_and_passwords_are_never_shown() {
     for (text, kind) in [
         ("postgres://u:secret@h/d", "PostgreSQL"),
         ("postgresql://h/d", "PostgreSQL"),

@@ -53,25 +53,31 @@ fn numbers_begin_at_one_for_each_account_and_have_no_gaps() {
 }
 
 #[test]
-fn an_event_comes_back_as_it_was_told() {
+fn an_event_is_read_as_written() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.events(&acme, &["it's \"ü\" 100%"]).await;
         let found = listed(&world, &acme, &EventFilter::default(), OLDEST).await.remove(0);
-        let told = event("it's \"ü\" 100%");
+        let written = event("it's \"ü\" 100%");
         assert_eq!(
             (found.kind.as_str(), found.severity, found.at),
-            (told.kind.slug(), told.severity, told.at)
+            (written.kind.slug(), written.severity, written.at)
         );
         assert_eq!(found.resource_kind.as_deref(), Some(Kind::Node.slug()));
         assert_eq!(found.resource_name.as_deref(), Some("edge-01"));
-        assert_eq!((found.repository_id, found.correlation_id), (told.repository_id, told.correlation_id));
-        assert_eq!((found.source, found.message, found.payload), (told.source, told.message, told.payload));
+        assert_eq!(
+            (found.repository_id, found.correlation_id),
+            (written.repository_id, written.correlation_id)
+        );
+        assert_eq!(
+            (found.source, found.message, found.payload),
+            (written.source, written.message, written.payload)
+        );
     });
 }
 
 #[test]
-fn every_filter_finds_what_it_names_and_nothing_else() {
+fn every_filter_finds_only_matching_events() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
@@ -129,7 +135,7 @@ fn every_filter_finds_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn text_that_no_database_holds_is_told_all_the_same() {
+fn nul_characters_are_replaced_in_stored_texts() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.events(&acme, &["a\0b"]).await;

@@ -1,4 +1,4 @@
-//! What is due is read with the accounts in turn, so that nobody's backlog keeps the others from being seen.
+//! Accounts take turns in the lists of due work, so that the backlog of one account does not delay the others.
 
 use serde_json::json;
 use windlass_core::event::EventKind;
@@ -8,7 +8,8 @@ use windlass_store::{Delivery, DeliveryState, NewForgeReport, PendingPullRequest
 
 use crate::world::{World, at, on_both};
 
-/// An account with much that has been due for long, in two repositories, and one with little that is due since now.
+/// Repositories of two accounts, each with the number of items and when they became due: one account has a large old
+/// backlog in two repositories, the other a small recent one.
 async fn accounts(world: &World) -> [(Repository, i64, i64); 3] {
     let (busy, quiet) = (world.account("busy").await, world.account("quiet").await);
     let slow = world.repository(&busy, "slow").await;
@@ -18,7 +19,7 @@ async fn accounts(world: &World) -> [(Repository, i64, i64); 3] {
 }
 
 #[test]
-fn accounts_come_in_turn_and_so_do_their_repositories() {
+fn accounts_take_turns_and_so_do_their_repositories() {
     on_both(|world| async move {
         let accounts = accounts(&world).await;
         let mut writing = world.store.write().await.unwrap();
@@ -34,7 +35,7 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
                     run_id: None,
                 };
                 writing.forge_report_put(&report, at(*since)).await.unwrap();
-                let wish = PendingPullRequest {
+                let pending = PendingPullRequest {
                     account_id: repository.account_id.clone(),
                     repository_id: repository.id.clone(),
                     number,
@@ -42,7 +43,7 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
                     commit_sha: "c0ffee".to_owned(),
                     attempts: 0,
                 };
-                writing.pull_request_add(&wish, at(*since)).await.unwrap();
+                writing.pull_request_add(&pending, at(*since)).await.unwrap();
                 let delivery = Delivery {
                     id: new_id(),
                     account_id: repository.account_id.clone(),
@@ -69,8 +70,8 @@ fn accounts_come_in_turn_and_so_do_their_repositories() {
         let found: Vec<&RepositoryId> = reports.iter().map(|report| &report.repository_id).collect();
         let expected = [&slow.id, &theirs.id, &other.id, &theirs.id];
         assert_eq!(found, expected);
-        let wishes = writing.pull_requests_due(at(10), at(9999), 4).await.unwrap();
-        let found: Vec<&RepositoryId> = wishes.iter().map(|wish| &wish.repository_id).collect();
+        let pull_requests = writing.pull_requests_due(at(10), at(9999), 4).await.unwrap();
+        let found: Vec<&RepositoryId> = pull_requests.iter().map(|pending| &pending.repository_id).collect();
         assert_eq!(found, expected);
         let deliveries = writing.deliveries_due(at(10), 4).await.unwrap();
         let found: Vec<&str> = deliveries.iter().map(|delivery| delivery.provider.as_str()).collect();

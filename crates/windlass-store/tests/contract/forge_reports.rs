@@ -1,4 +1,4 @@
-//! What forges are to show, until they do.
+//! Reports to forges, until they are sent.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use windlass_store::{ForgeReport, NewForgeReport, ReportKind, ReportState, Writi
 
 use crate::world::{World, at, on_both, plenty};
 
-/// The run that reports tell of.
+/// The run that the reports are about.
 static RUN: LazyLock<RunId> = LazyLock::new(|| RunId::new("run-1"));
 
 fn new<'r>(
@@ -32,16 +32,16 @@ async fn due(writing: &mut Writing, second: i64) -> Vec<ForgeReport> {
 }
 
 /// An account and a repository in it.
-async fn place(world: &World) -> (AccountId, RepositoryId) {
+async fn account_and_repository(world: &World) -> (AccountId, RepositoryId) {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await.id;
     (acme, fleet)
 }
 
 #[test]
-fn the_same_content_is_said_once_and_another_begins_anew() {
+fn the_same_report_is_sent_once_and_a_changed_one_again() {
     on_both(|world| async move {
-        let (acme, fleet) = place(&world).await;
+        let (acme, fleet) = account_and_repository(&world).await;
         let mut writing = world.store.write().await.unwrap();
         assert!(writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap());
         assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(2)).await.unwrap());
@@ -53,7 +53,7 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         );
         assert!(due(&mut writing, 0).await.is_empty(), "its time has not come");
         assert!(writing.forge_report_is_current(&first).await.unwrap());
-        assert!(writing.forge_report_failed(&first, "no route", Some(at(60)), at(2)).await.unwrap());
+        assert!(writing.forge_report_mark_failed(&first, "no route", Some(at(60)), at(2)).await.unwrap());
         assert!(due(&mut writing, 59).await.is_empty());
         assert!(!writing.forge_report_is_current(&first).await.unwrap(), "it was tried meanwhile");
         let again = due(&mut writing, 60).await.remove(0);
@@ -61,8 +61,11 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
         assert!(writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(3)).await.unwrap());
         let second = due(&mut writing, 3).await.remove(0);
         assert_eq!((second.content.as_str(), second.attempts, second.last_error.clone()), ("two", 0, None));
-        assert!(!writing.forge_report_sent(&first, at(4)).await.unwrap(), "another is to be shown by now");
-        assert!(writing.forge_report_sent(&second, at(4)).await.unwrap());
+        assert!(
+            !writing.forge_report_mark_sent(&first, at(4)).await.unwrap(),
+            "another is to be shown by now"
+        );
+        assert!(writing.forge_report_mark_sent(&second, at(4)).await.unwrap());
         assert!(due(&mut writing, 999).await.is_empty());
         assert!(!writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "two"), at(5)).await.unwrap());
         let all = writing.forge_reports(&acme, &fleet, ReportKind::Status, 9).await.unwrap();
@@ -76,22 +79,22 @@ fn the_same_content_is_said_once_and_another_begins_anew() {
 }
 
 #[test]
-fn what_was_given_up_is_tried_again_when_its_repository_changed() {
+fn failed_reports_are_retried_after_the_repository_settings_change() {
     on_both(|world| async move {
-        let (acme, fleet) = place(&world).await;
+        let (acme, fleet) = account_and_repository(&world).await;
         let mut writing = world.store.write().await.unwrap();
         for subject in ["a", "b"] {
             writing.forge_report_put(&new(&acme, &fleet, subject, "one"), at(1)).await.unwrap();
         }
         let both = due(&mut writing, 1).await;
-        assert!(writing.forge_report_failed(&both[0], "refused", None, at(2)).await.unwrap());
-        assert!(writing.forge_report_sent(&both[1], at(2)).await.unwrap());
+        assert!(writing.forge_report_mark_failed(&both[0], "refused", None, at(2)).await.unwrap());
+        assert!(writing.forge_report_mark_sent(&both[1], at(2)).await.unwrap());
         assert!(due(&mut writing, 9999).await.is_empty());
         assert_eq!(writing.forge_reports_retry(&fleet, at(5)).await.unwrap(), 1);
         let again = due(&mut writing, 5).await;
         assert_eq!((again.len(), again[0].attempts), (1, 0));
         assert_eq!(
-            writing.forge_reports_forget(at(5), &mut plenty()).await.unwrap(),
+            writing.forge_reports_delete_old(at(5), &mut plenty()).await.unwrap(),
             1,
             "what was sent long ago"
         );
@@ -101,9 +104,9 @@ fn what_was_given_up_is_tried_again_when_its_repository_changed() {
 }
 
 #[test]
-fn a_clock_that_was_put_back_keeps_no_report_waiting() {
+fn a_clock_that_was_set_back_delays_no_report() {
     on_both(|world| async move {
-        let (acme, fleet) = place(&world).await;
+        let (acme, fleet) = account_and_repository(&world).await;
         let mut writing = world.store.write().await.unwrap();
         writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1_000_000)).await.unwrap();
         assert_eq!(due(&mut writing, 10).await.len(), 1);
@@ -112,9 +115,9 @@ fn a_clock_that_was_put_back_keeps_no_report_waiting() {
 }
 
 #[test]
-fn reports_go_with_their_repository() {
+fn reports_are_deleted_with_their_repository() {
     on_both(|world| async move {
-        let (acme, fleet) = place(&world).await;
+        let (acme, fleet) = account_and_repository(&world).await;
         let mut writing = world.store.write().await.unwrap();
         writing.forge_report_put(&new(&acme, &fleet, "c0ffee", "one"), at(1)).await.unwrap();
         writing.repository_forge_result(&fleet, Some("no route")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who people are at a provider of identities.
+//! Identities of people at single sign-on providers.
 
 use windlass_core::access::Role;
 use windlass_store::{Membership, Origin, StoreError};
@@ -8,7 +8,7 @@ use crate::world::{at, on_both};
 const ISSUER: &str = "https://id.example.com";
 
 #[test]
-fn a_subject_is_one_person_at_its_issuer_and_a_person_one_subject() {
+fn at_an_issuer_a_subject_belongs_to_one_person_and_a_person_has_one_subject() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
@@ -31,7 +31,7 @@ fn a_subject_is_one_person_at_its_issuer_and_a_person_one_subject() {
 }
 
 #[test]
-fn a_membership_tells_whether_groups_or_someone_gave_it_last() {
+fn a_membership_records_whether_it_was_last_set_by_groups_or_manually() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
@@ -41,7 +41,7 @@ fn a_membership_tells_whether_groups_or_someone_gave_it_last() {
         writing.member_set(&other, &ada.id, Role::Admin, at(2)).await.unwrap();
         let mut expected = [
             Membership { account_id: acme, role: Role::Viewer, origin: Origin::Groups },
-            Membership { account_id: other, role: Role::Admin, origin: Origin::Hand },
+            Membership { account_id: other, role: Role::Admin, origin: Origin::Manual },
         ];
         expected.sort_by(|one, other| one.account_id.cmp(&other.account_id));
         assert_eq!(writing.membership_origins(&ada.id).await.unwrap(), expected);

@@ -1,4 +1,4 @@
-//! Invitations, what ends with a membership, and what groups prove.
+//! Invitations, tokens of removed members, and roles that groups confirm.
 
 use windlass_core::access::Role;
 use windlass_core::id::{AccountId, UserId};
@@ -27,7 +27,7 @@ async fn put(world: &World, invitation: &Invitation) -> Invitation {
 }
 
 #[test]
-fn an_invitation_is_found_by_account_and_address_until_it_expires_and_is_declined_for_good() {
+fn an_invitation_is_found_by_account_and_address_until_it_expires_and_stays_declined() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
@@ -57,14 +57,14 @@ fn an_invitation_is_found_by_account_and_address_until_it_expires_and_is_decline
         let mut writing = world.store.write().await.unwrap();
         assert!(!writing.invitation_remove(&other, &first.id).await.unwrap(), "not another account's");
         assert!(writing.invitation_remove(&acme, &first.id).await.unwrap());
-        assert_eq!(writing.invitations_forget(at(10), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.invitations_delete_old(at(10), &mut plenty()).await.unwrap(), 1);
         writing.commit().await.unwrap();
         assert!(reading.invitations(&acme, at(5)).await.unwrap().is_empty());
     });
 }
 
 #[test]
-fn tokens_end_with_a_membership_or_all_at_once_and_others_stay() {
+fn tokens_are_revoked_with_a_membership_or_all_at_once_and_others_are_kept() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
@@ -87,19 +87,20 @@ fn tokens_end_with_a_membership_or_all_at_once_and_others_stay() {
         writing.member_remove(&acme, &ada.id, at(2)).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
-        let good = |tokens: Vec<Token>| tokens.iter().filter(|token| token.revoked_at.is_none()).count();
-        assert_eq!(good(reading.tokens(&acme).await.unwrap()), 1, "the other person's");
-        assert_eq!(good(reading.tokens(&other).await.unwrap()), 1);
+        let count_valid =
+            |tokens: Vec<Token>| tokens.iter().filter(|token| token.revoked_at.is_none()).count();
+        assert_eq!(count_valid(reading.tokens(&acme).await.unwrap()), 1, "the other person's");
+        assert_eq!(count_valid(reading.tokens(&other).await.unwrap()), 1);
         let mut writing = world.store.write().await.unwrap();
         assert_eq!(writing.tokens_revoke_all(&ada.id, at(3)).await.unwrap(), 1);
         writing.commit().await.unwrap();
-        assert_eq!(good(reading.tokens(&other).await.unwrap()), 0);
-        assert_eq!(good(reading.tokens(&acme).await.unwrap()), 1);
+        assert_eq!(count_valid(reading.tokens(&other).await.unwrap()), 0);
+        assert_eq!(count_valid(reading.tokens(&acme).await.unwrap()), 1);
     });
 }
 
 #[test]
-fn groups_prove_what_they_gave_and_nothing_else() {
+fn groups_confirm_only_the_roles_they_gave() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
@@ -112,8 +113,8 @@ fn groups_prove_what_they_gave_and_nothing_else() {
         let mut reading = world.store.read().await.unwrap();
         let groups = reading.member(&acme, ada.id.as_str()).await.unwrap().unwrap();
         assert_eq!((groups.origin, groups.proved_at), (Origin::Groups, at(9)));
-        let hand = reading.member(&other, ada.id.as_str()).await.unwrap().unwrap();
-        assert_eq!((hand.origin, hand.proved_at), (Origin::Hand, at(1)));
+        let manual = reading.member(&other, ada.id.as_str()).await.unwrap().unwrap();
+        assert_eq!((manual.origin, manual.proved_at), (Origin::Manual, at(1)));
         assert!(reading.identity_unverified(&ada.id).await.unwrap());
         let mut writing = world.store.write().await.unwrap();
         writing.identity_set_verified("https://id", "1", true).await.unwrap();
@@ -124,7 +125,7 @@ fn groups_prove_what_they_gave_and_nothing_else() {
 }
 
 #[test]
-fn administrators_of_the_installation_are_listed_those_who_may_sign_in_first() {
+fn administrators_who_may_sign_in_are_listed_first() {
     on_both(|world| async move {
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
         let mut writing = world.store.write().await.unwrap();

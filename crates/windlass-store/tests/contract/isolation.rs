@@ -1,16 +1,16 @@
-//! Nothing of an account is seen from another.
+//! Data of an account is not visible from another.
 
 use windlass_core::access::Role;
 use windlass_core::id::{AccountId, ProposalId, RepositoryId, ResourceId, RunId};
 use windlass_core::resource::Kind;
 use windlass_store::{
-    EventFilter, EventOrder, OwnerFilter, ProposalFilter, ProposalSource, ResourceFilter, Token, Verified,
-    new_id,
+    EventFilter, EventOrder, LogVerification, OwnerFilter, ProposalFilter, ProposalSource, ResourceFilter,
+    Token, new_id,
 };
 
 use crate::world::{World, at, node_key, on_both};
 
-/// An account with something of everything.
+/// An account with one row of everything.
 struct Full {
     account: AccountId,
     repository: RepositoryId,
@@ -49,7 +49,7 @@ async fn full(world: &World) -> Full {
     Full { account, repository: repository.id, run: run.id, proposal, resource }
 }
 
-/// How many things each way of reading finds in an account.
+/// How many rows each reading function finds in an account.
 async fn seen_from(world: &World, account: &AccountId, full: &Full) -> Vec<usize> {
     let mut reading = world.store.read().await.unwrap();
     let key = node_key("edge");
@@ -92,14 +92,14 @@ async fn seen_from(world: &World, account: &AccountId, full: &Full) -> Vec<usize
         reading.tokens(account).await.unwrap().len(),
         usize::from(reading.request(account, "key").await.unwrap().is_some()),
         match reading.audit_verify(account).await.unwrap() {
-            Verified::Intact { entries, .. } => usize::try_from(entries).unwrap(),
-            Verified::Broken { .. } => 99,
+            LogVerification::Intact { entries, .. } => usize::try_from(entries).unwrap(),
+            LogVerification::Broken { .. } => 99,
         },
     ]
 }
 
 #[test]
-fn what_is_in_one_account_is_found_there_and_nowhere_else() {
+fn data_of_an_account_is_found_only_in_that_account() {
     on_both(|world| async move {
         let full = full(&world).await;
         let other = world.account("other").await;

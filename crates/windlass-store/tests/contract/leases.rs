@@ -1,4 +1,4 @@
-//! Leases: one holder at a time, and late ones are told apart.
+//! Leases: one holder at a time, and earlier holders are rejected.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn check(world: &World, lease: &Lease) -> Result<(), StoreError> {
 }
 
 #[test]
-fn a_lease_is_refused_while_it_is_held_and_passes_on_with_a_higher_epoch() {
+fn a_held_lease_is_not_granted_and_its_next_holder_gets_a_higher_epoch() {
     on_both(|world| async move {
         let first = take(&world, "a", 0).await.unwrap();
         assert_eq!((first.epoch, first.holder.as_str()), (1, "a"));
@@ -43,7 +43,7 @@ fn a_lease_is_refused_while_it_is_held_and_passes_on_with_a_higher_epoch() {
 }
 
 #[test]
-fn a_lease_that_was_given_back_is_free_and_cannot_be_renewed() {
+fn a_released_lease_is_free_and_cannot_be_renewed() {
     on_both(|world| async move {
         let first = take(&world, "a", 0).await.unwrap();
         world.store.lease_release(&first).await.unwrap();
@@ -51,7 +51,7 @@ fn a_lease_that_was_given_back_is_free_and_cannot_be_renewed() {
         assert!(!world.store.lease_renew(&first, at(1), LENGTH).await.unwrap());
         let second = take(&world, "a", 1).await.unwrap();
         assert_eq!(second.epoch, 2);
-        // One that passed on is not given back by who had it before.
+        // The previous holder cannot release it.
         world.store.lease_release(&first).await.unwrap();
         assert_eq!(take(&world, "b", 2).await, None);
     });
@@ -68,23 +68,23 @@ fn ending_all_leases_frees_them() {
 }
 
 #[test]
-fn leases_are_forgotten_long_after_they_ran_out_or_were_given_back() {
+fn expired_and_released_leases_are_deleted_later() {
     on_both(|world| async move {
-        let given_back =
+        let released =
             world.store.lease_take("one", &HolderId::new("a"), at(0), LENGTH).await.unwrap().unwrap();
-        world.store.lease_release(&given_back).await.unwrap();
+        world.store.lease_release(&released).await.unwrap();
         world.store.lease_take("two", &HolderId::new("a"), at(0), LENGTH).await.unwrap().unwrap();
         world.store.lease_take("three", &HolderId::new("a"), at(500), LENGTH).await.unwrap().unwrap();
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.leases_forget(at(29), &mut plenty()).await.unwrap(), 0);
-        assert_eq!(writing.leases_forget(at(30), &mut plenty()).await.unwrap(), 2);
+        assert_eq!(writing.leases_delete_old(at(29), &mut plenty()).await.unwrap(), 0);
+        assert_eq!(writing.leases_delete_old(at(30), &mut plenty()).await.unwrap(), 2);
         writing.commit().await.unwrap();
         assert_eq!(world.ask("SELECT name AS answer FROM leases").await, ["three"]);
     });
 }
 
 #[test]
-fn of_many_who_want_a_lease_one_gets_it() {
+fn of_many_holders_that_request_a_lease_one_gets_it() {
     on_both(|world| async move {
         for turn in 0..3 {
             let tasks: Vec<_> = (0..12)
@@ -106,14 +106,14 @@ fn of_many_who_want_a_lease_one_gets_it() {
 }
 
 #[test]
-fn a_lease_that_was_taken_before_the_clock_was_put_back_does_not_last_until_then() {
+fn a_lease_taken_before_the_clock_was_set_back_counts_as_expired() {
     on_both(|world| async move {
         let ahead = take(&world, "a", 100_000).await.unwrap();
         let now = take(&world, "b", 10).await.unwrap();
         assert_eq!(now.epoch, 2);
         assert!(matches!(check(&world, &ahead).await, Err(StoreError::LeaseLost { .. })));
         assert_eq!(take(&world, "a", 11).await, None);
-        // Clocks of replicas that differ by less than a lease take nothing from each other.
+        // Replicas whose clocks differ by less than a lease do not take leases from each other.
         assert_eq!(take(&world, "a", -15).await, None);
     });
 }

@@ -1,4 +1,4 @@
-//! What the store promises, kept by both databases: every case runs on SQLite and on PostgreSQL.
+//! The contract of the store: every case runs on SQLite and on PostgreSQL.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! Plans of runs, and approvals of sets of them.
+//! Plans of runs, and approvals of their sets.
 
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
@@ -64,24 +64,24 @@ fn set_of(plan: &PlanRecord, scope: SetScope, approver: &str) -> ApprovalSet {
         approver: approver.to_owned(),
         reason: Some("reviewed".to_owned()),
         at: at(6),
-        fallen: None,
+        lapsed: None,
     }
 }
 
-async fn compared(world: &World, repository: &Repository) -> Run {
+async fn good_run(world: &World, repository: &Repository) -> Run {
     let run = world.run(repository).await;
     let mut writing = world.store.write().await.unwrap();
-    writing.repository_last_good(&repository.id, &run.id, "c0ffee", at(1)).await.unwrap();
+    writing.repository_set_last_good(&repository.id, &run.id, "c0ffee", at(1)).await.unwrap();
     writing.commit().await.unwrap();
     run
 }
 
 #[test]
-fn a_plan_is_found_again_whole_in_parts_and_by_its_run() {
+fn a_plan_is_read_completely_in_parts_and_by_run() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let run = compared(&world, &fleet).await;
+        let run = good_run(&world, &fleet).await;
         let names: Vec<String> = (0..600).map(|number| format!("n-{number:03}")).collect();
         let (plan, smaller) = (stored(&names), stored(&names[..2]));
         let mut first = record(&run, &plan, "first");
@@ -89,7 +89,7 @@ fn a_plan_is_found_again_whole_in_parts_and_by_its_run() {
         assert!(writing.plan_newest(&fleet.id).await.unwrap().is_none());
         writing.plan_add(&first, &plan).await.unwrap();
         writing.plan_confirm(&first.id, "c0ffee").await.unwrap();
-        writing.run_planned(&run.id, Some(&first.id), Some(249)).await.unwrap();
+        writing.run_set_plan(&run.id, Some(&first.id), Some(249)).await.unwrap();
         first.confirmed_commit = Some("c0ffee".to_owned());
         assert_eq!(writing.plan_newest(&fleet.id).await.unwrap(), Some(first.clone()));
         assert_eq!(writing.plan_of_run(&acme, &run.id).await.unwrap(), Some(first.clone()));
@@ -112,45 +112,45 @@ fn a_plan_is_found_again_whole_in_parts_and_by_its_run() {
 }
 
 #[test]
-fn the_place_of_a_run_in_its_plan_moves_once() {
+fn the_position_of_a_run_in_its_plan_advances_once() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let (older, run) = (compared(&world, &fleet).await, compared(&world, &fleet).await);
+        let (older, run) = (good_run(&world, &fleet).await, good_run(&world, &fleet).await);
         let plan = stored(&["a".to_owned(), "b".to_owned()]);
         let record = record(&run, &plan, "plan");
         let mut writing = world.store.write().await.unwrap();
         writing.plan_add(&record, &plan).await.unwrap();
         for run in [&older, &run] {
-            writing.run_planned(&run.id, Some(&record.id), Some(0)).await.unwrap();
+            writing.run_set_plan(&run.id, Some(&record.id), Some(0)).await.unwrap();
         }
-        let place = |next_position| UnopenedPlan {
+        let unopened = |next_position| UnopenedPlan {
             run_id: run.id.clone(),
             repository_id: fleet.id.clone(),
             plan_id: record.id.clone(),
             next_position,
         };
-        assert_eq!(writing.plans_unopened(&acme).await.unwrap(), [place(0)], "of the last good run alone");
+        assert_eq!(writing.plans_unopened(&acme).await.unwrap(), [unopened(0)], "of the last good run alone");
         assert_eq!(writing.accounts_to_apply().await.unwrap(), std::slice::from_ref(&acme));
-        assert!(writing.run_opened(&place(0), 1, Some(1)).await.unwrap());
-        assert!(!writing.run_opened(&place(0), 0, None).await.unwrap(), "someone else did");
+        assert!(writing.run_record_opened(&unopened(0), 1, Some(1)).await.unwrap());
+        assert!(!writing.run_record_opened(&unopened(0), 0, None).await.unwrap(), "someone else did");
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
         assert_eq!(
             (found.remaining, found.next_position, found.plan_id),
             (1, Some(1), Some(record.id.clone()))
         );
-        assert!(writing.run_opened(&place(1), 0, None).await.unwrap());
+        assert!(writing.run_record_opened(&unopened(1), 0, None).await.unwrap());
         assert_eq!(writing.plans_unopened(&acme).await.unwrap(), []);
         assert!(writing.accounts_to_apply().await.unwrap().is_empty());
     });
 }
 
 #[test]
-fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again() {
+fn an_approval_through_a_set_counts_until_the_set_lapses_and_can_be_given_again() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let run = compared(&world, &fleet).await;
+        let run = good_run(&world, &fleet).await;
         let plan = stored(&["a".to_owned()]);
         let record = record(&run, &plan, "plan");
         let proposal = world.proposals(&run, &["a"]).await.remove(0);
@@ -162,7 +162,7 @@ fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again()
             reason: None,
             at: at(7),
             set_id: set_id.map(|set| set.id.clone()),
-            fallen: None,
+            lapsed: None,
         };
         let mut writing = world.store.write().await.unwrap();
         writing.plan_add(&record, &plan).await.unwrap();
@@ -191,11 +191,11 @@ fn an_approval_through_a_set_counts_until_the_set_falls_and_can_be_given_again()
 }
 
 #[test]
-fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
+fn approvals_of_sets_are_carried_over_lapse_and_are_kept() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let run = compared(&world, &fleet).await;
+        let run = good_run(&world, &fleet).await;
         let plan = stored(&["a".to_owned()]);
         let (first, second) = (record(&run, &plan, "first"), record(&run, &plan, "second"));
         let whole = set_of(&first, SetScope::Plan, "ada");
@@ -205,23 +205,23 @@ fn approvals_of_sets_are_carried_over_fall_and_stay_on_the_record() {
         writing.plan_add(&second, &plan).await.unwrap();
         writing.approval_set_add(&whole).await.unwrap();
         writing.approval_set_add(&group).await.unwrap();
-        let standing = writing.approval_sets_in_force(&fleet.id).await.unwrap();
-        assert_eq!(standing, [whole.clone(), group.clone()]);
+        let in_force = writing.approval_sets_in_force(&fleet.id).await.unwrap();
+        assert_eq!(in_force, [whole.clone(), group.clone()]);
         let of_bob = writing.approval_sets_in_force_by(&acme, "bob").await.unwrap();
         assert_eq!(of_bob, std::slice::from_ref(&group));
         assert_eq!(writing.approval_sets_in_force_by(&AccountId::new("another"), "bob").await.unwrap(), []);
-        writing.approval_set_carry(&group.id, &second.id).await.unwrap();
+        writing.approval_set_move_to_plan(&group.id, &second.id).await.unwrap();
         writing.approval_set_lapse(&whole.id, "the plan moved", at(8)).await.unwrap();
         let carried = ApprovalSet { plan_id: second.id.clone(), ..group };
         assert_eq!(writing.approval_sets_in_force(&fleet.id).await.unwrap(), std::slice::from_ref(&carried));
         assert_eq!(writing.approval_sets_of(&second.id).await.unwrap(), [carried]);
-        let fallen = ApprovalSet { fallen: Some((at(8), "the plan moved".to_owned())), ..whole };
-        assert_eq!(writing.approval_sets_of(&first.id).await.unwrap(), [fallen]);
+        let lapsed = ApprovalSet { lapsed: Some((at(8), "the plan moved".to_owned())), ..whole };
+        assert_eq!(writing.approval_sets_of(&first.id).await.unwrap(), [lapsed]);
     });
 }
 
 #[test]
-fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
+fn only_changes_applied_as_planned_are_returned_as_applied() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -260,23 +260,23 @@ fn what_was_applied_as_planned_is_told_from_what_was_edited_or_not_applied() {
 }
 
 #[test]
-fn plans_that_no_run_names_are_forgotten_in_time() {
+fn old_plans_without_a_run_are_deleted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
-        let run = compared(&world, &fleet).await;
+        let run = good_run(&world, &fleet).await;
         let plan = stored(&["a".to_owned()]);
         let (first, second) = (record(&run, &plan, "first"), record(&run, &plan, "second"));
         let mut writing = world.store.write().await.unwrap();
         writing.plan_add(&first, &plan).await.unwrap();
         writing.plan_add(&second, &plan).await.unwrap();
-        writing.run_planned(&run.id, Some(&second.id), None).await.unwrap();
-        writing.plans_forget(at(5), &mut plenty()).await.unwrap();
+        writing.run_set_plan(&run.id, Some(&second.id), None).await.unwrap();
+        writing.plans_delete_old(at(5), &mut plenty()).await.unwrap();
         let ids = "SELECT id AS answer FROM plans ORDER BY id";
         writing.commit().await.unwrap();
         assert_eq!(world.ask(ids).await.len(), 2, "not old enough");
         let mut writing = world.store.write().await.unwrap();
-        writing.plans_forget(at(6), &mut plenty()).await.unwrap();
+        writing.plans_delete_old(at(6), &mut plenty()).await.unwrap();
         writing.commit().await.unwrap();
         assert_eq!(world.ask(ids).await, [second.id.to_string()]);
     });
@@ -292,17 +292,17 @@ fn only_the_newest_run_can_be_confirmed_and_only_if_it_failed() {
             writing.repository_confirm_failure(&fleet.id, &RunId::new(run)).await.unwrap()
         };
         writing
-            .repository_run_ended(&fleet.id, &RunId::new("one"), RunStatus::Success, None, at(1))
+            .repository_record_run(&fleet.id, &RunId::new("one"), RunStatus::Success, None, at(1))
             .await
             .unwrap();
         assert!(!confirmed(&mut writing, "one").await);
         writing
-            .repository_run_ended(&fleet.id, &RunId::new("two"), RunStatus::Failed, None, at(1))
+            .repository_record_run(&fleet.id, &RunId::new("two"), RunStatus::Failed, None, at(1))
             .await
             .unwrap();
         assert!(!confirmed(&mut writing, "two").await, "its changes failed, not the sync");
         writing
-            .repository_run_ended(&fleet.id, &RunId::new("three"), RunStatus::Failed, Some("gone"), at(1))
+            .repository_record_run(&fleet.id, &RunId::new("three"), RunStatus::Failed, Some("gone"), at(1))
             .await
             .unwrap();
         assert!(!confirmed(&mut writing, "two").await);

@@ -1,4 +1,4 @@
-//! Previews: one for each reference, bounded, and forgotten in time.
+//! Previews: one for each reference, limited in number, and deleted when they are old.
 
 use windlass_core::id::PreviewId;
 use windlass_core::repository::Repository;
@@ -24,7 +24,7 @@ fn preview(repository: &Repository, reference: &str, second: i64) -> Preview {
 }
 
 #[test]
-fn the_last_of_each_reference_is_kept_under_the_first_id() {
+fn the_last_preview_of_each_reference_keeps_the_first_id() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -44,7 +44,7 @@ fn the_last_of_each_reference_is_kept_under_the_first_id() {
         assert!(listed.iter().all(|found| found.document.is_empty()));
         drop(reading);
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.previews_forget(at(3), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.previews_delete_old(at(3), &mut plenty()).await.unwrap(), 1);
         writing.repository_remove(&fleet.id).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
@@ -53,7 +53,7 @@ fn the_last_of_each_reference_is_kept_under_the_first_id() {
 }
 
 #[test]
-fn made_up_references_do_not_pile_up_and_other_accounts_see_none() {
+fn previews_of_a_repository_are_limited_and_hidden_from_other_accounts() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;

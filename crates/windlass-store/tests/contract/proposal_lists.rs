@@ -1,4 +1,4 @@
-//! Finding proposals.
+//! Listing and counting proposals.
 
 use windlass_core::diff::{Action, Cause};
 use windlass_core::id::{AccountId, ProposalId};
@@ -45,7 +45,7 @@ fn names(proposals: &[Proposal]) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_open_about_resources_is_found_by_them() {
+fn open_proposals_are_found_by_resource() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let keys = ["a_b", "gone", "100%", "none"].map(node_key);
@@ -63,7 +63,7 @@ fn what_is_open_about_resources_is_found_by_them() {
 }
 
 #[test]
-fn every_filter_finds_what_it_names_newest_first() {
+fn every_filter_finds_matching_proposals_newest_first() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let other = world.repository(&scene.acme, "other").await;
@@ -98,7 +98,7 @@ fn every_filter_finds_what_it_names_newest_first() {
 }
 
 #[test]
-fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
+fn proposals_in_order_are_sorted_by_run_and_position_and_pages_are_complete() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let later = world.run(&scene.fleet).await;
@@ -112,7 +112,7 @@ fn a_list_in_order_is_by_run_and_position_and_its_pages_are_the_whole() {
             blocked_by: Vec::new(),
         };
         let places = [placed(&newer[0].id, 5, "node n2"), placed(&newer[1].id, 1, "node n22")];
-        writing.proposals_place(&places).await.unwrap();
+        writing.proposals_set_positions(&places).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
         let all = ProposalFilter::default();
@@ -162,7 +162,7 @@ fn the_proposals_of_a_run_are_in_the_order_of_its_plan() {
 }
 
 #[test]
-fn what_is_open_approved_and_counted_is_what_its_state_says() {
+fn open_approved_and_counted_proposals_match_their_states() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let quiet = world.account("quiet").await;
@@ -175,12 +175,12 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
             waits_for: Vec::new(),
             blocked_by: Vec::new(),
         };
-        writing.proposals_place(&[placed]).await.unwrap();
-        let offered = writing.proposals_open_of(&scene.fleet.id).await.unwrap();
-        let offered: Vec<_> = offered.iter().map(|it| (it.key.name.as_str(), it.status)).collect();
+        writing.proposals_set_positions(&[placed]).await.unwrap();
+        let open = writing.proposals_open_of(&scene.fleet.id).await.unwrap();
+        let open: Vec<_> = open.iter().map(|it| (it.key.name.as_str(), it.status)).collect();
         let expected =
             [("a_b", Status::PendingApproval), ("aXb", Status::Approved), ("100%", Status::Approved)];
-        assert_eq!(offered, expected);
+        assert_eq!(open, expected);
         let first = writing.proposals_to_apply(&scene.acme, None, 1).await.unwrap();
         assert_eq!(names(&first), ["100%"]);
         let turn = first[0].apply_order();
@@ -195,7 +195,7 @@ fn what_is_open_approved_and_counted_is_what_its_state_says() {
 }
 
 #[test]
-fn what_was_not_decided_or_applied_in_time_is_found_and_what_is_closed_is_not() {
+fn expired_proposals_are_found_and_closed_ones_are_not() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let mut reading = world.store.read().await.unwrap();
@@ -207,7 +207,7 @@ fn what_was_not_decided_or_applied_in_time_is_found_and_what_is_closed_is_not() 
 }
 
 #[test]
-fn a_rejection_counts_until_something_else_becomes_of_the_resource() {
+fn a_rejection_counts_until_a_later_proposal_for_the_resource() {
     on_both(|world| async move {
         let scene = scene(&world).await;
         let mut reading = world.store.read().await.unwrap();
@@ -225,7 +225,7 @@ fn a_rejection_counts_until_something_else_becomes_of_the_resource() {
 }
 
 #[test]
-fn what_other_repositories_of_the_account_propose_is_found_with_specs_that_may_claim_addresses() {
+fn proposals_of_other_repositories_are_found_with_specs_that_may_claim_addresses() {
     on_both(|world| async move {
         let (acme, globex) = (world.account("acme").await, world.account("globex").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -240,17 +240,17 @@ fn what_other_repositories_of_the_account_propose_is_found_with_specs_that_may_c
             writing.commit().await.unwrap();
         }
         let mut reading = world.store.read().await.unwrap();
-        let found = reading.proposals_open_beside(&acme, Some(&fleet.id)).await.unwrap();
-        let told: Vec<_> =
+        let found = reading.proposals_open_of_others(&acme, Some(&fleet.id)).await.unwrap();
+        let found_names: Vec<_> =
             found.iter().map(|it| (it.repository_name.as_str(), it.key.name.as_str())).collect();
-        assert_eq!(told, [("other", "open")]);
+        assert_eq!(found_names, [("other", "open")]);
         assert!(found[0].spec.is_none(), "a node claims no addresses");
-        assert_eq!(reading.proposals_open_beside(&acme, None).await.unwrap().len(), 2);
+        assert_eq!(reading.proposals_open_of_others(&acme, None).await.unwrap().len(), 2);
         drop(reading);
         world.tamper("UPDATE proposals SET kind = 'network'").await;
         world.tamper("UPDATE contents SET body = '{\"cidr\":\"10.0.0.0/8\"}'").await;
         let mut reading = world.store.read().await.unwrap();
-        let found = reading.proposals_open_beside(&acme, Some(&fleet.id)).await.unwrap();
+        let found = reading.proposals_open_of_others(&acme, Some(&fleet.id)).await.unwrap();
         assert!(found[0].spec.is_some());
     });
 }

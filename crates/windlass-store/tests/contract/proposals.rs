@@ -1,4 +1,4 @@
-//! The life of a proposal.
+//! Proposals: states, edits and approvals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) fn moved(from: Status, to: Status) -> ProposalMove<'static> {
 }
 
 #[test]
-fn a_proposal_comes_back_as_it_was_opened() {
+fn a_proposal_is_read_as_it_was_opened() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -78,7 +78,7 @@ fn a_resource_of_a_repository_has_one_open_proposal() {
 }
 
 #[test]
-fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
+fn a_proposal_moves_only_from_the_given_state() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -109,7 +109,7 @@ fn a_move_happens_from_where_it_was_said_to_and_says_what_it_did() {
 }
 
 #[test]
-fn an_edit_counts_only_in_the_version_it_was_made_of() {
+fn an_edit_is_stored_only_for_the_version_it_was_made_for() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -147,12 +147,12 @@ fn an_edit_counts_only_in_the_version_it_was_made_of() {
 }
 
 #[test]
-fn reasons_that_an_earlier_version_wrote_as_text_are_read_and_replaced() {
+fn text_reasons_of_an_earlier_version_are_read_and_replaced() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
         let id = world.proposals(&run, &["edge"]).await.remove(0).id;
-        let (blocked, reason) = ("template x does not exist yet", "git moved since this was proposed");
+        let (blocked, reason) = ("template x does not exist yet", "git changed since this was proposed");
         world
             .tamper(&format!("UPDATE proposals SET blocked_by = '[\"{blocked}\"]', reason = '{reason}'"))
             .await;
@@ -161,13 +161,13 @@ fn reasons_that_an_earlier_version_wrote_as_text_are_read_and_replaced() {
         assert_eq!(found.blocked_by, [BlockedBy::Text(blocked.to_owned())]);
         assert_eq!(found.reason, Some(CloseReason::Text { text: reason.to_owned() }));
         let more = vec![BlockedBy::More { count: 2 }];
-        writing.proposals_block(&[(id.clone(), more.clone())]).await.unwrap();
+        writing.proposals_set_blockers(&[(id.clone(), more.clone())]).await.unwrap();
         assert_eq!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by, more);
     });
 }
 
 #[test]
-fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
+fn position_and_dependencies_follow_the_newest_plan() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -183,7 +183,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
             waits_for: waits.to_vec(),
             blocked_by: blocked.to_vec(),
         };
-        writing.proposals_place(&[placed]).await.unwrap();
+        writing.proposals_set_positions(&[placed]).await.unwrap();
         for _ in 0..2 {
             writing.run_proposals_add(&[(&second.id, &id, 4)]).await.unwrap();
         }
@@ -193,7 +193,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
             (4, Cause::Adopted, waits.to_vec(), blocked.to_vec())
         );
         assert_eq!((found.version, found.run_id), (1, Some(first.id.clone())));
-        writing.proposals_block(&[(id.clone(), Vec::new())]).await.unwrap();
+        writing.proposals_set_blockers(&[(id.clone(), Vec::new())]).await.unwrap();
         assert!(writing.proposal(&acme, &id).await.unwrap().unwrap().blocked_by.is_empty());
         let runs = writing.runs_of_proposals(&[&id]).await.unwrap();
         assert_eq!(runs, BTreeSet::from([first.id, second.id.clone()]));
@@ -205,7 +205,7 @@ fn where_it_stands_and_what_it_waits_for_follow_the_newest_plan() {
 }
 
 #[test]
-fn consent_given_twice_is_given_once_and_to_one_content() {
+fn a_repeated_approval_counts_once_and_for_one_content() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -216,7 +216,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
             reason: Some("fine".to_owned()),
             at: at(second),
             set_id: None,
-            fallen: None,
+            lapsed: None,
         };
         let mut writing = world.store.write().await.unwrap();
         for approval in
@@ -231,8 +231,8 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
         assert_eq!(of_both.into_iter().collect::<Vec<_>>(), [(id.clone(), all.to_vec())]);
         assert_eq!(writing.approvals_lapse(&AccountId::new("another"), "b", "they left").await.unwrap(), 0);
         assert_eq!(writing.approvals_lapse(&acme, "b", "they left").await.unwrap(), 2);
-        let fallen = |approval: Approval| Approval { fallen: Some("they left".to_owned()), ..approval };
-        let all = [fallen(given("b", "two", 1)), fallen(given("b", "one", 2)), given("a", "one", 3)];
+        let lapsed = |approval: Approval| Approval { lapsed: Some("they left".to_owned()), ..approval };
+        let all = [lapsed(given("b", "two", 1)), lapsed(given("b", "one", 2)), given("a", "one", 3)];
         assert_eq!(writing.approvals(&id).await.unwrap(), all);
         writing.approvals_add(&[(&id, given("b", "one", 12))]).await.unwrap();
         let again = writing.approvals(&id).await.unwrap();
@@ -243,7 +243,7 @@ fn consent_given_twice_is_given_once_and_to_one_content() {
 }
 
 #[test]
-fn of_many_who_decide_at_once_one_does() {
+fn of_many_simultaneous_decisions_one_succeeds() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -255,7 +255,7 @@ fn of_many_who_decide_at_once_one_does() {
                     let by = format!("person-{number}");
                     let to = if number % 2 == 0 { Status::Approved } else { Status::Rejected };
                     let moved = ProposalMove { decided_by: Some(&by), ..moved(Status::PendingApproval, to) };
-                    // With the account's turn and without it: the guard holds either way.
+                    // With and without the lock of the account: the check of the state works either way.
                     if number % 4 < 2 {
                         let mut writing = store.write_account(&acme).await.unwrap();
                         let did = writing.proposal_move(&id, &moved).await.unwrap();
@@ -270,12 +270,12 @@ fn of_many_who_decide_at_once_one_does() {
                 })
             })
             .collect();
-        assert_eq!(how_many(tasks).await, 1);
+        assert_eq!(count_true(tasks).await, 1);
         assert_eq!(version(&world, &acme, &id).await, 2);
     });
 }
 
-async fn how_many(tasks: Vec<tokio::task::JoinHandle<bool>>) -> usize {
+async fn count_true(tasks: Vec<tokio::task::JoinHandle<bool>>) -> usize {
     let mut count = 0;
     for task in tasks {
         count += usize::from(task.await.unwrap());

@@ -1,4 +1,4 @@
-//! Beginnings that are counted, and what is not done any more.
+//! Crash histories and quarantines.
 
 use windlass_core::quarantine::{CrashHistory, QuarantinableWork, Quarantine, Quarantines, WorkSubject};
 use windlass_store::PendingPullRequest;
@@ -6,7 +6,7 @@ use windlass_store::PendingPullRequest;
 use crate::world::{at, on_both, plenty};
 
 #[test]
-fn beginnings_are_counted_until_they_are_taken_back() {
+fn attempts_are_counted_until_they_are_uncounted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
@@ -23,17 +23,17 @@ fn beginnings_are_counted_until_they_are_taken_back() {
             for deaths in 0..2 {
                 let before = CrashHistory { deaths, tries_alone: deaths };
                 writing.work_begin(subject, before, at(1)).await.unwrap();
-                let begun = CrashHistory { deaths: deaths + 1, ..before };
-                assert_eq!(writing.suspicion(subject).await.unwrap(), begun, "{subject:?}");
+                let expected = CrashHistory { deaths: deaths + 1, ..before };
+                assert_eq!(writing.suspicion(subject).await.unwrap(), expected, "{subject:?}");
             }
         }
         let after = CrashHistory { deaths: 1, tries_alone: 1 };
-        writing.work_ended(subjects[0], after, at(2)).await.unwrap();
+        writing.work_end(subjects[0], after, at(2)).await.unwrap();
         assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), after);
-        writing.work_ended(subjects[0], CrashHistory::default(), at(2)).await.unwrap();
+        writing.work_end(subjects[0], CrashHistory::default(), at(2)).await.unwrap();
         assert_eq!(writing.suspicion(subjects[0]).await.unwrap(), CrashHistory::default());
         assert_ne!(writing.suspicion(subjects[1]).await.unwrap(), CrashHistory::default(), "each by itself");
-        writing.suspicions_of_tests_forget(at(2), &mut plenty()).await.unwrap();
+        writing.suspicions_of_tests_delete_old(at(2), &mut plenty()).await.unwrap();
         assert_eq!(writing.suspicion(test).await.unwrap(), CrashHistory::default());
         writing.commit().await.unwrap();
         let mut writing = world.store.write_account(&acme).await.unwrap();
@@ -45,11 +45,11 @@ fn beginnings_are_counted_until_they_are_taken_back() {
 }
 
 #[test]
-fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_does() {
+fn a_pull_request_that_crashed_a_server_keeps_its_due_time() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await.id;
-        let wish = PendingPullRequest {
+        let pending = PendingPullRequest {
             account_id: acme.clone(),
             repository_id: fleet.clone(),
             number: 7,
@@ -57,13 +57,13 @@ fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_d
             commit_sha: "one".to_owned(),
             attempts: 0,
         };
-        let other = PendingPullRequest { commit_sha: "two".to_owned(), ..wish.clone() };
+        let other = PendingPullRequest { commit_sha: "two".to_owned(), ..pending.clone() };
         let mut writing = world.store.write().await.unwrap();
-        writing.pull_request_add(&wish, at(1)).await.unwrap();
-        writing.work_begin(wish.subject(), CrashHistory::default(), at(1)).await.unwrap();
-        writing.pull_request_reschedule(&wish, at(100)).await.unwrap();
+        writing.pull_request_add(&pending, at(1)).await.unwrap();
+        writing.work_begin(pending.subject(), CrashHistory::default(), at(1)).await.unwrap();
+        writing.pull_request_reschedule(&pending, at(100)).await.unwrap();
         writing.pull_request_add(&other, at(2)).await.unwrap();
-        writing.pull_request_forget(&fleet, 7).await.unwrap();
+        writing.pull_request_delete_closed(&fleet, 7).await.unwrap();
         writing.pull_request_add(&other, at(3)).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(99), at(600), 9).await.unwrap(), []);
         let due = writing.pull_requests_due(at(100), at(600), 9).await.unwrap();
@@ -72,10 +72,10 @@ fn a_pull_request_that_a_server_died_of_is_due_when_it_was_whatever_its_author_d
             [PendingPullRequest { attempts: 1, ..other.clone() }],
             "but where it leads now counts"
         );
-        writing.work_ended(wish.subject(), CrashHistory::default(), at(4)).await.unwrap();
+        writing.work_end(pending.subject(), CrashHistory::default(), at(4)).await.unwrap();
         writing.pull_request_add(&other, at(5)).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(5), at(600), 9).await.unwrap(), [other]);
-        writing.pull_request_forget(&fleet, 7).await.unwrap();
+        writing.pull_request_delete_closed(&fleet, 7).await.unwrap();
         assert_eq!(writing.pull_requests_due(at(999), at(9999), 9).await.unwrap(), []);
     });
 }

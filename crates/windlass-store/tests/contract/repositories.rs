@@ -54,7 +54,7 @@ fn names_are_unique_in_an_account_and_listed_in_order() {
 }
 
 #[test]
-fn what_is_due_is_enabled_and_the_longest_due_comes_first() {
+fn enabled_repositories_are_due_and_the_longest_due_comes_first() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write().await.unwrap();
@@ -77,7 +77,7 @@ fn what_is_due_is_enabled_and_the_longest_due_comes_first() {
 }
 
 #[test]
-fn a_clock_that_was_put_back_or_forward_keeps_nothing_from_being_due() {
+fn a_clock_that_was_set_back_or_forward_delays_no_repository() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -100,19 +100,25 @@ fn a_clock_that_was_put_back_or_forward_keeps_nothing_from_being_due() {
 }
 
 #[test]
-fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
+fn a_failed_run_does_not_change_the_last_good_run() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.repositories_compared().await.unwrap(), []);
-        writing.repository_last_good(&fleet.id, &RunId::new("run-1"), "c0ffee", at(3)).await.unwrap();
+        assert_eq!(writing.repositories_with_good_run().await.unwrap(), []);
+        writing.repository_set_last_good(&fleet.id, &RunId::new("run-1"), "c0ffee", at(3)).await.unwrap();
         writing
-            .repository_run_ended(&fleet.id, &RunId::new("run-1"), RunStatus::Success, None, at(3))
+            .repository_record_run(&fleet.id, &RunId::new("run-1"), RunStatus::Success, None, at(3))
             .await
             .unwrap();
         writing
-            .repository_run_ended(&fleet.id, &RunId::new("run-2"), RunStatus::Failed, Some("no route"), at(4))
+            .repository_record_run(
+                &fleet.id,
+                &RunId::new("run-2"),
+                RunStatus::Failed,
+                Some("no route"),
+                at(4),
+            )
             .await
             .unwrap();
         writing.repository_pin(&fleet.id, "ssh-ed25519 BBBB").await.unwrap();
@@ -128,8 +134,8 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
         );
         assert_eq!((found.last_error.as_deref(), found.version), (Some("no route"), 1));
         assert_eq!(found.host_keys.as_deref(), Some("ssh-ed25519 BBBB"));
-        // A run that asked git nothing says nothing of when git was read, nor of what held since.
-        writing.repository_compared(&fleet.id, &RunId::new("run-3")).await.unwrap();
+        // A run that did not fetch from git changes neither the time of the last read of git nor the last status.
+        writing.repository_record_comparison(&fleet.id, &RunId::new("run-3")).await.unwrap();
         let found = writing.repository(&acme, "fleet").await.unwrap().unwrap();
         assert_eq!(
             (found.good_run_id.as_ref().map(RunId::as_str), found.good_at),
@@ -139,12 +145,12 @@ fn a_failed_run_does_not_move_what_is_known_of_the_last_good_one() {
             (found.last_run_id.as_ref().map(RunId::as_str), found.last_status.slug()),
             (Some("run-2"), "failed")
         );
-        assert_eq!(writing.repositories_compared().await.unwrap(), [(acme, fleet.id)]);
+        assert_eq!(writing.repositories_with_good_run().await.unwrap(), [(acme, fleet.id)]);
     });
 }
 
 #[test]
-fn a_removed_repository_leaves_its_resources_and_disowns_them() {
+fn removing_a_repository_keeps_its_resources_without_an_owner() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);
@@ -238,7 +244,7 @@ fn drift() -> Drift {
 }
 
 #[test]
-fn a_repository_moves_and_what_it_owned_stays_with_what_it_leaves_behind() {
+fn a_repository_that_moves_leaves_its_resources_to_a_repository_in_the_old_account() {
     on_both(|world| async move {
         let (acme, globex) = (world.account("acme").await, world.account("globex").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -246,16 +252,16 @@ fn a_repository_moves_and_what_it_owned_stays_with_what_it_leaves_behind() {
         let left = Repository { left_by: Some(fleet.id.clone()), ..repository(&acme, "fleet-moved") };
         let mut writing = world.store.write_accounts(&acme, &globex).await.unwrap();
         writing.repository_add(&left).await.unwrap();
-        assert_eq!(writing.resources_hand_over(&acme, &fleet.id, &left.id).await.unwrap(), 1);
-        assert_eq!(writing.resources_hand_over(&globex, &left.id, &fleet.id).await.unwrap(), 0);
+        assert_eq!(writing.resources_change_owner(&acme, &fleet.id, &left.id).await.unwrap(), 1);
+        assert_eq!(writing.resources_change_owner(&globex, &left.id, &fleet.id).await.unwrap(), 0);
         writing.repository_move(&fleet, &globex, at(5)).await.unwrap();
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
         assert!(reading.repository(&acme, fleet.id.as_str()).await.unwrap().is_none());
         assert!(reading.repository(&globex, fleet.id.as_str()).await.unwrap().is_some());
-        let found = reading.repository_left_by(&acme, &fleet.id).await.unwrap().unwrap();
+        let found = reading.repository_left_behind(&acme, &fleet.id).await.unwrap().unwrap();
         assert_eq!(found.id, left.id);
-        assert!(reading.repository_left_by(&globex, &fleet.id).await.unwrap().is_none());
+        assert!(reading.repository_left_behind(&globex, &fleet.id).await.unwrap().is_none());
         assert_eq!(reading.resources_owned(&acme, &left.id).await.unwrap(), 1);
     });
 }

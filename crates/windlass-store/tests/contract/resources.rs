@@ -1,14 +1,14 @@
-//! Accepted resources: storing, finding, paging, searching.
+//! Accepted resources: storing, finding, paging and searching.
 
 use serde_json::json;
 use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
-use windlass_store::{EndedResource, NewResource, OwnerFilter, ResourceFilter, new_id};
+use windlass_store::{NewResource, OwnerFilter, ResourceFilter, ResourceToDestroy, new_id};
 
 use crate::world::{World, at, ended, node, node_key, on_both, template};
 
 #[test]
-fn a_resource_is_made_changed_and_ended() {
+fn a_resource_is_created_updated_and_destroyed() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let key = node_key("edge-01");
@@ -33,7 +33,7 @@ fn a_resource_is_made_changed_and_ended() {
 }
 
 #[test]
-fn specs_with_any_text_come_back_as_they_were() {
+fn specs_with_any_text_are_read_as_written() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let texts =
@@ -80,7 +80,7 @@ fn pages_follow_one_another_without_gap_or_repetition() {
 }
 
 #[test]
-fn search_takes_every_character_for_itself() {
+fn search_matches_every_character_literally() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         fill(&world, &acme).await;
@@ -106,7 +106,7 @@ fn search_takes_every_character_for_itself() {
 }
 
 #[test]
-fn owners_are_told_apart_and_kinds_are_counted() {
+fn resources_are_filtered_by_owner_and_counted_by_kind() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         fill(&world, &acme).await;
@@ -130,7 +130,7 @@ fn owners_are_told_apart_and_kinds_are_counted() {
 }
 
 #[test]
-fn kinds_are_counted_as_a_filter_finds_them() {
+fn kinds_are_counted_for_a_filter() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         fill(&world, &acme).await;
@@ -143,7 +143,7 @@ fn kinds_are_counted_as_a_filter_finds_them() {
             (Some(OwnerFilter::Nobody), Some("owned"), &[]),
         ] {
             let filter = ResourceFilter {
-                // Whatever kind is chosen, the others are counted too.
+                // The kind in the filter is ignored.
                 kind: Some(Kind::Cluster),
                 owner,
                 search: search.map(str::to_owned),
@@ -156,7 +156,7 @@ fn kinds_are_counted_as_a_filter_finds_them() {
 }
 
 #[test]
-fn the_members_of_a_network_are_its_own_and_counted() {
+fn the_members_of_a_network_are_listed_and_counted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let peer = Spec::read(Kind::Peer, "{}").spec.unwrap();
@@ -200,7 +200,7 @@ async fn keys(world: &World, account_id: &AccountId, filter: &ResourceFilter) ->
     found.into_iter().map(|found| found.key).collect()
 }
 
-/// Nine nodes and five templates, with names that other orders and patterns would stumble over.
+/// Nine nodes and five templates, with names that reveal wrong sort orders and wrong search patterns.
 async fn fill(world: &World, account_id: &AccountId) {
     let nodes = ["edge-a", "Edge", "edge_z", "A_b", "a_b", "100%", "back\\slash", "\u{fc}ber", "a-b"];
     let mut writing = world.store.write_account(account_id).await.unwrap();
@@ -219,7 +219,7 @@ fn assignment() -> Spec {
 }
 
 #[test]
-fn who_refers_to_what_follows_every_change() {
+fn stored_references_follow_every_change() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let mut writing = world.store.write_account(&other).await.unwrap();
@@ -284,7 +284,7 @@ fn node_of(template: &str) -> Spec {
 }
 
 #[test]
-fn many_are_made_found_and_ended_at_once() {
+fn many_resources_are_created_found_and_destroyed_at_once() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let keys: Vec<ResourceKey> = (0..1_203).map(|number| node_key(&format!("edge-{number}"))).collect();
@@ -310,7 +310,7 @@ fn many_are_made_found_and_ended_at_once() {
         generations.sort_unstable();
         assert_eq!(generations, [("edge-1100", 1), ("edge-3", 2)]);
         assert_eq!(writing.resource_heads_of(&acme, &keys).await.unwrap().len(), 1_203);
-        let gone: Vec<EndedResource<'_>> = keys.iter().skip(3).map(ended).collect();
+        let gone: Vec<ResourceToDestroy<'_>> = keys.iter().skip(3).map(ended).collect();
         assert_eq!(writing.resources_remove(&gone, at(3)).await.unwrap(), 1_200);
         let left = writing.resource_heads_of(&acme, &keys).await.unwrap();
         assert_eq!(left.len(), 3);

@@ -1,4 +1,4 @@
-//! What is forgotten in time, and what never is.
+//! What retention deletes, and what it keeps.
 
 use windlass_core::digest::Digest;
 use windlass_core::event::{NewEvent, Severity};
@@ -11,7 +11,7 @@ use windlass_store::{EventFilter, EventOrder, ProposalMove, RowBudget, new_id};
 use crate::proposals::moved;
 use crate::world::{World, at, event, on_both, plenty};
 
-/// A finished run of a moment, with a status.
+/// A finished run with a creation time and a status.
 async fn run(world: &World, repository: &Repository, second: i64, status: RunStatus) -> Run {
     let mut run = Run::queued(new_id(), repository, at(second));
     run.status = RunStatus::InProgress;
@@ -24,7 +24,7 @@ async fn run(world: &World, repository: &Repository, second: i64, status: RunSta
 }
 
 #[test]
-fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() {
+fn old_runs_are_deleted_except_last_last_good_failed_and_open_ones() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -43,9 +43,9 @@ fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() 
         assert!(writing.run_add(&queued).await.unwrap());
         let rejected = moved(Status::PendingApproval, Status::Rejected);
         assert!(writing.proposal_move(&done.id, &rejected).await.unwrap());
-        writing.repository_last_good(&fleet.id, &good.id, "c0ffee", at(10)).await.unwrap();
-        writing.repository_run_ended(&fleet.id, &last.id, RunStatus::Success, None, at(10)).await.unwrap();
-        assert_eq!(writing.runs_forget(at(20), at(5), &mut plenty()).await.unwrap(), 3);
+        writing.repository_set_last_good(&fleet.id, &good.id, "c0ffee", at(10)).await.unwrap();
+        writing.repository_record_run(&fleet.id, &last.id, RunStatus::Success, None, at(10)).await.unwrap();
+        assert_eq!(writing.runs_delete_old(at(20), at(5), &mut plenty()).await.unwrap(), 3);
         writing.commit().await.unwrap();
         let mut reading = world.store.read().await.unwrap();
         for (run, is_kept) in [
@@ -66,7 +66,7 @@ fn old_runs_go_but_not_the_last_the_last_good_the_failed_and_those_still_open() 
 }
 
 #[test]
-fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
+fn closed_proposals_without_a_run_are_deleted_with_their_approvals() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -90,33 +90,33 @@ fn closed_proposals_go_with_their_approvals_when_no_run_names_them() {
                 reason: None,
                 at: at(1),
                 set_id: None,
-                fallen: None,
+                lapsed: None,
             };
             writing.approvals_add(&[(&proposal.id, approval)]).await.unwrap();
         }
         writing.run_proposals_add(&[(&named.id, &proposals[3].id, 0)]).await.unwrap();
         assert_eq!(
-            writing.proposals_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+            writing.proposals_delete_old(at(20), at(20), &mut plenty()).await.unwrap(),
             0,
             "the old run names them"
         );
-        forget_run(&mut writing, &old.id).await;
-        assert_eq!(writing.proposals_forget(at(20), at(5), &mut plenty()).await.unwrap(), 1);
+        delete_run(&mut writing, &old.id).await;
+        assert_eq!(writing.proposals_delete_old(at(20), at(5), &mut plenty()).await.unwrap(), 1);
         for (proposal, is_kept) in proposals.iter().zip([false, true, true, true]) {
             let name = &proposal.change.key.name;
             assert_eq!(writing.proposal(&acme, &proposal.id).await.unwrap().is_some(), is_kept, "{name}");
             assert_eq!(writing.approvals(&proposal.id).await.unwrap().len(), usize::from(is_kept), "{name}");
         }
         assert_eq!(
-            writing.proposals_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+            writing.proposals_delete_old(at(20), at(20), &mut plenty()).await.unwrap(),
             1,
             "the failed one"
         );
     });
 }
 
-/// The run is kept while a proposal of it is open; here that one is another run's too.
-async fn forget_run(writing: &mut windlass_store::Writing, run_id: &RunId) {
+/// Deletes a run. It is kept while it has an open proposal, so this closes the open ones first.
+async fn delete_run(writing: &mut windlass_store::Writing, run_id: &RunId) {
     let open: Vec<ProposalId> = writing
         .run_proposals(run_id)
         .await
@@ -126,7 +126,7 @@ async fn forget_run(writing: &mut windlass_store::Writing, run_id: &RunId) {
         .map(|proposal| proposal.id)
         .collect();
     assert_eq!(
-        writing.runs_forget(at(20), at(20), &mut plenty()).await.unwrap(),
+        writing.runs_delete_old(at(20), at(20), &mut plenty()).await.unwrap(),
         0,
         "it has an open proposal"
     );
@@ -135,11 +135,11 @@ async fn forget_run(writing: &mut windlass_store::Writing, run_id: &RunId) {
         let late = ProposalMove { at: at(50), ..expired };
         assert!(writing.proposal_move(id, &late).await.unwrap());
     }
-    assert_eq!(writing.runs_forget(at(20), at(20), &mut plenty()).await.unwrap(), 1);
+    assert_eq!(writing.runs_delete_old(at(20), at(20), &mut plenty()).await.unwrap(), 1);
 }
 
 #[test]
-fn events_that_matter_more_are_kept_for_longer_and_numbers_go_on() {
+fn severe_events_are_kept_longer_and_numbers_continue() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
@@ -155,7 +155,7 @@ fn events_that_matter_more_are_kept_for_longer_and_numbers_go_on() {
         }
         writing.commit().await.unwrap();
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.events_forget(at(10), at(5), &mut plenty()).await.unwrap(), 3);
+        assert_eq!(writing.events_delete_old(at(10), at(5), &mut plenty()).await.unwrap(), 3);
         writing.commit().await.unwrap();
         world.events(&acme, &["next"]).await;
         let mut reading = world.store.read().await.unwrap();
@@ -170,8 +170,8 @@ fn events_that_matter_more_are_kept_for_longer_and_numbers_go_on() {
 const FILLED: [&str; 7] =
     ["sync_runs", "run_proposals", "proposals", "approvals", "plans", "plan_steps", "events"];
 
-/// Old runs with proposals, approvals and plans, and old events: more of each than a small budget allows. And one young
-/// event.
+/// Adds old runs with proposals, approvals and plans, and old events: more rows than a small budget allows. And one
+/// young event.
 async fn fill(world: &World) {
     let acme = world.account("acme").await;
     let fleet = world.repository(&acme, "fleet").await;
@@ -215,17 +215,17 @@ async fn rows(world: &World) -> Vec<usize> {
 }
 
 /// One transaction of a clean-up.
-async fn forget_batch(world: &World, budget: &mut RowBudget) {
+async fn delete_batch(world: &World, budget: &mut RowBudget) {
     let (old, mut writing) = (at(50), world.store.write().await.unwrap());
-    writing.runs_forget(old, old, budget).await.unwrap();
-    writing.plans_forget(old, budget).await.unwrap();
-    writing.proposals_forget(old, old, budget).await.unwrap();
-    writing.events_forget(old, old, budget).await.unwrap();
+    writing.runs_delete_old(old, old, budget).await.unwrap();
+    writing.plans_delete_old(old, budget).await.unwrap();
+    writing.proposals_delete_old(old, old, budget).await.unwrap();
+    writing.events_delete_old(old, old, budget).await.unwrap();
     writing.commit().await.unwrap();
 }
 
 #[test]
-fn a_batch_deletes_no_more_than_its_budget_and_repeating_it_deletes_all_that_is_old() {
+fn a_batch_deletes_at_most_its_budget_and_repeated_batches_delete_all_old_rows() {
     on_both(|world| async move {
         fill(&world).await;
         let (limit, whole_plan) = (10, 4);
@@ -233,7 +233,7 @@ fn a_batch_deletes_no_more_than_its_budget_and_repeating_it_deletes_all_that_is_
         loop {
             let before: usize = rows(&world).await.iter().sum();
             let mut budget = RowBudget::new(limit);
-            forget_batch(&world, &mut budget).await;
+            delete_batch(&world, &mut budget).await;
             let deleted = before - rows(&world).await.iter().sum::<usize>();
             assert!(deleted <= limit + whole_plan, "{deleted} rows in one transaction");
             batches += 1;
@@ -246,17 +246,17 @@ fn a_batch_deletes_no_more_than_its_budget_and_repeating_it_deletes_all_that_is_
         assert!((16..=20).contains(&batches), "{batches} batches");
         assert_eq!(rows(&world).await, [0, 0, 0, 0, 0, 0, 1], "the young event alone is left");
         let mut budget = RowBudget::new(limit);
-        forget_batch(&world, &mut budget).await;
+        delete_batch(&world, &mut budget).await;
         assert_eq!(rows(&world).await.iter().sum::<usize>(), 1, "nothing is left to delete");
     });
 }
 
 #[test]
-fn one_large_batch_ends_with_the_same_as_many_small_ones() {
+fn one_large_batch_deletes_the_same_as_many_small_ones() {
     on_both(|world| async move {
         fill(&world).await;
         let mut budget = plenty();
-        forget_batch(&world, &mut budget).await;
+        delete_batch(&world, &mut budget).await;
         assert!(!budget.is_spent());
         assert_eq!(rows(&world).await, [0, 0, 0, 0, 0, 0, 1]);
     });

@@ -8,7 +8,7 @@ use windlass_store::new_id;
 use crate::world::{at, on_both};
 
 #[test]
-fn asking_twice_before_the_first_has_begun_is_asking_once() {
+fn a_second_request_before_the_first_run_begins_joins_it() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (fleet, other) = (world.repository(&acme, "fleet").await, world.repository(&acme, "other").await);
@@ -18,7 +18,7 @@ fn asking_twice_before_the_first_has_begun_is_asking_once() {
         assert!(writing.run_add(&first).await.unwrap());
         assert!(!writing.run_add(&queued()).await.unwrap());
         assert!(writing.run_add(&Run::queued(new_id(), &other, at(1))).await.unwrap());
-        writing.run_fetch(&first.id, Trigger::Webhook).await.unwrap();
+        writing.run_set_trigger(&first.id, Trigger::Webhook).await.unwrap();
         assert_eq!(writing.run_queued(&fleet.id).await.unwrap().unwrap().trigger, Trigger::Webhook);
         writing.run_request(&first.id, "ada").await.unwrap();
         writing.run_confirm(&first.id, Some("c0ffee")).await.unwrap();
@@ -41,7 +41,7 @@ fn asking_twice_before_the_first_has_begun_is_asking_once() {
 }
 
 #[test]
-fn a_run_is_begun_again_finished_once_and_settled() {
+fn a_run_is_begun_again_finished_once_and_its_status_updated() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -51,7 +51,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
         for _ in 0..2 {
             assert!(writing.run_begin(&run.id, at(2)).await.unwrap());
         }
-        writing.run_stage(&run.id, Stage::Comparing).await.unwrap();
+        writing.run_set_stage(&run.id, Stage::Comparing).await.unwrap();
         writing.run_set_status(&run.id, RunStatus::Applied, None, None).await.unwrap();
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
         assert_eq!((found.status, found.stage, found.attempt), (RunStatus::InProgress, Stage::Comparing, 2));
@@ -71,7 +71,7 @@ fn a_run_is_begun_again_finished_once_and_settled() {
         assert!(writing.run_finish(&run).await.unwrap());
         assert!(!writing.run_finish(&run).await.unwrap());
         assert!(!writing.run_begin(&run.id, at(4)).await.unwrap());
-        writing.run_stage(&run.id, Stage::Fetching).await.unwrap();
+        writing.run_set_stage(&run.id, Stage::Fetching).await.unwrap();
         let found = writing.run(&acme, &run.id).await.unwrap().unwrap();
         assert_eq!(format!("{found:?}"), format!("{run:?}"));
 
@@ -95,10 +95,10 @@ fn runs_are_listed_newest_first_in_pages() {
             ids.insert(0, world.run(repository).await.id);
         }
         let mut reading = world.store.read().await.unwrap();
-        let told = |runs: Vec<Run>| -> Vec<RunId> { runs.into_iter().map(|run| run.id).collect() };
-        assert_eq!(told(reading.runs(&acme, None, None, 4).await.unwrap()), ids[..4]);
-        assert_eq!(told(reading.runs(&acme, None, Some(&ids[3]), 4).await.unwrap()), ids[4..]);
+        let ids_of = |runs: Vec<Run>| -> Vec<RunId> { runs.into_iter().map(|run| run.id).collect() };
+        assert_eq!(ids_of(reading.runs(&acme, None, None, 4).await.unwrap()), ids[..4]);
+        assert_eq!(ids_of(reading.runs(&acme, None, Some(&ids[3]), 4).await.unwrap()), ids[4..]);
         let of_one: Vec<RunId> = ids.iter().skip(1).step_by(2).cloned().collect();
-        assert_eq!(told(reading.runs(&acme, Some(&fleet.id), None, 9).await.unwrap()), of_one);
+        assert_eq!(ids_of(reading.runs(&acme, Some(&fleet.id), None, 9).await.unwrap()), of_one);
     });
 }

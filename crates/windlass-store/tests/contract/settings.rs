@@ -1,4 +1,4 @@
-//! Settings, answers to repeated requests.
+//! Settings, and answers to requests with idempotency keys.
 
 use windlass_core::id::AccountId;
 use windlass_store::{Answer, KeyedRequest};
@@ -21,7 +21,7 @@ fn a_setting_is_put_and_a_default_never_replaces_it() {
 }
 
 #[test]
-fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time() {
+fn a_request_is_recorded_and_answered_once_per_account_and_deleted_later() {
     on_both(|world| async move {
         let answer = Answer { status: 201, body: "{}".to_owned() };
         let other = Answer { status: 200, ..answer.clone() };
@@ -36,15 +36,15 @@ fn a_request_is_noted_once_for_each_account_answered_once_and_forgotten_in_time(
         );
         assert!(writing.request_answer(&AccountId::new("acme"), "k", "d", &answer, at(12)).await.unwrap());
         assert!(!writing.request_answer(&AccountId::new("acme"), "k", "d", &other, at(13)).await.unwrap());
-        writing.request_forget(&AccountId::new("acme"), "k").await.unwrap();
+        writing.request_delete(&AccountId::new("acme"), "k").await.unwrap();
         assert_eq!(writing.request(&AccountId::new("acme"), "k").await.unwrap(), known(Some(&answer)));
-        // One that changed nothing is answered without having been noted.
+        // A request that changed nothing gets an answer without having been recorded first.
         assert!(writing.request_answer(&AccountId::new("zeta"), "k", "d", &other, at(20)).await.unwrap());
         assert_eq!(writing.request(&AccountId::new("zeta"), "k").await.unwrap(), known(Some(&other)));
         assert!(writing.request_begin(&AccountId::new("zeta"), "l", "d", at(20)).await.unwrap());
-        writing.request_forget(&AccountId::new("zeta"), "l").await.unwrap();
+        writing.request_delete(&AccountId::new("zeta"), "l").await.unwrap();
         assert_eq!(writing.request(&AccountId::new("zeta"), "l").await.unwrap(), None);
-        assert_eq!(writing.answers_forget(at(20), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.answers_delete_old(at(20), &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.request(&AccountId::new("acme"), "k").await.unwrap(), None);
     });
 }

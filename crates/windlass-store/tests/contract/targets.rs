@@ -1,5 +1,4 @@
-//! Targets: their agents, what they shall be, what may be on them, what was seen of them, and what is left of resources that
-//! ended.
+//! Targets: agents, assignments, inventories, observed state, and tombstones.
 
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ fn module(name: &str) -> ResourceKey {
     ResourceKey::new(Kind::Module, name)
 }
 
-/// A report with every way of saying what is there.
+/// A report with every variant of observed state.
 fn report(order: ReportOrder, coverage: Coverage) -> AgentReport {
     let failure = ApplyFailure {
         generation: Generation(2),
@@ -70,7 +69,7 @@ async fn save(store: &Store, account_id: &AccountId, report: &AgentReport) -> Ob
 }
 
 #[test]
-fn what_an_agent_reported_comes_back_as_it_was_merged() {
+fn observed_state_is_read_as_it_was_merged() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let stored =
@@ -100,7 +99,7 @@ fn what_an_agent_reported_comes_back_as_it_was_merged() {
 }
 
 #[test]
-fn observed_writes_wait_for_no_account_and_keep_its_chain_and_version() {
+fn storing_reports_locks_no_account_and_changes_no_chain_or_version() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
@@ -110,7 +109,7 @@ fn observed_writes_wait_for_no_account_and_keep_its_chain_and_version() {
         let before = chain().await;
         let report = report(order(1, 1, 1), Coverage::Complete);
         match world.store.file() {
-            // A file has one writer at a time, whatever it writes.
+            // SQLite has one writer at a time, whatever it writes.
             Some(_) => drop(save(&world.store, &acme, &report).await),
             None => {
                 let held = world.store.write_account(&acme).await.unwrap();
@@ -130,14 +129,14 @@ fn observed_writes_wait_for_no_account_and_keep_its_chain_and_version() {
 }
 
 #[test]
-fn a_target_has_one_agent_and_a_new_enrolment_ends_the_one_before() {
+fn a_target_has_one_agent_and_a_new_enrolment_revokes_the_previous_one() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
         let first = writing.agent_enrol(&node_key("edge"), at(1)).await.unwrap();
         assert_eq!((first.enrolment, first.last_contact), (Enrolment(1), LastContact::Never));
-        let heard = writing.agent_contact(&first.id, at(2)).await.unwrap().unwrap();
-        assert_eq!((heard.last_contact, &heard.target), (LastContact::At(at(2)), &node_key("edge")));
+        let contacted = writing.agent_contact(&first.id, at(2)).await.unwrap().unwrap();
+        assert_eq!((contacted.last_contact, &contacted.target), (LastContact::At(at(2)), &node_key("edge")));
         let second = writing.agent_enrol(&node_key("edge"), at(3)).await.unwrap();
         assert_eq!(second.enrolment, Enrolment(2));
         assert_eq!(writing.agent_contact(&first.id, at(4)).await.unwrap(), None, "it was revoked");
@@ -169,8 +168,8 @@ fn an_assignment_gets_a_generation_only_when_it_changes() {
         let mut reading = world.store.read().await.unwrap();
         assert_eq!(reading.assignments(&acme).await.unwrap().len(), 1);
         assert_eq!(reading.assignment(&acme, &node_key("other")).await.unwrap(), None);
-        let unnamed = reading.contents_unnamed(at(9), 9).await.unwrap();
-        assert_eq!(unnamed.len(), 1, "what was assigned before and is not any more");
+        let unreferenced = reading.contents_unreferenced(at(9), 9).await.unwrap();
+        assert_eq!(unreferenced.len(), 1, "what was assigned before and is not any more");
     });
 }
 
@@ -181,7 +180,7 @@ async fn inventory(world: &World, account_id: &AccountId) -> Vec<ResourceId> {
 }
 
 #[test]
-fn an_inventory_grows_by_what_may_be_there_and_shrinks_by_what_is_confirmed() {
+fn an_inventory_grows_by_added_resources_and_shrinks_by_confirmed_absence() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let item = |id: &str, name| InventoryItem { resource_id: ResourceId::new(id), key: module(name) };
@@ -209,7 +208,7 @@ fn an_inventory_grows_by_what_may_be_there_and_shrinks_by_what_is_confirmed() {
 }
 
 #[test]
-fn a_resource_that_ended_leaves_a_tombstone_and_the_next_of_its_name_counts_on() {
+fn a_destroyed_resource_leaves_a_tombstone_and_its_name_continues_the_generation() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let key = node_key("edge");
@@ -242,7 +241,7 @@ fn a_resource_that_ended_leaves_a_tombstone_and_the_next_of_its_name_counts_on()
 }
 
 #[test]
-fn a_tombstone_stays_while_a_target_may_have_something_of_it() {
+fn a_tombstone_is_kept_while_a_target_may_contain_the_resource() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         for name in ["free", "held"] {
@@ -255,10 +254,10 @@ fn a_tombstone_stays_while_a_target_may_have_something_of_it() {
         for name in ["free", "held"] {
             writing.resource_remove(ended(&node_key(name)), at(2)).await.unwrap();
         }
-        assert_eq!(writing.tombstones_forget(at(2), &mut plenty()).await.unwrap(), 0, "they are young");
-        assert_eq!(writing.tombstones_forget(at(3), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.tombstones_delete_old(at(2), &mut plenty()).await.unwrap(), 0, "they are young");
+        assert_eq!(writing.tombstones_delete_old(at(3), &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.tombstones(&acme, &node_key("held")).await.unwrap().len(), 1);
         writing.inventory_remove(&acme, &node_key("edge"), &[&held.id]).await.unwrap();
-        assert_eq!(writing.tombstones_forget(at(3), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.tombstones_delete_old(at(3), &mut plenty()).await.unwrap(), 1);
     });
 }

@@ -1,4 +1,4 @@
-//! Failed sign-ins and the places from which people signed in.
+//! Counts of failed sign-ins, and the address blocks from which people signed in.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use windlass_core::inbound::throttle::FailureCount;
 use crate::world::{at, on_both, plenty};
 
 #[test]
-fn failures_are_counted_taken_back_cleared_and_forgotten() {
+fn failures_are_counted_uncounted_cleared_and_deleted() {
     on_both(|world| async move {
         let mut writing = world.store.write().await.unwrap();
         for second in 1..=3 {
@@ -22,7 +22,7 @@ fn failures_are_counted_taken_back_cleared_and_forgotten() {
         assert_eq!(writing.failures("nobody").await.unwrap(), None);
         writing.failure_undo("ada").await.unwrap();
         assert_eq!(writing.failures("ada").await.unwrap(), Some(FailureCount { count: 2, last_at: at(3) }));
-        assert_eq!(writing.failures_forget(at(9), 100, &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.failures_delete_old(at(9), 100, &mut plenty()).await.unwrap(), 1);
         assert_eq!(writing.failures("ada").await.unwrap(), None);
         writing.failures_clear("bob").await.unwrap();
         assert_eq!(writing.failures("bob").await.unwrap(), None);
@@ -35,7 +35,7 @@ fn failures_are_counted_taken_back_cleared_and_forgotten() {
 }
 
 #[test]
-fn failures_are_forgotten_one_by_one_where_a_time_is_given() {
+fn failure_counts_decrease_by_one_after_each_given_time() {
     on_both(|world| async move {
         let mut writing = world.store.write().await.unwrap();
         let each = Some(Duration::from_secs(10));
@@ -56,13 +56,13 @@ fn failures_are_forgotten_one_by_one_where_a_time_is_given() {
 }
 
 #[test]
-fn no_more_subjects_are_kept_than_there_is_room_for_and_the_newest_stay() {
+fn the_number_of_subjects_is_limited_and_the_newest_are_kept() {
     on_both(|world| async move {
         let mut writing = world.store.write().await.unwrap();
         for number in 0..50 {
             writing.failure_add(&format!("s{number:02}"), None, at(number)).await.unwrap();
         }
-        assert_eq!(writing.failures_forget(at(0), 20, &mut plenty()).await.unwrap(), 30);
+        assert_eq!(writing.failures_delete_old(at(0), 20, &mut plenty()).await.unwrap(), 30);
         assert_eq!(writing.failures_count().await.unwrap(), 20);
         assert!(writing.failures("s49").await.unwrap().is_some());
         assert!(writing.failures("s29").await.unwrap().is_none());
@@ -70,20 +70,20 @@ fn no_more_subjects_are_kept_than_there_is_room_for_and_the_newest_stay() {
 }
 
 #[test]
-fn where_people_signed_in_is_remembered_for_a_while_and_not_without_end() {
+fn sign_in_address_blocks_are_kept_for_a_limited_time_and_number() {
     on_both(|world| async move {
         let user = world.user("ada@example.com").await;
         let mut writing = world.store.write().await.unwrap();
         assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
-        writing.sign_in_place_note(&user.id, "192.0.2.1", at(1)).await.unwrap();
+        writing.sign_in_place_record(&user.id, "192.0.2.1", at(1)).await.unwrap();
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
         assert!(!writing.sign_in_place_is_known(&UserId::new("another"), "192.0.2.1").await.unwrap());
         for number in 2..50 {
-            writing.sign_in_place_note(&user.id, &format!("192.0.2.{number}"), at(number)).await.unwrap();
+            writing.sign_in_place_record(&user.id, &format!("192.0.2.{number}"), at(number)).await.unwrap();
         }
         assert!(!writing.sign_in_place_is_known(&user.id, "192.0.2.1").await.unwrap());
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
-        assert_eq!(writing.sign_in_places_forget(at(49), &mut plenty()).await.unwrap(), 31);
+        assert_eq!(writing.sign_in_places_delete_old(at(49), &mut plenty()).await.unwrap(), 31);
         assert!(writing.sign_in_place_is_known(&user.id, "192.0.2.49").await.unwrap());
     });
 }

@@ -44,14 +44,14 @@ fn a_token_is_found_by_its_hash_and_listed_newest_first() {
 }
 
 #[test]
-fn a_token_is_taken_back_once_and_only_by_its_account() {
+fn a_token_is_revoked_once_and_only_by_its_account() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let ada = world.user("ada@example.com").await;
         let token = token(&acme, &ada.id);
         let mut writing = world.store.write().await.unwrap();
         writing.token_add(&token, "hash").await.unwrap();
-        writing.token_used(&token.id, at(5)).await.unwrap();
+        writing.token_record_use(&token.id, at(5)).await.unwrap();
         assert!(!writing.token_revoke(&other, &token.id, at(6)).await.unwrap());
         assert!(writing.token_revoke(&acme, &token.id, at(7)).await.unwrap());
         assert!(!writing.token_revoke(&acme, &token.id, at(8)).await.unwrap());

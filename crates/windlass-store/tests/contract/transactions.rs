@@ -1,4 +1,4 @@
-//! What is written together becomes true together, or not at all.
+//! Transactions: everything in them is committed together, or nothing.
 
 use windlass_core::id::AccountId;
 use windlass_core::proposal::Status;
@@ -7,7 +7,7 @@ use windlass_store::{EventFilter, EventOrder, Store, StoreError};
 use crate::proposals::moved;
 use crate::world::{at, entry, event, node, node_key, on_both, user};
 
-async fn told(store: &Store, account_id: &AccountId) -> Vec<String> {
+async fn event_messages(store: &Store, account_id: &AccountId) -> Vec<String> {
     let mut reading = store.read().await.unwrap();
     let order = EventOrder::OldestAfter(0);
     let events = reading.events(account_id, &EventFilter::default(), order, 100).await.unwrap();
@@ -15,7 +15,7 @@ async fn told(store: &Store, account_id: &AccountId) -> Vec<String> {
 }
 
 #[test]
-fn after_a_failure_nothing_more_is_done_and_nothing_is_saved() {
+fn after_a_failed_statement_a_transaction_rejects_everything_and_saves_nothing() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         world.user("ada@example.com").await;
@@ -32,13 +32,13 @@ fn after_a_failure_nothing_more_is_done_and_nothing_is_saved() {
             assert!(matches!(refused, Err(StoreError::TransactionFailed)), "{refused:?}");
             let mut reading = world.store.read().await.unwrap();
             assert_eq!(reading.setting("early").await.unwrap(), None);
-            assert!(told(&world.store, &acme).await.is_empty());
+            assert!(event_messages(&world.store, &acme).await.is_empty());
         }
     });
 }
 
 #[test]
-fn a_dropped_transaction_leaves_nothing_and_stands_in_nobodys_way() {
+fn a_dropped_transaction_leaves_nothing_and_blocks_nobody() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         for _ in 0..20 {
@@ -48,13 +48,13 @@ fn a_dropped_transaction_leaves_nothing_and_stands_in_nobodys_way() {
             drop(writing);
         }
         world.events(&acme, &["kept"]).await;
-        assert_eq!(told(&world.store, &acme).await, ["kept"]);
+        assert_eq!(event_messages(&world.store, &acme).await, ["kept"]);
         assert!(world.store.read().await.unwrap().resources_all(&acme, None).await.unwrap().is_empty());
     });
 }
 
 #[test]
-fn writers_that_were_aborted_anywhere_leave_nothing_and_stand_in_nobodys_way() {
+fn aborted_writers_leave_nothing_and_block_nobody() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         for round in 0..60 {
@@ -65,20 +65,20 @@ fn writers_that_were_aborted_anywhere_leave_nothing_and_stand_in_nobodys_way() {
                 writing.event(event("lost"));
                 std::future::pending::<()>().await;
             });
-            // Each time a little later: while it waits for its turn, begins, writes.
+            // Each time a little later: while it waits for the lock, begins or writes.
             for _ in 0..round {
                 tokio::task::yield_now().await;
             }
             task.abort();
         }
         world.events(&acme, &["kept"]).await;
-        assert_eq!(told(&world.store, &acme).await, ["kept"]);
+        assert_eq!(event_messages(&world.store, &acme).await, ["kept"]);
         assert_eq!(world.store.read().await.unwrap().setting("lost").await.unwrap(), None);
     });
 }
 
 #[test]
-fn nobody_sees_what_is_not_committed() {
+fn uncommitted_writes_are_not_visible() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let mut writing = world.store.write_account(&acme).await.unwrap();
@@ -92,7 +92,7 @@ fn nobody_sees_what_is_not_committed() {
 }
 
 #[test]
-fn an_account_that_is_not_there_cannot_be_written() {
+fn a_missing_account_cannot_be_written() {
     on_both(|world| async move {
         let refused = world.store.write_account(&AccountId::new("nobody")).await.err();
         assert!(matches!(refused, Some(StoreError::NoAccount { .. })), "{refused:?}");
@@ -101,7 +101,7 @@ fn an_account_that_is_not_there_cannot_be_written() {
 }
 
 #[test]
-fn what_was_committed_is_there_after_opening_again() {
+fn committed_data_is_there_after_reopening() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let run = world.run(&world.repository(&acme, "fleet").await).await;
@@ -113,7 +113,7 @@ fn what_was_committed_is_there_after_opening_again() {
         writing.commit().await.unwrap();
         world.store.close().await;
         let store = Store::open(&world.address).await.unwrap();
-        assert_eq!(told(&store, &acme).await, ["approved"]);
+        assert_eq!(event_messages(&store, &acme).await, ["approved"]);
         let found = store.read().await.unwrap().proposal(&acme, &id).await.unwrap().unwrap();
         assert_eq!(found.status, Status::Approved);
         store.close().await;
@@ -143,7 +143,7 @@ fn a_transaction_of_two_accounts_writes_into_both_chains_or_into_none() {
         let audited = "SELECT target AS answer FROM audit WHERE account_id = ";
         assert_eq!(world.ask(&format!("{audited}'{globex}'")).await, ["left"]);
         assert_eq!(world.ask(&format!("{audited}'{acme}'")).await, ["came"]);
-        assert_eq!(told(&world.store, &acme).await, ["came"]);
-        assert_eq!(told(&world.store, &globex).await, [""; 0]);
+        assert_eq!(event_messages(&world.store, &acme).await, ["came"]);
+        assert_eq!(event_messages(&world.store, &globex).await, [""; 0]);
     });
 }

@@ -8,7 +8,7 @@ use windlass_store::{Session, StoreError, new_id};
 use crate::world::{World, at, on_both, plenty, user};
 
 #[test]
-fn a_person_is_found_by_id_and_by_address_however_it_is_spelled() {
+fn a_person_is_found_by_id_and_by_address_in_upper_or_lower_case() {
     on_both(|world| async move {
         let ada = world.user("Ada@Example.com").await;
         let mut reading = world.store.read().await.unwrap();
@@ -26,7 +26,7 @@ fn a_person_is_found_by_id_and_by_address_however_it_is_spelled() {
 }
 
 #[test]
-fn a_membership_is_given_changed_and_taken_with_its_sessions() {
+fn a_membership_is_added_changed_and_removed_with_its_sessions() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let (ada, bob) = (world.user("ada@example.com").await, world.user("bob@example.com").await);
@@ -49,10 +49,10 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
         assert_eq!(members, [("ada@example.com", Role::Admin), ("bob@example.com", Role::Viewer)]);
         assert_eq!(reading.member(&acme, "Ada@example.com").await.unwrap().unwrap().role, Role::Admin);
         assert!(reading.member(&other, bob.id.as_str()).await.unwrap().is_none());
-        let told = |id: &AccountId, name: &str, role| (id.clone(), name.to_owned(), role);
+        let membership = |id: &AccountId, name: &str, role| (id.clone(), name.to_owned(), role);
         assert_eq!(
             reading.memberships(&ada.id).await.unwrap(),
-            [told(&acme, "acme", Role::Admin), told(&other, "other", Role::Viewer)]
+            [membership(&acme, "acme", Role::Admin), membership(&other, "other", Role::Viewer)]
         );
 
         let mut writing = world.store.write().await.unwrap();
@@ -65,7 +65,7 @@ fn a_membership_is_given_changed_and_taken_with_its_sessions() {
 }
 
 #[test]
-fn a_session_ends_with_its_time_its_person_and_their_password() {
+fn a_session_ends_when_it_expires_or_the_password_changes_or_the_person_is_disabled() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let ada = world.user("ada@example.com").await;
@@ -103,15 +103,15 @@ fn a_session_ends_with_its_time_its_person_and_their_password() {
 }
 
 #[test]
-fn ended_sessions_are_forgotten_and_others_are_not() {
+fn expired_sessions_are_deleted_and_others_are_kept() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let ada = world.user("ada@example.com").await;
         let id = begin(&world, &ada.id, &acme).await;
         let mut writing = world.store.write().await.unwrap();
-        assert_eq!(writing.sessions_forget(at(99), &mut plenty()).await.unwrap(), 0);
+        assert_eq!(writing.sessions_delete_old(at(99), &mut plenty()).await.unwrap(), 0);
         assert!(writing.session(&id, at(2)).await.unwrap().is_some());
-        assert_eq!(writing.sessions_forget(at(100), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.sessions_delete_old(at(100), &mut plenty()).await.unwrap(), 1);
     });
 }
 

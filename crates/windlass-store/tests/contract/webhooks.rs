@@ -2,17 +2,22 @@
 
 use windlass_core::digest::Digest;
 use windlass_core::forge::WebhookSender;
-use windlass_store::{Received, Refused, Webhook, unique_text};
+use windlass_store::{ReceivedDelivery, RejectedDelivery, Webhook, unique_text};
 
 use crate::world::{at, on_both, plenty};
 
-fn received(second: i64, outcome: &str) -> Received {
+fn received(second: i64, outcome: &str) -> ReceivedDelivery {
     let text = |text: &str| text.to_owned();
-    Received { at: at(second), from: WebhookSender::GitHub, event: text("push"), outcome: text(outcome) }
+    ReceivedDelivery {
+        at: at(second),
+        from: WebhookSender::GitHub,
+        event: text("push"),
+        outcome: text(outcome),
+    }
 }
 
 #[test]
-fn a_webhook_is_found_by_id_or_by_account_and_name_and_by_nothing_less() {
+fn a_webhook_is_found_only_by_id_or_by_account_and_name() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;
@@ -37,7 +42,7 @@ fn a_webhook_is_found_by_id_or_by_account_and_name_and_by_nothing_less() {
 }
 
 #[test]
-fn what_came_in_last_is_kept_and_rotating_changes_only_the_generation() {
+fn the_last_deliveries_are_stored_and_rotation_changes_only_the_generation() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let fleet = world.repository(&acme, "fleet").await;
@@ -45,10 +50,11 @@ fn what_came_in_last_is_kept_and_rotating_changes_only_the_generation() {
         let mut writing = world.store.write().await.unwrap();
         let none = Webhook { generation: 1, received: None, refused: None };
         assert_eq!(writing.webhook(&fleet.id).await.unwrap(), none);
-        writing.webhook_received(&fleet.id, &received(1, "ignored")).await.unwrap();
-        writing.webhook_received(&fleet.id, &received(2, "accepted")).await.unwrap();
-        let refused = Refused { at: at(3), from: "192.0.2.7".to_owned(), reason: "wrong".to_owned() };
-        writing.webhook_refused(&fleet.id, &refused).await.unwrap();
+        writing.webhook_set_last_received(&fleet.id, &received(1, "ignored")).await.unwrap();
+        writing.webhook_set_last_received(&fleet.id, &received(2, "accepted")).await.unwrap();
+        let refused =
+            RejectedDelivery { at: at(3), from: "192.0.2.7".to_owned(), reason: "wrong".to_owned() };
+        writing.webhook_set_last_rejected(&fleet.id, &refused).await.unwrap();
         assert_eq!(writing.webhook_rotate(&fleet.id).await.unwrap(), 2);
         assert_eq!(writing.webhook_rotate(&fleet.id).await.unwrap(), 3);
         let last = Webhook { generation: 3, received: Some(received(2, "accepted")), refused: Some(refused) };
@@ -62,7 +68,7 @@ fn what_came_in_last_is_kept_and_rotating_changes_only_the_generation() {
 }
 
 #[test]
-fn a_delivery_is_new_once_until_it_is_forgotten() {
+fn a_delivery_is_new_once_until_it_is_deleted() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (one, two) = (world.repository(&acme, "one").await.id, world.repository(&acme, "two").await.id);
@@ -75,14 +81,14 @@ fn a_delivery_is_new_once_until_it_is_forgotten() {
             "each repository by itself"
         );
         assert!(writing.webhook_delivery_record(&one, Digest::of(b"other"), at(2)).await.unwrap());
-        assert_eq!(writing.webhook_deliveries_forget(at(2), &mut plenty()).await.unwrap(), 1);
+        assert_eq!(writing.webhook_deliveries_delete_old(at(2), &mut plenty()).await.unwrap(), 1);
         assert!(writing.webhook_delivery_record(&one, identity, at(3)).await.unwrap());
         assert!(!writing.webhook_delivery_record(&two, identity, at(3)).await.unwrap());
     });
 }
 
 #[test]
-fn a_repository_is_hastened_but_never_put_off_and_takes_its_webhook_with_it() {
+fn a_webhook_only_advances_the_next_sync_and_is_removed_with_its_repository() {
     on_both(|world| async move {
         let (acme, other) = (world.account("acme").await, world.account("other").await);
         let fleet = world.repository(&acme, "fleet").await;

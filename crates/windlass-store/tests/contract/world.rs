@@ -1,4 +1,4 @@
-//! A fresh database of either kind, a way around the store to tamper with it, and made-up contents.
+//! A fresh database of either kind, direct access to it without the store, and test data.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +17,9 @@ use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
-use windlass_store::{Actor, Address, AuditEntry, EndedResource, Outcome, RowBudget, Store, User, new_id};
+use windlass_store::{
+    Actor, Address, AuditEntry, Outcome, ResourceToDestroy, RowBudget, Store, User, new_id,
+};
 use windlass_testkit::servers::Postgres;
 
 /// A store on a fresh database.
@@ -28,14 +30,14 @@ pub(crate) struct World {
     pub(crate) directory: Arc<TempDir>,
 }
 
-/// A way around the store, which does not keep to its rules.
+/// Direct access to the database, without the store and its rules.
 pub(crate) enum Raw {
     Sqlite(sqlx::SqlitePool),
     Postgres(sqlx::PgPool),
 }
 
 impl Raw {
-    /// Connects when it is first used. Without foreign keys where the database allows that.
+    /// Connects at the first use. Does not enforce foreign keys in SQLite.
     pub(crate) fn connect(address: &Address) -> Raw {
         match address {
             Address::Sqlite(path) => {
@@ -50,7 +52,7 @@ impl Raw {
         }
     }
 
-    /// Does a statement and says how many rows it touched.
+    /// Executes a statement and returns how many rows it affected.
     pub(crate) async fn execute(&self, sql: &str) -> u64 {
         let query = AssertSqlSafe(sql.to_owned());
         match self {
@@ -59,7 +61,7 @@ impl Raw {
         }
     }
 
-    /// Does many statements in one transaction.
+    /// Executes statements in one transaction.
     pub(crate) async fn execute_all(&self, statements: &[String]) {
         let script = AssertSqlSafe(format!("BEGIN; {}; COMMIT", statements.join("; ")));
         match self {
@@ -68,7 +70,7 @@ impl Raw {
         }
     }
 
-    /// The column `answer` of what a statement answers, as text.
+    /// The column `answer` of the rows of a statement, as text.
     pub(crate) async fn ask(&self, sql: &str) -> Vec<String> {
         let query = AssertSqlSafe(sql.to_owned());
         match self {
@@ -84,7 +86,7 @@ impl Raw {
     }
 }
 
-/// Runs a case on both databases, each time in a world of its own.
+/// Runs a case on both databases, each time with a fresh one.
 pub(crate) fn on_both<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
     on_sqlite(&case);
     on_postgres(&case);
@@ -92,7 +94,7 @@ pub(crate) fn on_both<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
 
 pub(crate) fn on_sqlite<F: Future<Output = ()>>(case: impl Fn(World) -> F) {
     runtime().block_on(async {
-        // A case that does not look at it would drop it too soon.
+        // A case that does not use the directory would drop it too early.
         let directory = Arc::new(tempfile::tempdir().unwrap());
         let path = directory.path().join("windlass.db");
         let address = Address::Sqlite(path);
@@ -119,23 +121,23 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap()
 }
 
-/// More rows than any case has.
+/// A budget larger than the number of rows in any case.
 pub(crate) fn plenty() -> RowBudget {
     RowBudget::new(100_000)
 }
 
-/// A moment: so many seconds after the beginning of these tests' time.
+/// A time, in seconds after a fixed start.
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000 + seconds * 1000)
 }
 
 impl World {
-    /// Does a statement behind the store's back, without foreign keys where the database allows that.
+    /// Executes a statement directly on the database, without the store; does not enforce foreign keys in SQLite.
     pub(crate) async fn tamper(&self, sql: &str) -> u64 {
         self.raw.execute(sql).await
     }
 
-    /// The column `answer` of what a statement answers, as text.
+    /// The column `answer` of the rows of a statement, as text.
     pub(crate) async fn ask(&self, sql: &str) -> Vec<String> {
         self.raw.ask(sql).await
     }
@@ -167,7 +169,7 @@ impl World {
         user
     }
 
-    /// Adds a run and ends it.
+    /// Adds a finished run.
     pub(crate) async fn run(&self, repository: &Repository) -> Run {
         let mut run = Run::queued(new_id(), repository, at(0));
         let mut writing = self.store.write().await.unwrap();
@@ -179,7 +181,7 @@ impl World {
         run
     }
 
-    /// Opens proposals of a run to create nodes of these names.
+    /// Opens proposals of a run that create nodes with these names.
     pub(crate) async fn proposals(&self, run: &Run, names: &[&str]) -> Vec<Proposal> {
         let proposals: Vec<Proposal> =
             names.iter().enumerate().map(|(position, name)| proposal(run, position, name)).collect();
@@ -189,14 +191,14 @@ impl World {
         proposals
     }
 
-    /// Accepts a node.
+    /// Adds an accepted node.
     pub(crate) async fn node(&self, account_id: &AccountId, name: &str, owner: Option<&RepositoryId>) {
         let mut writing = self.store.write_account(account_id).await.unwrap();
         writing.resource_put(&node_key(name), &node("eu"), owner, "ada", at(1)).await.unwrap();
         writing.commit().await.unwrap();
     }
 
-    /// Tells events of an account, one transaction each.
+    /// Adds events to an account, one transaction each.
     pub(crate) async fn events(&self, account_id: &AccountId, messages: &[&str]) {
         for message in messages {
             let mut writing = self.store.write_account(account_id).await.unwrap();
@@ -205,7 +207,7 @@ impl World {
         }
     }
 
-    /// Enters targets into an account's audit log, one transaction each.
+    /// Adds audit entries about targets to an account, one transaction each.
     pub(crate) async fn audited(&self, account_id: &AccountId, targets: &[&str]) {
         for target in targets {
             let mut writing = self.store.write_account(account_id).await.unwrap();
@@ -238,9 +240,9 @@ pub(crate) fn node_key(name: &str) -> ResourceKey {
     ResourceKey::new(Kind::Node, name)
 }
 
-/// A resource that ada ends.
-pub(crate) fn ended(key: &ResourceKey) -> EndedResource<'_> {
-    EndedResource { key, by: "ada" }
+/// A resource that ada destroys.
+pub(crate) fn ended(key: &ResourceKey) -> ResourceToDestroy<'_> {
+    ResourceToDestroy { key, by: "ada" }
 }
 
 pub(crate) fn node(region: &str) -> Spec {

@@ -95,8 +95,8 @@ impl Chromium {
         supervisor.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
         supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut supervisor = supervisor.spawn().expect("every system has a shell");
-        let said = BufReader::new(supervisor.stdout.take().expect("it was asked for"));
-        let port = said.lines().map_while(Result::ok).find_map(|line| {
+        let output = BufReader::new(supervisor.stdout.take().expect("it was asked for"));
+        let port = output.lines().map_while(Result::ok).find_map(|line| {
             let (_, rest) = line.split_once(READY)?;
             rest.trim_end_matches('.').parse::<u16>().ok()
         });
@@ -121,11 +121,11 @@ impl Chromium {
             format!("--user-data-dir={}", self.directory.join(format!("profile-{number}")).display());
         let arguments: Vec<&str> = FLAGS.iter().copied().chain([profile.as_str()]).collect();
         let browser = find("chromium").expect("it was found before");
-        let asked = json!({
+        let capabilities = json!({
             "goog:chromeOptions": {"binary": browser, "args": arguments},
             "goog:loggingPrefs": {"browser": "ALL"},
         });
-        asked.as_object().cloned().unwrap_or_default()
+        capabilities.as_object().cloned().unwrap_or_default()
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_ends_without_a_word_is_started_a_second_time() {
+    fn a_driver_that_exits_without_output_is_started_again() {
         if !are_installed(&["setsid"]) {
             return;
         }
@@ -158,15 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_says_nothing_leaves_nothing_behind() {
+    fn a_driver_without_output_leaves_no_files_behind() {
         if !are_installed(&["setsid"]) {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        let said = directory.path().join("home");
-        let script = format!("echo \"$HOME\" > {}", said.display());
+        let home_file = directory.path().join("home");
+        let script = format!("echo \"$HOME\" > {}", home_file.display());
         assert!(Chromium::try_start(&driver(directory.path(), &script)).is_none());
-        let home = fs::read_to_string(said).unwrap();
+        let home = fs::read_to_string(home_file).unwrap();
         assert!(!Path::new(home.trim()).exists(), "{home}");
     }
 }

@@ -1,4 +1,4 @@
-//! Repositories made for attacks: small to transfer, endless to walk.
+//! Repositories for attacks: small to transfer, and very expensive to read.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

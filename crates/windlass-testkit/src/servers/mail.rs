@@ -38,8 +38,8 @@ impl MailServer {
     }
 
     /// Waits for the first mail and returns it, with folded lines unfolded.
-    pub fn next(&self, patience: Duration) -> String {
-        let file = self.server.poll("no mail came", patience, || self.first());
+    pub fn next(&self, timeout: Duration) -> String {
+        let file = self.server.poll("no mail came", timeout, || self.first());
         let text = fs::read_to_string(file).expect("a mail is text");
         text.replace("\r\n", "\n").replace("=\n", "").replace("\n ", " ")
     }

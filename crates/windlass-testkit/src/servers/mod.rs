@@ -33,7 +33,7 @@ pub use vault::VaultServer;
 
 use crate::process::ProcessExit;
 
-/// A server that has not started by then has failed.
+/// How long a server may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a server without output is polled: short enough not to delay tests, long enough not to keep a core busy.
@@ -102,8 +102,8 @@ impl ChildProcess {
     }
 
     /// Polls until `look` returns something. Panics if the server exits first.
-    fn poll<T>(&self, failure: &str, patience: Duration, look: impl Fn() -> Option<T>) -> T {
-        let deadline = Instant::now() + patience;
+    fn poll<T>(&self, failure: &str, timeout: Duration, look: impl Fn() -> Option<T>) -> T {
+        let deadline = Instant::now() + timeout;
         loop {
             if let Some(seen) = look() {
                 return seen;

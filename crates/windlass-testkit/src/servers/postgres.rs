@@ -174,9 +174,9 @@ impl Postgres {
             if let Some(status) = self.supervisor.try_wait().map_err(error_text)? {
                 return Err(format!("the server ended: {status}"));
             }
-            let mut question = Command::new(self.programs.join("pg_isready"));
-            question.args(["--quiet", "--host=127.0.0.1", "--port", &self.port.to_string()]);
-            if question.status().map_err(error_text)?.success() {
+            let mut pg_isready = Command::new(self.programs.join("pg_isready"));
+            pg_isready.args(["--quiet", "--host=127.0.0.1", "--port", &self.port.to_string()]);
+            if pg_isready.status().map_err(error_text)?.success() {
                 return Ok(());
             }
         }

@@ -99,7 +99,7 @@ impl VaultServer {
         self.request_as_root("PUT", "sys/seal", &Value::Null);
     }
 
-    /// Kills it, as if its machine were gone.
+    /// Kills it, as if its machine had failed.
     pub fn stop(&mut self) {
         self.server = None;
     }

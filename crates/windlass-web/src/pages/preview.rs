@@ -86,9 +86,9 @@ impl PreviewPage {
 fn change_group(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
     let (_, first) = group.steps[0];
     let payload = first.payload();
-    let foreseen = first.forecast();
+    let forecast = first.forecast();
     let reasons =
-        foreseen.map(|foreseen| foreseen.reasons.iter().chain(&foreseen.blocked_by).cloned().collect());
+        forecast.map(|forecast| forecast.reasons.iter().chain(&forecast.blocked_by).cloned().collect());
     let change = group.cause.action();
     let comparison = match change {
         Action::Create => SpecDiff::of(None, Some(&payload)),
@@ -104,7 +104,7 @@ fn change_group(group: &StepGroup<'_>, plan: &ParsedPlan) -> ChangeGroup {
         fields: first.fields().into_owned(),
         comparison,
         content: content::rows(PlanView::read(plan).content_of(first)),
-        outlook: foreseen.map(|foreseen| foreseen.outlook),
+        outlook: forecast.map(|forecast| forecast.outlook),
         reasons: reasons.unwrap_or_default(),
     }
 }

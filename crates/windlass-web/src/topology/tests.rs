@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_two_labels_lie_on_one_another(hubs in 0_usize..30, spokes in 0_usize..61, regions in 1_usize..8) {
+    fn no_two_labels_overlap(hubs in 0_usize..30, spokes in 0_usize..61, regions in 1_usize..8) {
         check(&network(hubs, spokes, regions));
     }
 
@@ -102,7 +102,7 @@ fn hubs_are_in_the_middle_and_every_other_peer_has_a_tunnel_to_each() {
 }
 
 #[test]
-fn what_needs_a_look_is_never_only_counted() {
+fn a_drifted_peer_is_drawn_and_labelled_in_a_large_network() {
     let mut peers = network(1, 600, 1);
     for peer in &mut peers {
         peer.status = TopologyStatus::InSync;

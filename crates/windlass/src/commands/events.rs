@@ -20,7 +20,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(15);
 
 /// A stream has no end, but a connection that nobody could notice to be dead must not last for ever.
-const STREAM_PATIENCE: Duration = Duration::from_secs(60 * 60);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Which events are wanted.
 struct EventFilterArgs {
@@ -133,7 +133,7 @@ async fn listen(last: &mut i64, filter: &EventFilterArgs, remote: &ServerConnect
         .query_if("kind", filter.kind.as_ref())
         .header("last-event-id", &number)
         .header("accept", "text/event-stream")
-        .patience(STREAM_PATIENCE);
+        .timeout(STREAM_TIMEOUT);
     let mut response = match call.send_response().await {
         Ok(response) => response,
         Err(ClientError::Refused { status: 429 | 500.., body }) => return StreamEnd::Lost(body.message),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use windlass_core::display::error_chain;
 use windlass_server::TlsFiles;
-use windlass_store::{Address, Checked, Store, StoreError};
+use windlass_store::{Address, InstallationCheck, Store, StoreError};
 
 use super::data::{address_of, open_existing, require_existing, source_of, store_error};
 use super::serve::runtime;
@@ -165,10 +165,10 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
         let mut checked = checked?;
         let fault = signed.unwrap_or_else(|error| Some(format!("{}: {}", error_chain(&error), error.help())));
         let what = "the audit logs continue the signed heads".to_owned();
-        checked.push(Checked { what, fault });
+        checked.push(InstallationCheck { what, fault });
         let fault = key.err().map(|error| format!("{}: {}", error_chain(&error), error.help()));
         let what = "the secret key is private and matches this database".to_owned();
-        checked.push(Checked { what, fault });
+        checked.push(InstallationCheck { what, fault });
         Ok::<_, CommandError>(checked)
     })?);
     let mut faults = 0;
@@ -189,25 +189,25 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CommandError> {
 }
 
 /// Whether the server could use its certificate and key, as they are now.
-fn certificate_check(files: &TlsFiles) -> Checked {
+fn certificate_check(files: &TlsFiles) -> InstallationCheck {
     let fault = files.check().err().map(|error| error_chain(&error));
-    Checked { what: "the TLS certificate and key are valid".to_owned(), fault }
+    InstallationCheck { what: "the TLS certificate and key are valid".to_owned(), fault }
 }
 
 /// Whether Vault, if it is configured, answers and lets the server in.
-fn vault_check(options: &VaultOptions) -> Result<Option<Checked>, CommandError> {
+fn vault_check(options: &VaultOptions) -> Result<Option<InstallationCheck>, CommandError> {
     let Some(credentials) = vault::credentials(options)? else { return Ok(None) };
     let fault = runtime()?.block_on(credentials.keep_alive()).err();
     let fault = fault.map(|error| format!("{}: {}", error_chain(&error), error.help()));
-    Ok(Some(Checked { what: "Vault responds and accepts the login".to_owned(), fault }))
+    Ok(Some(InstallationCheck { what: "Vault responds and accepts the login".to_owned(), fault }))
 }
 
 /// Programs that some repositories need.
-fn programs() -> Vec<Checked> {
+fn programs() -> Vec<InstallationCheck> {
     let check = |program: &str, argument: &str, what: &str| {
         let found = Command::new(program).arg(argument).output().is_ok();
         let fault = (!found).then(|| format!("`{program}` is not installed"));
-        Checked { what: what.to_owned(), fault }
+        InstallationCheck { what: what.to_owned(), fault }
     };
     vec![
         check("git", "--version", "git is installed, for pushing adopted changes and file:// repositories"),
@@ -215,10 +215,10 @@ fn programs() -> Vec<Checked> {
     ]
 }
 
-fn directory(path: &Path) -> Vec<Checked> {
+fn directory(path: &Path) -> Vec<InstallationCheck> {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(metadata) = fs::metadata(path) else { return Vec::new() };
     let is_open = metadata.permissions().mode() & 0o077 != 0;
     let fault = is_open.then(|| format!("other users can read {}: run chmod 700 on it", path.display()));
-    vec![Checked { what: "the data directory is private".to_owned(), fault }]
+    vec![InstallationCheck { what: "the data directory is private".to_owned(), fault }]
 }

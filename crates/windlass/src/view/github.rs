@@ -40,7 +40,7 @@ mod tests {
     use windlass_core::code::Code;
 
     #[test]
-    fn a_message_cannot_smuggle_in_a_command() {
+    fn a_message_cannot_contain_a_workflow_command() {
         let problem = Diagnostic::with_file(Code::UnknownKey, "a,b:c\n::error::x", "one\n::error::two%0A");
         assert_eq!(
             command(&problem),

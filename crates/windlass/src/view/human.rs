@@ -10,6 +10,7 @@ use windlass_core::content::ContentDifference;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff::{Action, Cause};
 use windlass_core::display::{DiffLineKind, PlanView, content_lines, field_text, payload_lines, wait_text};
+use windlass_core::line_diff::{self, LineChange};
 use windlass_core::plan::{self, PolicyOutlook, StepView};
 use windlass_core::secret;
 
@@ -247,13 +248,13 @@ pub(super) fn content(
 /// What would become of the steps where it is not that someone approves them. Said once for those that fare alike.
 fn write_foreseen(out: &mut impl io::Write, group: &plan::StepGroup<'_>) -> io::Result<()> {
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
-    for foreseen in group.steps.iter().filter_map(|(_, step)| step.forecast()) {
-        let outlook = match foreseen.outlook {
+    for forecast in group.steps.iter().filter_map(|(_, step)| step.forecast()) {
+        let outlook = match forecast.outlook {
             PolicyOutlook::Approval => None,
             PolicyOutlook::Auto => Some("would be applied automatically".to_owned()),
-            PolicyOutlook::Blocked => Some(format!("would be blocked: {}", foreseen.reasons.join("; "))),
+            PolicyOutlook::Blocked => Some(format!("would be blocked: {}", forecast.reasons.join("; "))),
         };
-        let waits = foreseen.blocked_by.iter().map(|wait| format!("would be blocked: {wait}"));
+        let waits = forecast.blocked_by.iter().map(|wait| format!("would be blocked: {wait}"));
         for line in outlook.into_iter().chain(waits) {
             *told.entry(line).or_default() += 1;
         }
@@ -307,16 +308,25 @@ fn write_footer(out: &mut impl io::Write, planned: &PlanView<'_>) -> io::Result<
 
 /// Prints the lines that formatting changes.
 pub(crate) fn text_diff(file: &str, before: &str, after: &str) -> io::Result<()> {
-    let diff = similar::TextDiff::from_lines(before, after);
     let (removed, added) = (AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
     let mut out = anstream::stdout();
     let file = sanitize_for_terminal(file);
-    for line in diff.unified_diff().context_radius(3).header(&file, &file).to_string().lines() {
-        let line = sanitize_for_terminal(line);
-        match line.as_bytes().first() {
-            Some(b'-') => writeln!(out, "{removed}{line}{removed:#}")?,
-            Some(b'+') => writeln!(out, "{added}{line}{added:#}")?,
-            _ => writeln!(out, "{line}")?,
+    writeln!(out, "{removed}--- {file}{removed:#}")?;
+    writeln!(out, "{added}+++ {file}{added:#}")?;
+    let (before, after) = (line_diff::split(before), line_diff::split(after));
+    for hunk in line_diff::hunks(&before, &after, 3) {
+        writeln!(out, "{}", hunk.header(0))?;
+        for change in hunk.lines() {
+            let (sign, text) = (change.sign(), change.text(&before, &after));
+            let line = sanitize_for_terminal(text.trim_end_matches('\n'));
+            match change {
+                LineChange::Removed(_) => writeln!(out, "{removed}{sign}{line}{removed:#}")?,
+                LineChange::Added(_) => writeln!(out, "{added}{sign}{line}{added:#}")?,
+                LineChange::Same { .. } => writeln!(out, "{sign}{line}")?,
+            }
+            if !text.ends_with('\n') {
+                writeln!(out, "\\ No newline at end of file")?;
+            }
         }
     }
     Ok(())

@@ -68,7 +68,7 @@ fn the_page_on_references_has_every_kind_in_order() {
 }
 
 #[test]
-fn the_example_has_every_reference_that_is_documented_and_no_other() {
+fn the_example_has_exactly_the_documented_references() {
     let fleet = example();
     let mut found: BTreeSet<(String, String)> = BTreeSet::new();
     for (kind, name, declared) in fleet.desired.resources.iter() {

@@ -81,7 +81,7 @@ fn there_is_a_list_for_everything_that_is_added() {
 }
 
 #[test]
-fn every_file_macro_and_name_of_the_lists_exists() {
+fn every_file_macro_and_name_in_the_lists_exists() {
     let files = files();
     for (thing, steps) in lists() {
         for path in paths(&steps) {
@@ -159,7 +159,7 @@ fn snake_case(word: &str) -> String {
 const WITHOUT_A_LINE_EACH: &[(&str, &str)] = &[
     ("crates/windlass-control/src/outside/notify/link.rs", "few events lead to a page of their own"),
     ("crates/windlass-control/src/record.rs", "most events are made in one place"),
-    ("crates/windlass-testkit/src/model.rs", "`the_model_makes_up_every_kind` follows it"),
+    ("crates/windlass-testkit/src/model.rs", "`the_model_generates_every_kind` follows it"),
     ("crates/windlass-web/src/lib.rs", "it holds the list of pages"),
     ("crates/windlass-web/src/frame.rs", "most pages are not in the navigation"),
     ("crates/windlass-web/templates/layout.html", "most pages are not in the navigation"),
@@ -167,17 +167,17 @@ const WITHOUT_A_LINE_EACH: &[(&str, &str)] = &[
     ("crates/windlass/tests/api/isolation.rs", "only what has an id of another thing than a repository"),
     (
         "crates/windlass/tests/broken.rs",
-        "it reads the corpus, which `every_code_that_validate_can_tell_is_in_the_table` follows",
+        "it reads the corpus, which `every_code_that_validate_can_report_is_in_the_table` follows",
     ),
     ("crates/windlass/tests/adding/words.rs", "only what no endpoint needs as a whole"),
     ("docs/concepts/events-and-audit.md", "`every_event_kind_is_documented` follows it"),
     ("docs/concepts/fleet-yaml.md", "`the_page_on_fleet_yaml_shows_every_section` follows it"),
-    ("docs/grafana/windlass.json", "`the_dashboard_and_the_alerts_use_numbers_that_are_there` follows it"),
+    ("docs/grafana/windlass.json", "`the_dashboard_and_the_alerts_use_existing_metrics` follows it"),
     ("docs/guide/mcp.md", "it shows what tools are for"),
 ];
 
 #[test]
-fn everything_there_is_stands_in_every_place_that_its_list_names() {
+fn everything_that_exists_is_in_every_place_that_its_list_names() {
     let (files, lists) = (files(), lists());
     let mut missing = Vec::new();
     for (thing, all) in everything() {

@@ -195,7 +195,7 @@ const FOR_TOKENS: &[(Operation, &str)] = &[
 ];
 
 #[test]
-fn a_token_decides_nothing_about_people_and_tokens_unless_a_reason_stands_here() {
+fn tokens_cannot_manage_people_or_tokens_without_a_listed_exception() {
     for Endpoint { operation, path, method, .. } in endpoints() {
         let changes_access = path.starts_with("/api/v1/auth/") && method != Method::Get;
         let is_open = operation.forbidden_for_tokens().is_none();

@@ -57,7 +57,7 @@ fn every_event_kind_is_documented() {
 }
 
 #[test]
-fn every_event_kind_happens() {
+fn every_event_kind_is_created_somewhere() {
     let control = sources("crates/windlass-control/src");
     for kind in EventKind::ALL {
         let name = format!("EventKind::{kind:?}");
@@ -71,28 +71,28 @@ fn every_event_kind_happens() {
 }
 
 /// Permissions that no endpoint needs as a whole, and where they are asked for instead.
-const ASKED_ELSEWHERE: &[(Permission, &str)] =
+const CHECKED_ELSEWHERE: &[(Permission, &str)] =
     &[(Permission::FleetExportSecrets, "crates/windlass-control/src/ask/export.rs")];
 
 #[test]
-fn every_permission_is_needed_for_something() {
+fn every_permission_is_required_somewhere() {
     let needed: Vec<Access> = endpoints().into_iter().map(|endpoint| endpoint.access).collect();
     for permission in Permission::ALL {
-        let elsewhere = ASKED_ELSEWHERE.iter().find(|(other, _)| other == permission).map(|(_, file)| file);
+        let elsewhere = CHECKED_ELSEWHERE.iter().find(|(other, _)| other == permission).map(|(_, file)| file);
         let is_asked = match elsewhere {
             Some(file) => has_word(&read(file), &format!("Permission::{permission:?}")),
             None => needed.contains(&Access::Needs(*permission)),
         };
         assert!(
             is_asked,
-            "nothing needs {permission}: let an endpoint need it, or name the file that asks for it in `ASKED_ELSEWHERE` \
+            "nothing needs {permission}: let an endpoint need it, or name the file that asks for it in `CHECKED_ELSEWHERE` \
              (ARCHITECTURE.md, How to add a permission)"
         );
     }
 }
 
 #[test]
-fn the_guide_says_what_each_role_may() {
+fn the_guide_lists_the_permissions_of_each_role() {
     let guide = read("docs/guide/run-a-server.md");
     for role in Role::ALL {
         let row = guide.lines().find(|line| line.starts_with(&format!("| {role} |")));
@@ -107,7 +107,7 @@ fn the_guide_says_what_each_role_may() {
 }
 
 /// Sets of words that nobody is told, so that the reference has no place for them.
-const NOT_TOLD: &[(&str, &str)] = &[
+const NOT_DOCUMENTED: &[(&str, &str)] = &[
     ("MembershipOrigin", "only stored: people see the role"),
     ("ContributorsGap", "told in a sentence"),
     ("ReportKind", "only stored: what a forge is to be told"),
@@ -131,15 +131,18 @@ fn every_set_of_states_is_in_the_reference() {
         }
     }
     assert!(sets.len() > 20, "{sets:?}");
-    for (name, reason) in NOT_TOLD {
-        assert!(sets.contains(*name) && !reason.is_empty(), "{name} is gone: take it out of `NOT_TOLD`");
+    for (name, reason) in NOT_DOCUMENTED {
+        assert!(
+            sets.contains(*name) && !reason.is_empty(),
+            "{name} is gone: take it out of `NOT_DOCUMENTED`"
+        );
     }
     for set in sets {
         let is_listed = reference.contains(&format!("::{set}>"));
-        let is_excepted = NOT_TOLD.iter().any(|(name, _)| *name == set);
+        let is_excepted = NOT_DOCUMENTED.iter().any(|(name, _)| *name == set);
         assert!(
             is_listed != is_excepted,
-            "add {set} to `STATES` in crates/windlass-core/src/reference.rs, or to `NOT_TOLD` here with the reason, and not to \
+            "add {set} to `STATES` in crates/windlass-core/src/reference.rs, or to `NOT_DOCUMENTED` here with the reason, and not to \
              both (ARCHITECTURE.md, How to add a state word)"
         );
     }
@@ -167,7 +170,7 @@ fn every_command_is_shown_in_a_guide() {
 }
 
 #[test]
-fn every_use_case_is_asked_for() {
+fn every_use_case_is_called() {
     let mut texts = sources("crates/windlass-control/src");
     texts.extend(sources("crates/windlass-server/src"));
     texts.extend(sources("crates/windlass/src"));

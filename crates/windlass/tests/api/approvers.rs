@@ -36,7 +36,7 @@ async fn is_applied_after_resume(installation: &Installation, admin: &Person, ru
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_someone_approved_is_not_applied_once_they_may_not_approve() {
+async fn an_approval_does_not_count_after_the_approver_lost_the_permission() {
     for (method, body) in
         [("DELETE", json!(null)), ("PATCH", json!({"role": "viewer"})), ("PATCH", json!({"disabled": true}))]
     {
@@ -64,7 +64,7 @@ async fn what_someone_approved_is_not_applied_once_they_may_not_approve() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_approval_of_a_whole_plan_falls_with_whoever_gave_it() {
+async fn the_approval_of_a_whole_plan_lapses_with_its_approvers_permission() {
     let (installation, admin, run) = halted().await;
     let approver = installation.person(&installation.account, Role::Approver).await;
     let path = format!("/api/v1/system/gitops_sync_runs/{}", run["id"].as_str().unwrap());
@@ -81,7 +81,7 @@ async fn the_approval_of_a_whole_plan_falls_with_whoever_gave_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approval_rests_while_what_groups_gave_its_approver_is_not_proved() {
+async fn an_approval_is_suspended_while_the_approvers_groups_are_unproved() {
     let (installation, admin, run) = halted().await;
     let approver = installation.person(&installation.account, Role::Approver).await;
     installation.approve(&approver, run["proposals"][0]["id"].as_str().unwrap()).await.expect(200);

@@ -142,7 +142,7 @@ async fn refusals(installation: &Installation, admin: &Person) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_role_may_exactly_what_the_table_says_and_refused_changes_are_on_the_record() {
+async fn each_role_has_the_permissions_of_the_table_and_rejected_changes_are_audited() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let mut refused = 0;

@@ -181,7 +181,7 @@ async fn only_an_admin_binds_and_unbinds_and_both_are_on_the_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_credential_that_names_its_hosts_is_told_to_no_other_whoever_asks() {
+async fn a_credential_that_names_its_hosts_is_sent_to_no_other_host() {
     let (good, evil) = (RecordingServer::start(), RecordingServer::start());
     let at = start().await;
     let login = |hosts: &str| json!({"username": "u", "password": PASSWORD, "hosts": hosts});

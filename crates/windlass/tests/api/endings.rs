@@ -11,7 +11,7 @@ use crate::harness::{Installation, Life, now};
 const STATUS: &str = "/api/v1/system/status";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn api_tokens_end_with_a_password_reset_unless_they_are_kept() {
+async fn a_password_reset_revokes_api_tokens_unless_they_are_kept() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     for (body, status, tokens_ended) in [
@@ -42,7 +42,7 @@ async fn who_comes_back_into_an_account_does_not_find_old_tokens_working() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_groups_gave_ends_with_a_sessions_life_tokens_included() {
+async fn roles_from_groups_expire_with_the_session_lifetime_also_for_tokens() {
     let installation = Installation::start().await;
     let person = installation.person(&installation.account, Role::Viewer).await;
     let token = installation.api_token(&person, &[Permission::GitopsRead], Life::Good).await;

@@ -24,7 +24,7 @@ async fn export(at: &Installation, token: &str, query: &str) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_who_was_given_that_exports_hidden_values_and_it_is_on_the_record() {
+async fn exporting_hidden_values_needs_its_own_permission_and_is_audited() {
     let at = Installation::start().await;
     let admin = at.admin().await;
     with_secrets(&at, &admin).await;
@@ -65,7 +65,7 @@ async fn only_who_was_given_that_exports_hidden_values_and_it_is_on_the_record()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_masked_export_is_refused_where_fleets_are_read_and_changes_nothing() {
+async fn a_masked_export_is_rejected_as_a_fleet_and_changes_nothing() {
     let at = Installation::start().await;
     let admin = at.admin().await;
     with_secrets(&at, &admin).await;

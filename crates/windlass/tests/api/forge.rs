@@ -10,7 +10,7 @@ use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
 use crate::harness::{FLEET, Installation, Person, config, file_url, fleet, now};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server with a repository whose fake forge gets only comments.
 struct ForgeSetup {
@@ -78,7 +78,7 @@ impl ForgeSetup {
             if is_it(&report) {
                 return report;
             }
-            assert!(begun.elapsed() < PATIENCE, "{report:?}");
+            assert!(begun.elapsed() < TIMEOUT, "{report:?}");
             tokio::task::yield_now().await;
         }
     }
@@ -139,7 +139,7 @@ async fn what_nobody_mends_is_given_up_with_an_event_and_begins_anew_with_a_chan
     let first = setup.wait(|report| report.attempts == 1).await;
     let store = &setup.installation.store;
     let mut writing = store.write_account(&setup.installation.account).await.unwrap();
-    assert!(writing.forge_report_failed(&first, "again", Some(now()), now()).await.unwrap());
+    assert!(writing.forge_report_mark_failed(&first, "again", Some(now()), now()).await.unwrap());
     writing.commit().await.unwrap();
     let last = setup.wait(|report| report.state == ReportState::Failed).await;
     assert!(last.last_error.unwrap().contains("may not comment on pull request 7 of acme/fleet"));

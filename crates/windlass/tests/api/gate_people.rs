@@ -63,7 +63,7 @@ async fn neither_authors_nor_committers_nor_co_authors_of_any_commit_since_the_l
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn however_many_people_a_commit_names_its_pusher_stays_known_and_one_approval_more_is_needed() {
+async fn a_commit_with_too_many_people_keeps_its_pusher_and_needs_one_more_approval() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     require_another(&installation, &admin).await;
@@ -96,7 +96,7 @@ async fn however_many_people_a_commit_names_its_pusher_stays_known_and_one_appro
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_after_a_change_of_source_says_that_someone_may_be_missing() {
+async fn contributors_are_marked_as_incomplete_after_a_change_of_source() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     require_another(&installation, &admin).await;

@@ -24,7 +24,7 @@ use windlass_testkit::servers::WorkTree;
 pub(crate) const FLEET: &str = include_str!("fleet.yaml");
 
 /// A response that takes longer is a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Numbers that make names unique.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -124,7 +124,7 @@ impl Installation {
         drop(reading);
         let key = std::fs::read_to_string(key).unwrap().lines().next().unwrap().to_owned().into_bytes();
         let base = format!("http://{}", running.address());
-        let http = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         Installation { directory, store, account, base, key, http, running }
     }
 
@@ -366,7 +366,7 @@ impl Stream {
                     return Some(heard);
                 }
             }
-            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.unwrap();
+            let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.unwrap();
             let bytes = chunk.ok().flatten()?;
             self.unread.push_str(std::str::from_utf8(&bytes).unwrap());
         }
@@ -426,7 +426,7 @@ impl Installation {
                 }
                 // A change that depends on another is reported at once; the other one is being applied.
                 assert_eq!(applied["proposal"]["status"], "approved", "{applied}");
-                assert!(begun.elapsed() < PATIENCE, "{applied}");
+                assert!(begun.elapsed() < TIMEOUT, "{applied}");
             }
         }
         self.get(person, &format!("/api/v1/system/gitops_sync_runs/{id}")).await

@@ -46,7 +46,7 @@ async fn actions(installation: &Installation, account: &AccountId) -> Vec<(Strin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_learns_nothing_of_whom_it_invites() {
+async fn an_account_learns_nothing_about_an_invited_person() {
     let (installation, admin, _known) = world().await;
     let known = invite(&installation, &admin, "Known@example.com").await.expect(201);
     let unknown = invite(&installation, &admin, "unknown@example.com").await.expect(201);
@@ -70,7 +70,7 @@ async fn an_account_learns_nothing_of_whom_it_invites() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_invited_is_in_the_account_only_after_accepting() {
+async fn an_invited_person_joins_the_account_only_by_accepting() {
     let (installation, admin, known) = world().await;
     let other = installation.person(&known.account, Role::Admin).await;
     let id = invite(&installation, &admin, "known@example.com").await.expect(201)["invitation"]["id"]

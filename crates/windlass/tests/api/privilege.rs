@@ -38,7 +38,7 @@ async fn who_changes_does_not_approve_and_who_approves_does_not_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_approve_lets_no_repository_apply_by_itself_nor_read_from_elsewhere() {
+async fn only_approvers_enable_auto_apply_or_change_the_source_of_such_a_repository() {
     let installation = Installation::start().await;
     let operator = installation.person(&installation.account, Role::Operator).await;
     let admin = installation.admin().await;
@@ -87,7 +87,7 @@ async fn a_token_never_may_more_than_who_made_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_makes_neither_tokens_nor_people_whatever_it_may() {
+async fn a_token_creates_neither_tokens_nor_people_with_any_permission() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let token = installation.api_token(&admin, &ALL, Life::Good).await;
@@ -251,7 +251,7 @@ async fn a_reset_password_ends_every_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_cannot_be_made_is_on_the_record_once_and_one_that_is_none_is_not() {
+async fn a_rejected_change_is_audited_once_and_a_malformed_request_is_not() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     installation.make_cluster(&admin, "one").await.expect(201);

@@ -31,7 +31,7 @@ async fn recorded(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forwarded_addresses_count_from_trusted_proxies_and_from_nobody_else() {
+async fn forwarded_addresses_count_only_from_trusted_proxies() {
     let installation = behind(&["127.0.0.0/8", "10.0.0.0/8"]).await;
     let admin = installation.admin().await;
     type Headers = &'static [(&'static str, &'static str)];

@@ -5,7 +5,7 @@ use serde_json::json;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::id::{AccountId, UserId};
 use windlass_server::{Recovery, RecoveryError, TokenHandling, recover_admin};
-use windlass_store::Verified;
+use windlass_store::LogVerification;
 
 use crate::harness::{Installation, Life, now};
 
@@ -14,7 +14,7 @@ fn user(id: &UserId) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accounts_admin_neither_expels_nor_locks_out_who_administers_the_installation() {
+async fn an_admin_of_an_account_cannot_remove_or_lock_out_an_installation_administrator() {
     let installation = Installation::start().await;
     let (root, admin) = (installation.root().await, installation.admin().await);
     let path = user(&root.id);
@@ -34,7 +34,7 @@ async fn an_accounts_admin_neither_expels_nor_locks_out_who_administers_the_inst
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_administers_the_installation_cannot_lock_themselves_out() {
+async fn an_administrator_of_the_installation_cannot_lock_themselves_out() {
     let installation = Installation::start().await;
     let (root, _other) = (installation.root().await, installation.admin().await);
     let path = user(&root.id);
@@ -75,7 +75,7 @@ async fn the_administrator_is_let_in_again_while_the_server_runs_and_it_is_on_th
         assert_eq!((entry.target.as_str(), entry.outcome.as_str()), ("admin@localhost", "done"));
         assert!(!entry.detail.contains(recovered.password.expose().as_str()));
         let verified = reading.audit_verify(account).await.unwrap();
-        assert!(matches!(verified, Verified::Intact { .. }), "{verified:?}");
+        assert!(matches!(verified, LogVerification::Intact { .. }), "{verified:?}");
     }
 }
 

@@ -71,7 +71,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn removing_a_repository_takes_an_approver_where_a_rule_names_it_or_it_owns_something() {
+async fn removing_a_repository_needs_an_approver_if_a_rule_names_it_or_it_owns_resources() {
     let scene = Scene::new().await;
     let (prod, dev) = (fleet(PROD), fleet(EMPTY));
     let prod = scene.accepted("prod", &prod).await;
@@ -106,7 +106,7 @@ async fn removing_a_repository_takes_an_approver_where_a_rule_names_it_or_it_own
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_contested_change_is_judged_anew_when_nobody_owns_the_resource_any_more() {
+async fn a_contested_change_is_re_evaluated_when_the_resource_loses_its_owner() {
     let scene = Scene::new().await;
     let (prod, dev) = (fleet(PROD), fleet(LAB));
     let prod = scene.accepted("prod", &prod).await;
@@ -124,7 +124,7 @@ async fn a_contested_change_is_judged_anew_when_nobody_owns_the_resource_any_mor
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_direct_change_that_waits_is_withdrawn_with_the_repository_that_owned_the_resource() {
+async fn a_pending_direct_change_is_withdrawn_with_the_owning_repository() {
     let scene = Scene::new().await;
     let prod = scene.accepted("prod", &fleet(PROD)).await;
     let body = json!({"labels": {"tier": "lab"}});
@@ -173,7 +173,7 @@ async fn assert_twice(scene: &Scene, repository: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_on_files_holds_for_the_change_after_a_move() {
+async fn a_rule_on_files_applies_to_the_change_after_a_move() {
     let scene = Scene::new().await;
     let moved = two_files(&scene).await;
     move_only(&scene, &moved).await;
@@ -186,7 +186,7 @@ async fn a_rule_on_files_holds_for_the_change_after_a_move() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_on_files_holds_for_the_destroy_after_a_move() {
+async fn a_rule_on_files_applies_to_the_destroy_after_a_move() {
     let scene = Scene::new().await;
     let moved = two_files(&scene).await;
     move_only(&scene, &moved).await;
@@ -195,7 +195,7 @@ async fn a_rule_on_files_holds_for_the_destroy_after_a_move() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_on_files_holds_for_what_was_taken_out_and_came_back_elsewhere() {
+async fn a_rule_on_files_applies_to_a_resource_that_is_removed_and_declared_elsewhere() {
     let scene = Scene::new().await;
     let moved = two_files(&scene).await;
     moved.0.commit("fleet.d/prod.yaml", "clusters: []\n");
@@ -207,7 +207,7 @@ async fn a_rule_on_files_holds_for_what_was_taken_out_and_came_back_elsewhere() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_an_approved_change_the_new_file_is_what_counts() {
+async fn after_an_approved_change_the_rules_for_the_new_file_apply() {
     let scene = Scene::new().await;
     let moved = two_files(&scene).await;
     move_only(&scene, &moved).await;
@@ -226,7 +226,7 @@ async fn after_an_approved_change_the_new_file_is_what_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_does_not_fetch_lifts_no_hold_of_a_failed_sync() {
+async fn a_run_without_a_fetch_does_not_release_the_hold_of_a_failed_sync() {
     let scene = Scene::new().await;
     let work = fleet("version: 1\naccount: acme\nclusters: [{name: one}, {name: two}]\n");
     let repository = scene.accepted("fleet", &work).await;
@@ -262,7 +262,7 @@ async fn a_run_that_does_not_fetch_lifts_no_hold_of_a_failed_sync() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn saving_a_policy_again_gives_a_rules_trust_to_no_namesake() {
+async fn saving_a_policy_again_does_not_trust_a_new_repository_of_the_same_name() {
     let scene = Scene::new().await;
     let trusted = scene.installation.register(&scene.admin, "fleet", &fleet(EMPTY)).await;
     let rules = json!([{"name": "trusts", "match": {"repositories": ["fleet"]}, "action": "auto_approve"}]);
@@ -290,7 +290,7 @@ async fn saving_a_policy_again_gives_a_rules_trust_to_no_namesake() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_repository_is_called_like_an_id() {
+async fn no_repository_can_be_named_like_an_id() {
     let scene = Scene::new().await;
     let repository = scene.installation.register(&scene.operator, "fleet", &fleet(EMPTY)).await;
     let named = json!({"gitops_repository": {"name": repository}});
@@ -318,7 +318,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_was_stopped() {
+async fn only_approvers_confirm_a_mass_destroy_and_only_for_the_stopped_commit() {
     let scene = Scene::new().await;
     let work = fleet(&many(13));
     let repository = scene.accepted("fleet", &work).await;
@@ -352,7 +352,7 @@ async fn a_mass_destroy_is_confirmed_by_approvers_alone_and_for_the_commit_that_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_trusted_repository_attaches_to_anothers_machine_meets_the_rules_about_that_machine() {
+async fn an_attachment_of_a_trusted_repository_must_pass_the_rules_about_the_node() {
     let scene = Scene::new().await;
     let prod_fleet = "version: 1\naccount: acme\ntemplates: [{name: web, node_platform: ubuntu-24.04-amd64}]\n\
                       nodes: [{hostname: prod-1, template: web}]\n";

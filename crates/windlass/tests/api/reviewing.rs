@@ -46,7 +46,7 @@ async fn an_edited_proposal_or_a_direct_change_is_approved_only_with_its_digest(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_passes_over_what_someone_typed_and_says_so() {
+async fn a_batch_skips_typed_content_and_reports_it() {
     for by_run in [true, false] {
         let (installation, admin, run, [typed, plain]) = edited().await;
         let mut body = match by_run {

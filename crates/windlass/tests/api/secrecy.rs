@@ -411,7 +411,7 @@ async fn use_webhook(process: &Process, token: &str, repository: &str) -> String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn planted_secrets_come_out_nowhere_but_in_an_export() {
+async fn planted_secrets_appear_only_in_an_export() {
     let mut process = Process::start();
     let (token, secret) = sign_in(&process).await;
     make_mistakes(&process, &token).await;

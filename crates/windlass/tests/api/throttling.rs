@@ -40,7 +40,7 @@ async fn person(installation: &Installation, email: &str, from: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_strangers_try_never_keeps_someone_with_the_right_password_out() {
+async fn failed_sign_ins_of_others_never_lock_out_the_right_password() {
     let installation = start().await;
     person(&installation, "ada@example.com", "198.51.100.1").await;
     for stranger in 1..=6 {
@@ -64,7 +64,7 @@ async fn what_strangers_try_never_keeps_someone_with_the_right_password_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_of_ones_own_does_not_help_to_guess_the_passwords_of_others() {
+async fn a_successful_sign_in_does_not_reset_the_count_of_its_address() {
     let installation = start().await;
     let from = "203.0.113.9";
     person(&installation, "mallory@example.com", from).await;

@@ -9,7 +9,7 @@ use crate::signing::{SigningMethod, repository_with_webhook, seconds};
 const MANY: usize = 500;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_are_asked_to_wait_fill_nothing_and_keep_nobody_out() {
+async fn unsigned_deliveries_are_limited_and_block_no_valid_delivery() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;

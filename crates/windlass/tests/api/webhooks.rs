@@ -14,7 +14,7 @@ async fn events(installation: &Installation, admin: &Person, kind: &str) -> Vec<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_forge_is_believed_once_with_its_signature_and_never_without() {
+async fn a_delivery_of_every_forge_is_accepted_once_if_its_signature_is_valid() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
@@ -98,7 +98,7 @@ async fn what_does_not_concern_the_branch_is_ignored_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_cannot_sign_learns_not_even_whether_there_is_a_repository() {
+async fn a_sender_without_the_secret_cannot_learn_whether_the_repository_exists() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
@@ -164,7 +164,7 @@ async fn a_body_that_is_too_large_is_refused_before_anything_is_asked_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_is_shown_and_replaced_on_the_record_and_then_counts_no_more() {
+async fn showing_and_rotating_a_secret_is_audited_and_the_old_secret_stops_working() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let (_work, id, keys) = repository_with_webhook(&installation, &admin).await;
@@ -198,7 +198,7 @@ async fn a_secret_is_shown_and_replaced_on_the_record_and_then_counts_no_more() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_and_its_hook_become_a_proposal_and_no_push_is_missed_while_another_is_fetched() {
+async fn a_push_becomes_a_proposal_and_a_push_during_a_fetch_is_not_missed() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let work = fleet("version: 1\naccount: acme\nclusters: [{name: first}]\n");

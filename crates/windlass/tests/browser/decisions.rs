@@ -103,7 +103,7 @@ async fn a_rejection_carries_its_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proposal_is_found_approved_and_left_with_the_keyboard_alone() {
+async fn a_proposal_is_found_and_approved_with_the_keyboard_alone() {
     let Some(desk) = ReviewSetup::new().await else { return };
     let window = &desk.window;
     window.goto("/app").await;

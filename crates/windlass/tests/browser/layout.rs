@@ -33,7 +33,7 @@ async fn the_theme_follows_the_system_until_someone_chooses_and_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_makes_the_browser_complain_or_scroll_sideways() {
+async fn no_page_causes_browser_errors_or_horizontal_scrolling() {
     let scene = seed::small().await;
     let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
     for stop in stops(&scene.installation, &scene.admin).await {

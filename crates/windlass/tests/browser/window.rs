@@ -13,7 +13,7 @@ use windlass_testkit::servers::Chromium;
 use crate::harness::{Installation, Person};
 
 /// Anything that takes longer is a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of concurrent browsers: each is a dozen processes.
 static BROWSERS: Semaphore = Semaphore::const_new(4);
@@ -138,7 +138,7 @@ impl Window {
         let begun = Instant::now();
         // A navigation aborts the script: it is started again in the next page.
         while self.client.execute_async(&script, Vec::new()).await.is_err() {
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > TIMEOUT {
                 let seen = self.value("`${location.href}\\n${document.body.innerText}`").await;
                 panic!("waited in vain for {expression} in {}", seen.as_str().unwrap_or_default());
             }

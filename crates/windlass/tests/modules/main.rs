@@ -27,7 +27,7 @@ fn files_in(directory: &Path, prefix: &str, files: &mut BTreeMap<String, String>
 }
 
 #[test]
-fn no_modules_of_a_crate_use_each_other() {
+fn the_modules_of_a_crate_have_no_circular_dependencies() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let (mut told, mut references) = (Vec::new(), 0);
     for entry in fs::read_dir(crates).unwrap() {

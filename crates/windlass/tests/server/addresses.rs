@@ -65,7 +65,7 @@ fn host_steps(test: &RepositoryTest) -> Vec<String> {
 }
 
 #[test]
-fn no_spelling_of_this_machine_or_of_metadata_is_connected_to() {
+fn no_notation_of_a_loopback_or_metadata_address_is_connected_to() {
     let somebody = CountingListener::start();
     let installation = Installation::with_address_guard();
     let server = installation.serve(&[]);

@@ -15,7 +15,7 @@ use windlass_api::types::{
 };
 use windlass_core::redacted::Redacted;
 
-use crate::installation::PATIENCE;
+use crate::installation::TIMEOUT;
 
 /// How often to poll for changes without an event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ impl Api {
         what: &str,
         mut look: impl FnMut(&Api) -> Result<Option<T>>,
     ) -> Result<T> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let call = self.call(Operation::EventStream, &[]);
         let mut stream = self.runtime.block_on(call.send_response())?;
         loop {

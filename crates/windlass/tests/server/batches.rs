@@ -37,7 +37,7 @@ fn a_hundred_differences_come_in_four_batches_of_one_run() {
 }
 
 #[test]
-fn what_the_database_refuses_fails_alone() {
+fn a_change_that_the_database_rejects_fails_alone() {
     let Some(postgres) = Postgres::shared() else { return };
     let url = postgres.fresh_database();
     let installation = Installation::with_database(url.clone());

@@ -12,7 +12,7 @@ use windlass_api::noun::Noun;
 use windlass_api::types::{AuditKeys, AuditVerdict, CheckpointEnvelope, CheckpointInfo, CheckpointList, Me};
 use windlass_core::id::{AccountId, AuditKeyId};
 use windlass_server::first_fault;
-use windlass_store::{Actor, Address, AuditEntry, Checkpoint, Outcome, Store, Verified};
+use windlass_store::{Actor, Address, AuditEntry, Checkpoint, LogVerification, Outcome, Store};
 
 use crate::api::Api;
 use crate::installation::{Installation, Server};
@@ -116,7 +116,10 @@ fn forge(installation: &Installation, backup: &PathBuf, account: &AccountId, ent
         }
         writing.commit().await.unwrap();
         let verified = store.read().await.unwrap().audit_verify(account).await.unwrap();
-        assert!(matches!(verified, Verified::Intact { .. }), "the hashes alone tell nothing: {verified:?}");
+        assert!(
+            matches!(verified, LogVerification::Intact { .. }),
+            "the hashes alone tell nothing: {verified:?}"
+        );
         store.close().await;
     });
 }
@@ -164,7 +167,7 @@ fn refused_to_sign(api: &Api) {
 }
 
 #[test]
-fn what_one_replica_signed_cannot_be_rewritten_by_way_of_another_that_never_saw_it() {
+fn a_head_signed_by_one_replica_cannot_be_rewritten_through_another() {
     let installation = Installation::new();
     let (backup, account, kept) = signed_world(&installation);
     // Two replicas remember different heads: the first signed all, the second nothing.
@@ -185,7 +188,7 @@ fn what_one_replica_signed_cannot_be_rewritten_by_way_of_another_that_never_saw_
 }
 
 #[test]
-fn what_another_replica_signed_is_remembered_once_it_was_verified() {
+fn a_head_signed_by_another_replica_is_stored_after_verification() {
     let installation = Installation::new();
     let (backup, account, kept) = signed_world(&installation);
     let memory = installation.data().join("audit-heads.json");

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use windlass_api::endpoint::Operation;
 
 use crate::api::Api;
-use crate::installation::{Installation, PATIENCE, Server};
+use crate::installation::{Installation, Server, TIMEOUT};
 
 /// The number of incomplete requests.
 const MANY: u32 = 2000;
@@ -43,7 +43,7 @@ fn open_half_requests(
         for address in from {
             let socket = TcpSocket::new_v4().unwrap();
             socket.bind((address, 0).into()).unwrap();
-            let connected = tokio::time::timeout(PATIENCE, socket.connect(place)).await;
+            let connected = tokio::time::timeout(TIMEOUT, socket.connect(place)).await;
             let mut stream = connected.expect("a connection is accepted or refused").unwrap();
             let _ = stream.write_all(b"POST /api/v1/auth/login HTTP/1.1\r\nhost: windlass\r\n").await;
             open.push(stream);
@@ -83,12 +83,12 @@ fn works_beside(from: impl Iterator<Item = Ipv4Addr>) {
 }
 
 #[test]
-fn two_thousand_half_requests_from_one_address_keep_nobody_out_at_1024_files() {
+fn two_thousand_half_requests_from_one_address_block_nobody_at_1024_files() {
     works_beside((0..MANY).map(|_| Ipv4Addr::LOCALHOST));
 }
 
 #[test]
-fn two_thousand_half_requests_from_as_many_addresses_keep_nobody_out_at_1024_files() {
+fn two_thousand_half_requests_from_many_addresses_block_nobody_at_1024_files() {
     let base = u32::from(Ipv4Addr::new(127, 1, 0, 1));
     works_beside((0..MANY).map(|number| Ipv4Addr::from(base + number)));
 }
@@ -99,7 +99,7 @@ struct Raw(TcpStream);
 impl Raw {
     fn open(server: &Server) -> Raw {
         let stream = TcpStream::connect(place_of(server)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         Raw(stream)
     }
 
@@ -188,7 +188,7 @@ fn an_address_whose_connections_are_all_busy_is_told_to_come_back_and_others_are
     });
     assert!(elsewhere.starts_with("HTTP/1.1 200"), "{elsewhere}");
     streams.clear();
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     // The server notices the closed connections at once or when it next sends.
     while !Raw::open(&server)
         .send("GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

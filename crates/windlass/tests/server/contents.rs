@@ -82,7 +82,7 @@ fn lines(differences: &[ContentDifference]) -> String {
 }
 
 #[test]
-fn a_changed_file_is_proposed_with_its_lines_and_applied_only_as_it_was_approved() {
+fn a_changed_file_is_proposed_with_its_diff_and_applied_only_as_approved() {
     let applied = Applied::new();
     let api = applied.api();
     let run = api.sync(&applied.repository).unwrap();

@@ -175,7 +175,7 @@ fn finish(server: &Server, operator: &Operator) -> FinalState {
 }
 
 #[test]
-fn killed_anywhere_the_end_is_the_same() {
+fn a_server_killed_at_any_crash_point_reaches_the_same_result() {
     let undisturbed = final_state_after(&Installation::new(), None);
     assert_eq!(undisturbed.resources.len(), 8);
     for point in windlass_server::CRASH_POINTS {
@@ -258,7 +258,7 @@ fn make_template(api: &Api) -> Result<String> {
 }
 
 #[test]
-fn a_request_with_a_key_is_carried_out_once_wherever_the_server_dies() {
+fn a_request_with_a_key_is_carried_out_once_despite_a_crash_at_any_point() {
     for point in windlass_server::REQUEST_CRASH_POINTS {
         let installation = Installation::new();
         let mut server = installation.serve_with_crash_point(Some(point), &[]);

@@ -9,7 +9,7 @@ use windlass_api::types::{RepositoryFields, RunList};
 
 use crate::api::Api;
 use crate::fleet::{fields, nodes, register, repository_with};
-use crate::installation::{ACCOUNT, Installation, PATIENCE};
+use crate::installation::{ACCOUNT, Installation, TIMEOUT};
 
 /// A server that accepts connections, reads requests, and answers nothing.
 struct Tarpit {
@@ -37,7 +37,7 @@ impl Tarpit {
     /// Waits until it holds this many connections.
     fn wait_for(&self, count: usize) {
         let (held, changed) = &*self.held;
-        let waited = changed.wait_timeout_while(held.lock().unwrap(), PATIENCE, |held| held.len() < count);
+        let waited = changed.wait_timeout_while(held.lock().unwrap(), TIMEOUT, |held| held.len() < count);
         assert!(!waited.unwrap().1.timed_out(), "nobody came");
     }
 
@@ -57,7 +57,7 @@ fn in_progress(api: &Api) -> usize {
 }
 
 #[test]
-fn tarpits_of_one_account_delay_neither_another_account_nor_its_own_good_repositories() {
+fn slow_remotes_of_one_account_delay_no_other_repositories() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let acme = &server.api;

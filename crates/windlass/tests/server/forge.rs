@@ -102,7 +102,7 @@ fn holds(directory: &Path, word: &str) -> bool {
 }
 
 #[test]
-fn a_commit_is_pending_until_it_is_applied_whatever_happens_to_the_server() {
+fn a_commit_status_is_pending_until_applied_despite_crashes() {
     for flavour in FLAVOURS {
         let setup = ForgeSetup::new(flavour);
         let server = setup.serve();
@@ -209,7 +209,7 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> (u16, String, 
 }
 
 #[test]
-fn no_token_can_be_sent_where_neither_the_repository_is_nor_the_operator_said() {
+fn no_token_is_sent_to_a_host_that_neither_repository_nor_operator_names() {
     let setup = ForgeSetup::new(ForgeFlavour::Gitea);
     let server = setup.serve();
     let work = repository_with(&fleet(&template("web")));

@@ -76,7 +76,7 @@ fn small_packs_with_endless_directories_fail_their_sync_and_nothing_else() {
 }
 
 #[test]
-fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
+fn work_that_crashes_the_server_twice_is_quarantined_until_released() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let work = repository_with(TUTORIAL);
@@ -126,7 +126,7 @@ fn what_kills_the_server_twice_is_quarantined_until_someone_releases_it() {
 }
 
 #[test]
-fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystander_is() {
+fn requested_work_that_crashes_the_server_is_quarantined_alone() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let (work, other_work) = (repository_with(TUTORIAL), repository_with(&fleet("")));
@@ -166,7 +166,7 @@ fn what_someone_asks_for_is_quarantined_when_it_kills_the_server_and_no_bystande
 }
 
 #[test]
-fn a_repository_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
+fn a_repository_that_crashed_a_server_is_quarantined_if_it_cannot_finish_alone() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let work = repository_with(TUTORIAL);

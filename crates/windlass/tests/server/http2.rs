@@ -8,7 +8,7 @@ use tokio::net::TcpSocket;
 use windlass_api::endpoint::Operation;
 
 use crate::api::Api;
-use crate::installation::{Installation, PATIENCE, Server};
+use crate::installation::{Installation, Server, TIMEOUT};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -73,7 +73,7 @@ impl Http2 {
             socket.connect(place).await.unwrap().into_std().unwrap()
         });
         stream.set_nonblocking(false).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let mut connection = Http2(stream);
         let settings = [&4_u16.to_be_bytes()[..], &window.to_be_bytes()].concat();
         connection.send(&[PREFACE, &frame(SETTINGS, 0, 0, &settings)].concat());
@@ -136,7 +136,7 @@ fn is_alive(server: &Server) {
 }
 
 #[test]
-fn an_answer_for_which_the_client_never_opens_its_window_is_not_waited_for() {
+fn a_client_that_never_opens_its_window_is_disconnected() {
     let installation = Installation::new();
     let server = installation.serve(&["--body-timeout", "1s"]);
     let mut connection = Http2::open(&server, Ipv4Addr::LOCALHOST, 0);
@@ -153,7 +153,7 @@ fn an_answer_for_which_the_client_never_opens_its_window_is_not_waited_for() {
 }
 
 #[test]
-fn windows_that_never_open_from_many_addresses_keep_nobody_out() {
+fn closed_windows_from_many_addresses_block_nobody() {
     let installation = Installation::new();
     // A quarter of these for each address.
     let server = installation.serve(&["--max-connections", "16", "--body-timeout", "10m"]);
@@ -187,7 +187,7 @@ fn no_connection_has_more_requests_under_way_than_it_may() {
 }
 
 #[test]
-fn who_takes_requests_back_at_once_again_and_again_is_sent_away() {
+fn a_client_that_keeps_resetting_its_requests_is_disconnected() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let mut connection = Http2::open(&server, Ipv4Addr::LOCALHOST, 65_535);
@@ -205,7 +205,7 @@ fn who_takes_requests_back_at_once_again_and_again_is_sent_away() {
 }
 
 #[test]
-fn a_head_that_never_ends_is_not_gathered() {
+fn an_endless_request_head_is_not_buffered() {
     let installation = Installation::new();
     let server = installation.serve(&["--header-timeout", "10m"]);
     let mut connection = Http2::open(&server, Ipv4Addr::LOCALHOST, 65_535);

@@ -15,7 +15,7 @@ use windlass_testkit::process::ProcessExit;
 use crate::api::Api;
 
 /// Anything that takes longer, on the slowest machine that runs tests, is a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The account of the documents' fleets.
 pub(crate) const ACCOUNT: &str = "acme";
@@ -270,7 +270,7 @@ impl Server {
 }
 
 fn wait_for_end(child: &mut Child) -> ExitStatus {
-    assert!(ProcessExit::watch(child).wait_at_most(PATIENCE), "the server does not end");
+    assert!(ProcessExit::watch(child).wait_at_most(TIMEOUT), "the server does not end");
     child.wait().unwrap()
 }
 

@@ -99,7 +99,7 @@ fn serve_openly(mut command: Command, look: impl FnOnce()) {
 }
 
 #[test]
-fn others_can_read_no_file_of_a_server_whatever_the_umask_and_wherever_it_lies() {
+fn other_users_can_read_no_file_of_a_server_under_any_umask() {
     let installation = Installation::new();
     let elsewhere = tempfile::tempdir().unwrap();
     serve_openly(installation.command("serve"), || {

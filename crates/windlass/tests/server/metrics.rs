@@ -53,7 +53,7 @@ fn names_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_number_is_documented_and_every_documented_one_is_told() {
+fn every_metric_is_documented_and_every_documented_metric_is_reported() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let work = repository_with(&nodes("web", "planted-node", 0..2));
@@ -73,7 +73,7 @@ fn every_number_is_documented_and_every_documented_one_is_told() {
 }
 
 #[test]
-fn the_dashboard_and_the_alerts_use_numbers_that_are_there() {
+fn the_dashboard_and_the_alerts_use_existing_metrics() {
     let known = documented();
     let directory = project_root().join("docs/grafana");
     let dashboard = fs::read_to_string(directory.join("windlass.json")).unwrap();
@@ -117,7 +117,7 @@ fn the_dashboard_and_the_alerts_use_numbers_that_are_there() {
 }
 
 #[test]
-fn numbers_are_named_in_one_place() {
+fn metrics_are_named_in_one_place() {
     let crates = project_root().join("crates");
     let mut directories = vec![crates.join("windlass-control/src"), crates.join("windlass-server/src")];
     while let Some(directory) = directories.pop() {

@@ -101,7 +101,7 @@ fn a_repository_moves_only_when_its_file_names_the_new_account_and_can_return() 
 }
 
 #[test]
-fn a_move_does_not_get_round_the_mass_destroy_guard() {
+fn a_move_does_not_avoid_the_mass_destroy_guard() {
     let installation = Installation::new();
     let server = installation.serve(&[]);
     let (acme, globex) = (&server.api, server.add_account("globex"));

@@ -20,7 +20,7 @@ use windlass_testkit::servers::{MailServer, Postgres};
 
 use crate::api::{Api, refused};
 use crate::fleet::{fleet, register, repository_with};
-use crate::installation::{Installation, PATIENCE, Server};
+use crate::installation::{Installation, Server, TIMEOUT};
 use crate::receiver::{Received, Receiver};
 
 /// In addresses and credentials; must not appear anywhere else.
@@ -129,7 +129,7 @@ fn openssl_hmac(text: &str) -> String {
 }
 
 #[test]
-fn each_provider_is_told_in_its_own_words_and_no_secret_is_anywhere_else() {
+fn each_provider_gets_its_own_format_and_no_secret_is_stored_or_logged() {
     let setup = NotificationSetup::new();
     let server = setup.serve();
     let api = &server.api;
@@ -199,7 +199,7 @@ fn check_no_secret_is_shown(setup: &NotificationSetup, api: &Api) {
 }
 
 #[test]
-fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
+fn a_failed_notification_is_retried_under_the_same_id_after_retry_after() {
     let setup = NotificationSetup::new();
     let server = setup.serve();
     let api = &server.api;
@@ -216,7 +216,7 @@ fn what_fails_is_sent_again_under_the_same_id_as_soon_as_the_receiver_asks() {
 }
 
 #[test]
-fn a_server_that_dies_between_sending_and_noting_it_sends_again_under_the_same_id() {
+fn a_server_that_crashes_after_sending_sends_again_under_the_same_id() {
     let setup = NotificationSetup::new();
     let mut server = setup.serve_with_crash_point(Some("notify.sent"));
     setup.watch_clusters(&server.api);
@@ -411,7 +411,7 @@ fn a_mail_arrives_as_text_and_html_with_the_id_of_its_delivery() {
     provider(api, "mail", spec);
     alert(api, "clusters", &json!({"providers": ["mail"], "resources": [{"kind": "cluster"}]}));
     cluster(api, "prod");
-    let text = mail.next(PATIENCE);
+    let text = mail.next(TIMEOUT);
     let sent =
         api.wait_for("the mail", |api| deliveries(api).into_iter().find(|it| it.state.slug() == "sent"));
     for expected in [

@@ -64,7 +64,7 @@ impl Planned {
 }
 
 #[test]
-fn a_sync_that_finds_nothing_new_comes_to_what_the_one_before_came_to_until_something_moves() {
+fn a_sync_without_changes_repeats_the_previous_result() {
     let planned = Planned::new("10", 40);
     let (api, first) = (planned.api(), &planned.run);
     let same = |one: &RunInfo, other: &RunInfo| {
@@ -160,7 +160,7 @@ fn a_group_of_identical_changes_is_approved_as_one_and_nothing_else_with_it() {
 }
 
 #[test]
-fn the_approval_falls_as_soon_as_a_newer_plan_has_one_change_more() {
+fn the_approval_lapses_when_a_newer_plan_has_one_more_change() {
     let planned = Planned::new("5", 20);
     let api = planned.api();
     planned.halt();
@@ -168,9 +168,9 @@ fn the_approval_falls_as_soon_as_a_newer_plan_has_one_change_more() {
     assert!(planned.is_set_approved(&planned.run.id));
     planned.work.commit("fleet.yaml", &nodes("web", "web", 0..21));
     let second = api.sync(&planned.repository).unwrap();
-    let fallen = planned.audited("plan.approval_fell");
-    assert_eq!(fallen.len(), 1);
-    assert_eq!(fallen[0].detail["reason"], "a newer plan has 1 change that the approved set did not have");
+    let lapsed = planned.audited("plan.approval_fell");
+    assert_eq!(lapsed.len(), 1);
+    assert_eq!(lapsed[0].detail["reason"], "a newer plan has 1 change that the approved set did not have");
     assert!(!planned.is_set_approved(&second.id));
     planned.resume();
     api.wait_for("everything to be asked for again", |api| {
@@ -232,7 +232,7 @@ fn destroys_are_approved_only_by_who_said_that_they_are_meant() {
 }
 
 #[test]
-fn what_was_edited_or_rejected_is_not_approved_by_the_set() {
+fn edited_and_rejected_proposals_are_not_approved_by_the_set() {
     let planned = Planned::new("5", 10);
     let api = planned.api();
     let (edited, rejected) = (&planned.run.proposals[1], &planned.run.proposals[2]);
@@ -412,7 +412,7 @@ fn final_state_after(installation: &Installation, point: Option<&str>) -> FinalS
 }
 
 #[test]
-fn killed_anywhere_while_a_plan_is_approved_and_opened_the_end_is_the_same() {
+fn a_crash_while_a_plan_is_approved_and_opened_does_not_change_the_result() {
     let undisturbed = final_state_after(&Installation::new(), None);
     assert_eq!(undisturbed.resources.len(), 13);
     for point in windlass_server::PLAN_CRASH_POINTS {

@@ -122,7 +122,7 @@ fn err(output: &Output) -> String {
 }
 
 #[test]
-fn a_reference_a_commit_and_files_tell_the_same_and_leave_nothing_behind() {
+fn previews_of_a_reference_a_commit_and_files_are_equal_and_change_nothing() {
     let pulled = Pulled::new();
     let before = pulled.state();
     let text = pulled.work.git(&["show", "feature-x:fleet.yaml"]) + "\n";

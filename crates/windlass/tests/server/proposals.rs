@@ -107,7 +107,7 @@ fn what_nobody_decides_expires_and_comes_again() {
     let first = api.sync(&repository).unwrap().proposals.remove(0);
     let expired = api.wait_for_status(&first.id, "expired");
     assert_eq!(expired.decided_by, None);
-    assert_eq!(expired.reason.unwrap(), "nobody decided in time; the next sync offers it again");
+    assert_eq!(expired.reason.unwrap(), "nobody decided in time; the next sync proposes it again");
     let again = api.sync(&repository).unwrap().proposals.remove(0);
     assert_ne!(again.id, first.id);
     assert_eq!(again.name, first.name);

@@ -152,7 +152,7 @@ impl PullRequestSetup {
 }
 
 #[test]
-fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
+fn a_pull_request_is_planned_at_its_forge_and_proposes_nothing() {
     for flavour in [ForgeFlavour::GitHub, ForgeFlavour::Gitea, ForgeFlavour::GitLab] {
         let (setup, installation) = (PullRequestSetup::new(flavour), Installation::new());
         let server = setup.serve(&installation);
@@ -189,7 +189,7 @@ fn a_pull_request_is_planned_where_it_is_reviewed_and_proposes_nothing() {
 }
 
 #[test]
-fn a_pull_request_that_was_told_of_is_looked_at_after_a_restart() {
+fn a_reported_pull_request_is_planned_after_a_restart() {
     let (setup, installation) = (PullRequestSetup::new(ForgeFlavour::Gitea), Installation::new());
     let mut server = setup.serve(&installation);
     let id = setup.register(&server.api);
@@ -235,7 +235,7 @@ fn a_pull_request_that_kills_the_server_twice_is_not_looked_at_a_third_time() {
 }
 
 #[test]
-fn a_pull_request_that_a_server_died_of_is_held_when_it_cannot_be_tried_alone_to_an_end() {
+fn a_pull_request_that_crashed_a_server_is_quarantined_if_it_cannot_finish_alone() {
     let (setup, installation) = (PullRequestSetup::new(ForgeFlavour::GitHub), Installation::new());
     let server = setup.serve(&installation);
     let id = setup.register(&server.api);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::installation::PATIENCE;
+use crate::installation::TIMEOUT;
 
 /// A recorded request.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Receiver {
 
     /// The next request.
     pub(crate) fn next(&self) -> Received {
-        self.received.recv_timeout(PATIENCE).expect("something is received")
+        self.received.recv_timeout(TIMEOUT).expect("something is received")
     }
 
     /// The requests that were not read yet.

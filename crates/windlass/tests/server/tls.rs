@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use windlass_testkit::servers::CertificateAuthority;
 
-use crate::installation::{Installation, PATIENCE, Server};
+use crate::installation::{Installation, Server, TIMEOUT};
 
 /// A certificate and its key in files that can be replaced.
 struct Files {
@@ -72,7 +72,7 @@ impl TlsClient {
             .add_root_certificate(reqwest::Certificate::from_pem(&pem).unwrap())
             .tls_info(true)
             .pool_max_idle_per_host(0)
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -102,7 +102,7 @@ impl TlsClient {
     }
 
     fn wait_for(&self, what: &str, mut is_so: impl FnMut(&TlsClient) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !is_so(self) {
             assert!(Instant::now() < deadline, "waited in vain for {what}");
         }
@@ -163,7 +163,7 @@ fn the_server_speaks_tls_itself_and_browsers_are_told_to_stay_with_it() {
 }
 
 #[test]
-fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_never() {
+fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_ignored() {
     let Some(authority) = CertificateAuthority::new() else { return };
     let first = authority.issue();
     let files = Files::of(&first);

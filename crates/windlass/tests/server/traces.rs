@@ -143,7 +143,7 @@ fn ask_as_part_of(server: &Server, trace: &str, parent: &str) {
 }
 
 #[test]
-fn a_collector_gets_the_spans_of_a_sync_and_of_requests_and_nothing_that_was_asked_or_read() {
+fn traces_contain_spans_of_syncs_and_requests_but_no_content() {
     let collector = Collector::start();
     let installation = Installation::new();
     let server = installation.serve(&["--otlp-endpoint", &collector.address]);

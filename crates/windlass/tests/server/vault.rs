@@ -141,7 +141,7 @@ fn holds(directory: &Path, word: &str) -> bool {
 }
 
 #[test]
-fn what_vault_refuses_fails_the_run_with_its_own_reason_and_is_never_tried_without() {
+fn a_credential_that_vault_denies_fails_the_run_and_nothing_is_tried_without_it() {
     let Some(mut setup) = VaultSetup::start() else { return };
     let installation = Installation::new();
     let server = setup.serve(&installation);

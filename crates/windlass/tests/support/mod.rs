@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The time limit of `windlass validate`, on the slowest machine that runs tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The root of the project, where documented commands are run.
 pub(crate) fn project_root() -> PathBuf {
@@ -66,10 +66,10 @@ pub(crate) fn windlass(directory: &Path, arguments: &[&str]) -> Run {
         .expect("the program under test starts");
     let stdout = read_all(child.stdout.take().expect("standard output is piped"));
     let stderr = read_all(child.stderr.take().expect("standard error is piped"));
-    let both = stdout.recv_timeout(PATIENCE).and_then(|out| Ok((out, stderr.recv_timeout(PATIENCE)?)));
+    let both = stdout.recv_timeout(TIMEOUT).and_then(|out| Ok((out, stderr.recv_timeout(TIMEOUT)?)));
     let Ok((stdout, stderr)) = both else {
         child.kill().expect("the program under test can be killed");
-        panic!("windlass {arguments:?} takes longer than {PATIENCE:?}");
+        panic!("windlass {arguments:?} takes longer than {TIMEOUT:?}");
     };
     let status = child.wait().expect("the program under test ends");
     Run { code: status.code(), stdout, stderr }

@@ -26,7 +26,7 @@ async fn shown(installation: &Installation, who: &Person, id: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_are_approved_at_once_each_bound_to_what_was_looked_at() {
+async fn several_proposals_are_approved_at_once_each_with_the_digest_that_was_shown() {
     let installation = Installation::start().await;
     let (admin, run) = waiting(&installation).await;
     let total = run["proposals"].as_array().unwrap().len();

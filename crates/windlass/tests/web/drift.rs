@@ -166,7 +166,7 @@ async fn report(installation: &Installation, name: &str, seen: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_that_is_not_as_accepted_is_shown_beside_manual_changes() {
+async fn a_drifted_target_is_shown_separately_from_manual_changes() {
     let installation = Installation::start().await;
     let (admin, _work, _) = drifted(&installation).await;
     report(&installation, "edge-01", "something else").await;

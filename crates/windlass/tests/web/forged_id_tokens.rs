@@ -51,7 +51,7 @@ fn is_in(browser: &Browser<'_>) -> bool {
 const PROVES_NOTHING: &str = "ID token is invalid";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_proves_nothing_lets_nobody_in() {
+async fn an_invalid_id_token_signs_nobody_in() {
     let forger = Forger::start();
     let installation = installation(&forger.issuer).await;
     let claims: [Value; 8] = [
@@ -94,7 +94,7 @@ async fn a_token_that_proves_nothing_lets_nobody_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_counts_once_and_only_in_the_browser_that_asked() {
+async fn a_provider_response_is_accepted_once_and_only_in_the_browser_that_started() {
     let forger = Forger::start();
     let installation = installation(&forger.issuer).await;
     let mut browser = Browser::new(&installation);
@@ -195,7 +195,7 @@ async fn a_provider_that_calls_itself_otherwise_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hostile_claims_are_refused_with_a_reason() {
+async fn hostile_claims_are_rejected_with_a_reason() {
     let forger = Forger::start();
     let installation = installation(&forger.issuer).await;
     let many: Vec<String> = (0..3000).map(|n| format!("group-{n}")).collect();

@@ -12,7 +12,7 @@ async fn refusals(installation: &Installation, admin: &Person) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_from_elsewhere_changes_nothing_says_what_to_do_and_is_on_the_record() {
+async fn a_form_of_another_site_is_rejected_with_help_and_audited() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let work = fleet(FLEET);

@@ -25,7 +25,7 @@ async fn sign_in(browser: &mut Browser<'_>, email: &str, password: &str, next: &
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_neighbour_keeps_someone_out_of_a_browser_in_which_they_signed_in_before() {
+async fn failures_behind_the_same_address_do_not_block_a_known_browser() {
     let installation = Installation::start().await;
     let (email, once) = newcomer(&installation).await;
     let mut own = Browser::new(&installation);

@@ -121,7 +121,7 @@ async fn the_first_sign_in_makes_a_person_with_the_role_that_their_groups_give()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_sign_in_makes_roles_what_the_groups_give_now_and_keeps_what_was_given_by_hand() {
+async fn each_sign_in_updates_roles_from_groups_and_keeps_assigned_roles() {
     let Some((provider, installation)) = start().await else { return };
     let lab = installation.store.read().await.unwrap().account("lab").await.unwrap().unwrap().id;
     let role_in = async |account: &AccountId| {
@@ -165,7 +165,7 @@ async fn each_sign_in_makes_roles_what_the_groups_give_now_and_keeps_what_was_gi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never_to_root() {
+async fn only_a_verified_address_signs_in_an_existing_person_and_never_root() {
     let Some((provider, installation)) = start().await else { return };
     // There are several accounts, so only the administrator of the installation adds people without an invitation.
     let root = installation.root().await;
@@ -213,7 +213,7 @@ async fn only_a_verified_address_leads_to_someone_who_was_there_before_and_never
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_someone_approved_rests_until_they_sign_in_again_and_falls_with_their_group() {
+async fn an_approval_is_suspended_until_the_next_sign_in_and_lapses_with_the_group() {
     let Some((provider, installation)) = start().await else { return };
     let admin = installation.admin().await;
     let halt = json!({"reason": "for the time being"});

@@ -1,4 +1,4 @@
-//! Consent.
+//! Approving proposals.
 
 use std::collections::BTreeMap;
 
@@ -23,16 +23,16 @@ use crate::record;
 
 const ACTION: &str = "proposal.approve";
 
-/// A proposal that someone consents to, and what of it they have seen.
+/// A proposal to approve, and the content that the approver reviewed.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewedProposal<'r> {
     /// Which proposal.
     pub id: &'r ProposalId,
-    /// The content they reviewed; none to consent to what the commit declares, which is not taken of what someone typed.
+    /// The digest of the reviewed content; none to approve what the commit declares. Edits and direct changes need it.
     pub digest: Option<&'r str>,
 }
 
-/// Gives someone's consent to exactly what a proposal would apply now.
+/// Approves exactly the content that a proposal would apply now.
 pub async fn approve(
     server: &Control,
     who: &Identity,
@@ -42,7 +42,7 @@ pub async fn approve(
     single_result(approve_all(server, who, &[reviewed], reason).await?)
 }
 
-/// Gives someone's consent to proposals, each by itself, in one transaction.
+/// Approves proposals in one transaction. Each succeeds or fails separately.
 pub(crate) async fn approve_all(
     server: &Control,
     who: &Identity,
@@ -55,7 +55,7 @@ pub(crate) async fn approve_all(
     let found = writing.proposals_by_id(&who.account_id, &ids).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
-    let mut hearing = ApprovalBatch {
+    let mut batch = ApprovalBatch {
         who,
         reason,
         gatekeeper: load_gatekeeper(&mut writing, &account, changed, now).await?,
@@ -66,8 +66,8 @@ pub(crate) async fn approve_all(
         grants: Vec::new(),
         now,
     };
-    let decided = reviewed.iter().map(|reviewed| hearing.add(&mut writing, reviewed)).collect();
-    hearing.save(&mut writing).await?;
+    let decided = reviewed.iter().map(|reviewed| batch.add(&mut writing, reviewed)).collect();
+    batch.save(&mut writing).await?;
     crash_point("decide.before_commit");
     server.commit(writing).await?;
     crash_point("decide.committed");
@@ -75,7 +75,7 @@ pub(crate) async fn approve_all(
     Ok(decided)
 }
 
-/// Everything that decides whether a consent counts, and what was decided so far.
+/// What decides whether an approval counts, and the decisions so far.
 struct ApprovalBatch<'h> {
     who: &'h Identity,
     reason: Option<&'h str>,
@@ -103,7 +103,7 @@ impl ApprovalBatch<'_> {
             reason,
             at: self.now,
             set_id: None,
-            fallen: None,
+            lapsed: None,
         };
         self.record(writing, proposal, &approval);
         let given = self.approvals.entry(reviewed.id.clone()).or_default();
@@ -155,7 +155,7 @@ impl ApprovalBatch<'_> {
         });
     }
 
-    /// Sees whether the consents given by now suffice.
+    /// Checks whether the approvals so far suffice.
     fn evaluate(&mut self, writing: &mut AccountWriting, id: &ProposalId) {
         let Some(proposal) = self.proposals.get(id) else { return };
         let repository = self.repository_of(proposal);
@@ -170,8 +170,8 @@ impl ApprovalBatch<'_> {
                 proposal.status = Status::Approved;
             }
         } else if let Consent::Needed { have, need, .. } = judgement.consent {
-            let told = format!("{have} of {need} approvals");
-            let event = event(&self.who.email, Some(&told));
+            let progress = format!("{have} of {need} approvals");
+            let event = event(&self.who.email, Some(&progress));
             writing.event(NewEvent { kind: EventKind::ProposalConsented, ..event });
         }
     }
@@ -180,8 +180,11 @@ impl ApprovalBatch<'_> {
         let given: Vec<_> = self.given.iter().map(|(id, approval)| (id, approval.clone())).collect();
         writing.approvals_add(&given).await?;
         let reason = self.reason.map(CloseReason::own_words);
-        let moves: Vec<_> =
-            self.grants.iter().map(|(id, grant)| (id, grant.moved(reason.as_ref(), self.now))).collect();
+        let moves: Vec<_> = self
+            .grants
+            .iter()
+            .map(|(id, grant)| (id, grant.approval_move(reason.as_ref(), self.now)))
+            .collect();
         writing.proposals_move(&moves).await?;
         Ok(())
     }

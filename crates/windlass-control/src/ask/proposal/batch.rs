@@ -12,10 +12,10 @@ use crate::caller::Identity;
 use crate::control::Control;
 use crate::refusal::Refusal;
 
-/// Decisions of one request: as many as a fleet can have resources.
+/// The most decisions in one request: as many as a fleet can have resources.
 const MAX_BATCH: usize = 100_000;
 
-/// Decides about several, each by itself.
+/// Approves or rejects several proposals, each separately.
 pub async fn decide_all(server: &Control, who: &Identity, body: &BatchBody) -> Result<BatchResult, Refusal> {
     let ids = match (&body.approval_request_id, body.ids.is_empty()) {
         (Some(run), true) => open_of_run(server, who, &RunId::new(run)).await?,

@@ -1,4 +1,4 @@
-//! What differs in the files that proposals' resources name, as answers show it.
+//! The differences in the files that the resources of proposals name, as responses show them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use windlass_core::id::AccountId;
 use windlass_core::proposal::Proposal;
 use windlass_store::{Reading, StoreError};
 
-/// Lines of this many bytes are shown in a list of proposals; the rest is shown by the proposals themselves.
+/// How many bytes of lines a list of proposals shows. A single proposal shows all of its lines.
 const LISTED_TEXT: usize = 256 * 1024;
 
-/// What differs in the files of several proposals, in their order. One by itself is shown whole.
+/// The differences in the files of several proposals, in the same order. A single proposal is shown with all its lines.
 pub(crate) async fn load_contents(
     reading: &mut Reading,
     account_id: &AccountId,

@@ -1,6 +1,6 @@
-//! Decisions people take about proposals: approve, reject, edit. The same for the API, the web app and MCP.
+//! Decisions about proposals: approve, reject, edit. The API, the web app and MCP share them.
 //!
-//! Many decisions taken at once are one transaction, and each is taken or refused for itself.
+//! A batch of decisions is one transaction in which each decision succeeds or fails separately.
 
 use serde_json::json;
 use windlass_core::diagnostic::Diagnostic;
@@ -12,37 +12,37 @@ use crate::caller::Identity;
 use crate::record;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Why a decision was not taken.
+/// Why a decision failed.
 #[derive(Debug)]
 pub enum DecisionError {
     /// There is no such proposal.
     NotFound,
-    /// It is not open for this decision any more.
+    /// It is no longer open for this decision.
     Closed(Status),
-    /// It is not what the caller reviewed.
+    /// Its content changed since the caller reviewed it.
     ContentChanged {
-        /// What it is now.
+        /// The digest of its content now.
         digest: String,
     },
-    /// Someone typed its content, and the caller did not say which content they reviewed.
+    /// It is an edit or a direct change, and the caller did not name the content they reviewed.
     ContentNotNamed {
-        /// What it is now.
+        /// The digest of its content now.
         digest: String,
     },
-    /// The plan has no such set, or is not the repository's newest any more.
+    /// The plan has no such set, or is no longer the repository's newest.
     SetChanged {
-        /// The set of the whole plan as it is now; none if there is nothing to do any more.
+        /// The digest of the whole plan now; none if nothing is left to approve.
         digest: Option<String>,
     },
-    /// The set has so many destroys, and nobody said that they are meant.
+    /// The set has this many destroys, and the caller did not confirm them.
     DestroysNotConfirmed(usize),
-    /// It was changed since the version the caller named.
+    /// It changed since the version that the caller named.
     VersionConflict,
-    /// The policy, or its author, does not allow it.
+    /// This person may not approve it; the text is the reason.
     NotAllowed(String),
-    /// What it was edited to is not sound.
+    /// The edited content is invalid.
     InvalidEdit(Vec<Diagnostic>),
-    /// The request makes no sense.
+    /// The request cannot be applied to this proposal or run.
     InvalidRequest(&'static str),
     /// The database failed.
     Store(StoreError),
@@ -61,18 +61,18 @@ impl From<DecisionError> for Refusal {
             DecisionError::Closed(status) => {
                 let message = format!("the proposal is {status}");
                 let help = "only a proposal that is pending approval can be approved or rejected";
-                Refusal::conflict("not-open", message, help).on_record()
+                Refusal::conflict("not-open", message, help).mark_recorded()
             }
             DecisionError::ContentChanged { digest } => {
                 let message = format!("the proposal changed since your review: it would now apply {digest}");
-                Refusal::conflict("moved", message, "review it again").on_record()
+                Refusal::conflict("moved", message, "review it again").mark_recorded()
             }
             DecisionError::ContentNotNamed { digest } => {
                 let message = format!(
                     "this proposal is an edit or a direct change, so an approval must give its digest: {digest}"
                 );
                 let help = "review it, then send this digest with the approval";
-                Refusal::conflict("digest-needed", message, help).on_record()
+                Refusal::conflict("digest-needed", message, help).mark_recorded()
             }
             DecisionError::SetChanged { digest } => {
                 let now = match digest {
@@ -80,18 +80,18 @@ impl From<DecisionError> for Refusal {
                     None => "nothing is left to approve".to_owned(),
                 };
                 let message = format!("the plan changed: {now}");
-                Refusal::conflict("moved", message, "review the repository's newest run").on_record()
+                Refusal::conflict("moved", message, "review the repository's newest run").mark_recorded()
             }
             DecisionError::DestroysNotConfirmed(destroys) => {
                 let message = format!("{destroys} changes of this set are destroys");
                 let help = "to approve them too, set include_destroys";
-                Refusal::unprocessable("destroys-not-confirmed", message, help).on_record()
+                Refusal::unprocessable("destroys-not-confirmed", message, help).mark_recorded()
             }
             DecisionError::NotAllowed(why) => {
                 let help = "ask another approver";
-                Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).on_record()
+                Refusal::new(RefusalKind::Forbidden, "not-allowed", why, help).mark_recorded()
             }
-            DecisionError::VersionConflict => Refusal::precondition(),
+            DecisionError::VersionConflict => Refusal::changed_meanwhile(),
             DecisionError::InvalidEdit(diagnostics) => Refusal::invalid_resource(&diagnostics),
             DecisionError::InvalidRequest(message) => Refusal::unprocessable("senseless", message, ""),
             DecisionError::Store(error) => error.into(),
@@ -99,10 +99,10 @@ impl From<DecisionError> for Refusal {
     }
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 pub(crate) type DecisionResult = Result<(), DecisionError>;
 
-/// Enters a refusal into the audit log.
+/// Records a failed decision in the audit log.
 pub(crate) fn record_refusal(
     writing: &mut AccountWriting,
     who: &Identity,
@@ -125,7 +125,7 @@ pub(crate) fn record_refusal(
     });
 }
 
-/// The only one of several.
+/// The result of a batch of one.
 pub(crate) fn single_result(decided: Vec<DecisionResult>) -> DecisionResult {
     decided.into_iter().next().unwrap_or(Err(DecisionError::NotFound))
 }

@@ -21,7 +21,7 @@ use crate::flow::propose::blocked;
 use crate::payload::{restore_hidden, spec_value};
 use crate::record;
 
-/// Changes what a pending proposal would apply; null takes that back. Approvals given before no longer count.
+/// Changes what a pending proposal would apply; null discards the edit. Earlier approvals no longer count.
 pub async fn edit(
     server: &Control,
     who: &Identity,
@@ -47,7 +47,7 @@ pub async fn edit(
         payload => Some(read_edit(&proposal, payload, who)?),
     };
     let version = version.unwrap_or(proposal.version);
-    // Everyone who edited it had a hand in it, not only the last.
+    // Everyone who edited it is a contributor, not only the last editor.
     let mut contributors = proposal.contributors.clone();
     contributors.add(Contributor::new(ContributorRole::Editor, &who.email));
     if !writing.proposal_edit(id, version, edited.as_ref(), &contributors).await? {

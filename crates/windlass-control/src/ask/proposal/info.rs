@@ -1,4 +1,4 @@
-//! A proposal as answers show it.
+//! A proposal as responses show it.
 
 use serde_json::Value;
 use windlass_api::types::{ApprovalInfo, ContributorInfo, GateInfo, ProposalInfo};
@@ -14,7 +14,7 @@ use windlass_core::time::Timestamp;
 
 use crate::payload::{payload_of, with_name};
 
-/// What is known beside the proposal itself.
+/// What the response shows in addition to the proposal itself.
 pub(crate) struct ProposalContext<'a> {
     pub(crate) gatekeeper: &'a Gatekeeper,
     pub(crate) repository: Option<&'a Repository>,
@@ -24,17 +24,17 @@ pub(crate) struct ProposalContext<'a> {
     pub(crate) now: Timestamp,
 }
 
-fn whole(spec: &Spec) -> Value {
+fn full_spec(spec: &Spec) -> Value {
     hide_secrets(spec.to_json(Defaults::Fill))
 }
 
-/// Everything about a proposal. What is edited is shown as what would be applied.
-pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> ProposalInfo {
+/// Everything about a proposal. An edited proposal shows the edit, because that would be applied.
+pub(crate) fn info(proposal: &Proposal, context: &ProposalContext<'_>) -> ProposalInfo {
     let change = &proposal.change;
     let effective = proposal.effective_change();
     let fields = effective.fields().into_iter().map(Into::into);
     let edited = proposal.edit.as_ref();
-    let blocked_by = blocked_by(proposal, around.repository);
+    let blocked_by = blocked_by(proposal, context.repository);
     ProposalInfo {
         id: proposal.id.to_string(),
         repository_id: proposal.repository_id.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -47,10 +47,10 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
         cause: change.cause,
         explanation: explanation(change.cause, proposal),
         payload: payload_of(proposal),
-        current: change.before.as_deref().map(whole),
-        desired: effective.after.as_deref().map(whole),
+        current: change.before.as_deref().map(full_spec),
+        desired: effective.after.as_deref().map(full_spec),
         fields: fields.collect(),
-        content: around.content.iter().cloned().map(Into::into).collect(),
+        content: context.content.iter().cloned().map(Into::into).collect(),
         edited_payload: edited
             .map(|edit| with_name(&change.key, hide_secrets(edit.spec.to_json(Defaults::Omit)))),
         edited_by: edited.map(|edit| edit.by.clone()),
@@ -73,11 +73,11 @@ pub(crate) fn info(proposal: &Proposal, around: &ProposalContext<'_>) -> Proposa
         blocked_by: BlockedBy::sentences(&blocked_by),
         blocked_by_kinds: BlockedBy::kinds(&blocked_by),
         waits_for: proposal.waits_for.clone(),
-        gate: proposal.status.is_open().then(|| gate_info(proposal, around)),
-        approvals: around
+        gate: proposal.status.is_open().then(|| gate_info(proposal, context)),
+        approvals: context
             .approvals
             .iter()
-            .map(|approval| approval_info(approval, proposal, around))
+            .map(|approval| approval_info(approval, proposal, context))
             .collect(),
         reason: proposal.reason.as_ref().map(ToString::to_string),
         decided_by: proposal.decided_by.clone(),
@@ -99,13 +99,13 @@ pub(crate) fn source_of(proposal: &Proposal) -> String {
     }
 }
 
-/// What it waits for beside approval: also that its repository can be read again, whoever decides before.
+/// What blocks it other than a missing approval. Includes a failed sync of its repository, whether it is approved or not.
 fn blocked_by(proposal: &Proposal, repository: Option<&Repository>) -> Vec<BlockedBy> {
     let mut reasons = proposal.blocked_by.clone();
     let failed = repository.filter(|_| proposal.status.is_open());
     let failed = failed.and_then(|repository| failed_sync_of(proposal, repository));
     if let Some(failed) = failed.map(BlockedBy::SyncFailed)
-        // By its sentence: an earlier version noted it as text.
+        // Compared as text: an earlier version stored this reason as text.
         && !BlockedBy::sentences(&reasons).contains(&failed.to_string())
     {
         reasons.push(failed);
@@ -130,11 +130,11 @@ fn explanation(cause: Cause, proposal: &Proposal) -> String {
     }
 }
 
-fn approval_info(approval: &Approval, proposal: &Proposal, around: &ProposalContext<'_>) -> ApprovalInfo {
-    // What was decided stays as it was, whoever left since.
+fn approval_info(approval: &Approval, proposal: &Proposal, context: &ProposalContext<'_>) -> ApprovalInfo {
+    // A closed proposal keeps the approvals that counted, even if an approver left since.
     let counts = match proposal.status.is_open() {
-        true => around.gatekeeper.counts(proposal, around.repository, approval),
-        false => approval.fallen.is_none() && approval.digest == proposal.content_digest(),
+        true => context.gatekeeper.counts(proposal, context.repository, approval),
+        false => approval.lapsed.is_none() && approval.digest == proposal.content_digest(),
     };
     ApprovalInfo {
         approver: approval.approver.clone(),
@@ -145,10 +145,14 @@ fn approval_info(approval: &Approval, proposal: &Proposal, around: &ProposalCont
     }
 }
 
-fn gate_info(proposal: &Proposal, around: &ProposalContext<'_>) -> GateInfo {
-    let judgement = around.gatekeeper.judge(proposal, around.repository, around.approvals, around.now);
-    let why_not_you =
-        around.gatekeeper.why_cannot_approve(proposal, around.repository, around.approvals, around.person);
+fn gate_info(proposal: &Proposal, context: &ProposalContext<'_>) -> GateInfo {
+    let judgement = context.gatekeeper.judge(proposal, context.repository, context.approvals, context.now);
+    let why_not_you = context.gatekeeper.why_cannot_approve(
+        proposal,
+        context.repository,
+        context.approvals,
+        context.person,
+    );
     let consent = judgement.consent.state();
     let (have, need, reasons) = match judgement.consent {
         Consent::Granted { .. } => (0, 0, Vec::new()),

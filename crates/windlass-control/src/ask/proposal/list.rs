@@ -1,4 +1,4 @@
-//! Proposals and decisions about them.
+//! Lists of proposals, and single proposals with all details.
 
 use serde::Deserialize;
 use windlass_api::types::ProposalInfo;
@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::refusal::Refusal;
 
-/// Which proposals someone asks for, in their words.
+/// Which proposals a request selects, as text.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ProposalQuery {
     /// Only in these states, with commas between them.
@@ -56,7 +56,7 @@ fn read_change(text: &str) -> Result<Action, Refusal> {
     })
 }
 
-/// The filter that someone's words mean.
+/// Parses a query into a filter.
 pub async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
@@ -86,7 +86,10 @@ pub async fn filter_of(
     })
 }
 
-async fn surroundings(reading: &mut Reading, who: &Identity) -> Result<(Account, Vec<Repository>), Refusal> {
+async fn account_and_repositories(
+    reading: &mut Reading,
+    who: &Identity,
+) -> Result<(Account, Vec<Repository>), Refusal> {
     let account = reading.account(who.account_id.as_str()).await?.ok_or_else(Refusal::not_found)?;
     Ok((account, reading.repositories(&who.account_id).await?))
 }
@@ -97,7 +100,7 @@ pub async fn describe(
     who: &Identity,
     found: &[Proposal],
 ) -> Result<Vec<ProposalInfo>, Refusal> {
-    let (account, repositories) = surroundings(reading, who).await?;
+    let (account, repositories) = account_and_repositories(reading, who).await?;
     let now = now();
     let changed = found.iter().map(|proposal| &proposal.change.key);
     let gatekeeper = load_gatekeeper(reading, &account, changed, now).await?;
@@ -105,8 +108,8 @@ pub async fn describe(
         found.iter().filter(|proposal| proposal.status.is_open()).map(|proposal| &proposal.id).collect();
     let approvals = reading.approvals_of(&open).await?;
     let contents = load_contents(reading, &who.account_id, found).await?;
-    let told = found.iter().zip(&contents).map(|(proposal, content)| {
-        let around = ProposalContext {
+    let described = found.iter().zip(&contents).map(|(proposal, content)| {
+        let context = ProposalContext {
             gatekeeper: &gatekeeper,
             repository: governing_repository(proposal, &repositories),
             approvals: approvals.get(&proposal.id).map_or(&[], Vec::as_slice),
@@ -114,9 +117,9 @@ pub async fn describe(
             person: &who.email,
             now,
         };
-        info(proposal, &around)
+        info(proposal, &context)
     });
-    Ok(told.collect())
+    Ok(described.collect())
 }
 
 /// Everything about one proposal.
@@ -125,9 +128,9 @@ pub async fn load(server: &Control, who: &Identity, id: &ProposalId) -> Result<P
     let proposal = reading.proposal(&who.account_id, id).await?.ok_or_else(Refusal::not_found)?;
     let approvals = reading.approvals(&proposal.id).await?;
     let contents = load_contents(&mut reading, &who.account_id, std::slice::from_ref(&proposal)).await?;
-    let (account, repositories) = surroundings(&mut reading, who).await?;
+    let (account, repositories) = account_and_repositories(&mut reading, who).await?;
     let now = now();
-    let around = ProposalContext {
+    let context = ProposalContext {
         gatekeeper: &load_gatekeeper(&mut reading, &account, [&proposal.change.key], now).await?,
         repository: governing_repository(&proposal, &repositories),
         approvals: &approvals,
@@ -135,5 +138,5 @@ pub async fn load(server: &Control, who: &Identity, id: &ProposalId) -> Result<P
         person: &who.email,
         now,
     };
-    Ok(info(&proposal, &around))
+    Ok(info(&proposal, &context))
 }

@@ -1,4 +1,4 @@
-//! Refusal.
+//! Rejecting proposals.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::record;
 
 const ACTION: &str = "proposal.reject";
 
-/// Why, and for how long.
+/// The reason for a rejection, and how long it holds.
 #[derive(Clone, Copy, Debug)]
 pub struct RejectRequest<'r> {
-    /// Why, if someone said so.
+    /// The reason, if the caller gave one.
     pub reason: Option<&'r str>,
-    /// Whether it holds until the change itself changes.
+    /// Whether Windlass does not propose the change again until it changes.
     pub until_change: bool,
 }
 
-/// Refuses a proposal.
+/// Rejects a proposal.
 pub async fn reject(
     server: &Control,
     who: &Identity,
@@ -36,7 +36,7 @@ pub async fn reject(
     single_result(reject_all(server, who, &[id], rejection).await?)
 }
 
-/// Refuses proposals, each by itself, in one transaction.
+/// Rejects proposals in one transaction. Each succeeds or fails separately.
 pub(crate) async fn reject_all(
     server: &Control,
     who: &Identity,
@@ -73,7 +73,7 @@ pub(crate) async fn reject_all(
             at: now,
         };
         moves.push((*id, moved));
-        tell_rejection(&mut writing, who, proposal, rejection, now);
+        record_rejection(&mut writing, who, proposal, rejection, now);
         proposal.status = Status::Rejected;
         decided.push(Ok(()));
     }
@@ -81,13 +81,12 @@ pub(crate) async fn reject_all(
     let rejected: Vec<&ProposalId> = moves.iter().map(|(id, _)| *id).collect();
     update_runs::update_runs(&mut writing, &rejected, None, now).await?;
     server.commit(writing).await?;
-    // Another repository's proposal may have waited for one of these to go, and there is room for the next changes of the
-    // plan.
+    // One of these may have blocked another repository's proposal, and the cap has room for the next changes of the plan.
     server.nudges().apply.notify_one();
     Ok(decided)
 }
 
-fn tell_rejection(
+fn record_rejection(
     writing: &mut AccountWriting,
     who: &Identity,
     proposal: &Proposal,

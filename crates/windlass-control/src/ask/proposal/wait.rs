@@ -1,4 +1,4 @@
-//! Waiting for an approved change.
+//! Waiting until an approved change is applied.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::caller::Identity;
 use crate::control::Control;
 use crate::refusal::Refusal;
 
-/// The longest wait for an apply.
+/// The longest wait for an apply, in seconds.
 const LONGEST_WAIT: u64 = 60;
 
-/// Has approved changes looked at, and waits until this one is applied, blocked, or `wait` seconds are over.
+/// Starts a turn of applying, and waits until this change is applied or blocked, or `wait` seconds have passed.
 pub async fn wait_until_applied(
     server: &Control,
     who: &Identity,
@@ -26,8 +26,8 @@ pub async fn wait_until_applied(
     let before = turns.borrow().begun;
     server.nudges().apply.notify_one();
     loop {
-        // Only a turn that began after the nudge says what is in the way now.
-        let is_looked_at = turns.borrow_and_update().ended > before;
+        // Only a turn that began after the nudge shows what blocks the change now.
+        let is_evaluated = turns.borrow_and_update().ended > before;
         writes.borrow_and_update();
         let proposal = server.store().read().await?.proposal(&who.account_id, id).await?;
         let proposal = proposal.ok_or_else(Refusal::not_found)?;
@@ -36,12 +36,12 @@ pub async fn wait_until_applied(
             let help = "approve it first";
             return Err(Refusal::conflict("not-approved", message, help));
         }
-        let is_blocked = is_looked_at && !proposal.blocked_by.is_empty();
+        let is_blocked = is_evaluated && !proposal.blocked_by.is_empty();
         let is_over = !proposal.status.is_open() || is_blocked;
         if is_over || tokio::time::Instant::now() >= deadline {
             return Ok(());
         }
-        // Another replica's turns are not heard here, but what it writes is; should that be missed, look now and then.
+        // This server is notified of another replica's writes, not of its turns. It checks every second in case it misses one.
         let next = deadline.min(tokio::time::Instant::now() + Duration::from_secs(1));
         tokio::select! {
             _ = turns.changed() => {}

@@ -22,7 +22,7 @@ const MAX_CA_BYTES: usize = 64 * 1024;
 
 const INTERVALS: std::ops::RangeInclusive<u64> = 10..=86_400;
 
-/// A repository as it would be registered, everything left out at its default.
+/// A repository as it would be registered, with defaults for omitted fields.
 pub(crate) fn new_repository(
     account_id: &AccountId,
     fields: RepositoryFields,
@@ -48,7 +48,7 @@ fn name_from(url: &str) -> String {
     last.trim_end_matches(".git").to_owned()
 }
 
-/// Changes what is given and checks the whole. A new address, branch or prefix is read anew.
+/// Changes the given fields and checks the result. After a new URL, branch or prefix, the next sync reads the fleet again.
 pub(crate) fn change_repository(
     repository: &mut Repository,
     fields: RepositoryFields,
@@ -76,7 +76,7 @@ pub(crate) fn change_repository(
     }
     if let Some(signers) = fields.allowed_signers {
         let signers = optional(signers);
-        // Only another list makes what was read before something that nobody vouched for.
+        // With a different list, the last commit is unverified, so it must be read again.
         if signers != repository.signers {
             repository.signers = signers;
             repository.good_commit = None;
@@ -104,7 +104,7 @@ pub(crate) fn change_repository(
     if source != now_at {
         repository.good_commit = None;
         let old = RemoteUrl::parse(&source.0, InsecureUrls::Allowed).ok();
-        // Another host has other keys; the same host must keep showing the same ones.
+        // Another host has other keys; the same host must keep its keys.
         if old.is_none_or(|old| (old.host(), old.effective_port()) != (url.host(), url.effective_port())) {
             repository.host_keys = None;
         }
@@ -116,10 +116,10 @@ fn check(repository: &mut Repository, insecure: InsecureUrls) -> Result<RemoteUr
     let invalid = |field: &str, message: String, help: &str| {
         Refusal::unprocessable("bad-value", format!("{field}: {message}"), help)
     };
-    // The address first: a name that was left out comes from it and must not tell what was wrong with it.
+    // Check the URL first: a default name is derived from it, and the error must be about the URL, not about that name.
     let url = RemoteUrl::parse(&repository.repo_url, insecure)
         .map_err(|error| invalid("repo_url", error.to_string(), error.help()))?;
-    // `javascript:…` and the like would else be a host and a path.
+    // Otherwise `javascript:…` would be read as a host and a path.
     if url.user().is_none() && !url.as_str().contains("://") {
         let help = "write https://host/path, ssh://host/path or git@host:path";
         return Err(invalid("repo_url", "the URL has no scheme and no user".to_owned(), help));
@@ -159,7 +159,7 @@ fn check(repository: &mut Repository, insecure: InsecureUrls) -> Result<RemoteUr
     Ok(url)
 }
 
-/// What of a repository is not done any more.
+/// The work on a repository that is quarantined.
 fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
     let Quarantines { sync, pull_requests, requests } = &repository.quarantines;
     let info = |of: QuarantinedWork, it: &Option<Quarantine>| {
@@ -177,7 +177,7 @@ fn quarantines(repository: &Repository) -> Vec<QuarantineInfo> {
     all.into_iter().flatten().collect()
 }
 
-/// A repository as answers show it.
+/// A repository as responses show it.
 pub fn info(repository: &Repository) -> RepositoryInfo {
     let url = RemoteUrl::parse(&repository.repo_url, InsecureUrls::Allowed).ok();
     let keys = url.as_ref().map_or(&[] as &[&str], |url| required_keys(url.scheme()));

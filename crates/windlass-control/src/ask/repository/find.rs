@@ -18,7 +18,7 @@ pub async fn load_all(reading: &mut Reading, who: &Identity) -> Result<Vec<Repos
     Ok(reading.repositories(&who.account_id).await?.iter().map(info).collect())
 }
 
-/// A repository of the caller's account, as answers show it.
+/// A repository of the caller's account, as responses show it.
 pub async fn load(
     reading: &mut Reading,
     who: &Identity,

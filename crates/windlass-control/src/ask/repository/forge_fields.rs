@@ -1,4 +1,4 @@
-//! What a repository's forge is told, as requests describe it: checked before anything is stored.
+//! The forge settings of a repository, as requests describe them: checked before anything is stored.
 
 use windlass_api::types::{ForgeFields, ForgeInfo};
 use windlass_core::repository::{ForgeSettings, Repository};
@@ -8,14 +8,14 @@ use crate::config::ControlConfig;
 use crate::outside::forge::target::{FORGE_KINDS_HELP, ForgeTarget};
 use crate::refusal::Refusal;
 
-/// What is given as the kind to tell the forge nothing any more.
+/// The `kind` that turns reporting to the forge off.
 const NONE: &str = "none";
 
 fn invalid(message: &str, help: &str) -> Refusal {
     Refusal::unprocessable("bad-value", message, help)
 }
 
-/// Changes what is given. Another forge has shown nothing yet, so what was wrong with the last is forgotten.
+/// Changes the given fields. Clears the last forge error, which was about the old settings.
 pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> Result<(), Refusal> {
     repository.forge_error = None;
     if fields.kind.as_deref() == Some(NONE) {
@@ -59,13 +59,13 @@ pub(crate) fn change_forge(repository: &mut Repository, fields: ForgeFields) -> 
     Ok(())
 }
 
-/// Checks that the forge can be reached as it is set up, without asking it.
+/// Checks the forge settings without connecting to the forge.
 pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Result<(), Refusal> {
     let Some(settings) = &repository.forge else { return Ok(()) };
-    let way = ForgeTarget::of(repository, settings, config);
-    let way = way.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;
+    let target = ForgeTarget::of(repository, settings, config);
+    let target = target.map_err(|trouble| invalid(&trouble.message, &trouble.help))?;
     let is_plain = |c: char| !c.is_control();
-    let path = &way.credential_path;
+    let path = &target.credential_path;
     if path.len() > 512 || !path.chars().all(is_plain) || path.contains("://") {
         let help = "write the path of the credential with the token, for example secret/data/gitops/forge";
         return Err(invalid("forge.credential_path: not a valid path", help));
@@ -73,7 +73,7 @@ pub(crate) fn check_forge(repository: &Repository, config: &ControlConfig) -> Re
     Ok(())
 }
 
-/// What a repository's forge is told, as answers show it.
+/// The forge settings of a repository, as responses show them.
 pub(crate) fn forge_info(repository: &Repository) -> Option<ForgeInfo> {
     let settings = repository.forge.as_ref()?;
     Some(ForgeInfo {

@@ -1,4 +1,4 @@
-//! Changes of repositories on the record.
+//! Recording changes of repositories in the audit log and as events.
 
 use serde_json::Value;
 use windlass_core::event::{EventKind, Severity};
@@ -8,7 +8,7 @@ use windlass_store::AccountWriting;
 use crate::caller::Identity;
 use crate::record::{self, RepositoryEvent};
 
-/// Notes what was done to a repository.
+/// Records an action on a repository, in the audit log and as an event.
 pub(crate) fn record(
     writing: &mut AccountWriting,
     who: &Identity,

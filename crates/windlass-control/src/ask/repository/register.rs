@@ -1,4 +1,4 @@
-//! Repositories.
+//! Registering, changing and removing repositories, and clearing their pinned SSH host keys.
 
 use serde_json::{Value, json};
 use windlass_api::types::{RepositoryFields, RepositoryInfo};
@@ -25,7 +25,7 @@ use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::page::IfMatch;
 use crate::refusal::Refusal;
 
-/// Why a credential was bound when nobody asked for it in so many words.
+/// The reason that the audit log gives when a credential was bound without an explicit request.
 pub(crate) const FIRST_USE: &str = "first used there by an admin";
 
 /// Registers a repository and, if it is enabled, syncs it for the first time.
@@ -37,7 +37,7 @@ pub async fn register(
     let now = now();
     let config = server.config();
     let repository = new_repository(&who.account_id, fields, config, now)?;
-    let first_uses = credential_binding::first_uses(server, who, &repository, None).await?;
+    let missing_bindings = credential_binding::missing_bindings(server, who, &repository, None).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let gatekeeper = load_gatekeeper(&mut writing, &who.account_id).await?;
     check_repository_change(&gatekeeper, who, RepositoryChange::Register(&repository.trusted_settings()))?;
@@ -46,7 +46,7 @@ pub async fn register(
         return Err(Refusal::conflict("taken", message, "choose another name"));
     }
     writing.repository_add(&repository).await?;
-    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
+    credential_binding::bind(&mut writing, who, &missing_bindings, FIRST_USE).await?;
     if repository.enabled {
         let request = SyncRequest::new(Trigger::Request, Some(&who.email));
         queue_run(&mut writing, &repository, &request, now).await?;
@@ -64,7 +64,7 @@ async fn load_gatekeeper(reading: &mut Reading, account_id: &AccountId) -> Resul
     Ok(Gatekeeper::before_approvals(&account))
 }
 
-/// What the audit log keeps of a repository's configuration.
+/// The part of a repository's configuration that the audit log stores.
 fn audited_settings(repository: &Repository) -> Value {
     json!({
         "name": repository.name, "repo_url": repository.repo_url, "branch": repository.branch,
@@ -75,13 +75,13 @@ fn audited_settings(repository: &Repository) -> Value {
     })
 }
 
-/// What decides where something is told, and what.
+/// The settings that determine what is reported to a forge, and where.
 fn forge_location(repository: &Repository) -> (Option<ForgeSettings>, String) {
     (repository.forge.clone(), repository.repo_url.clone())
 }
 
-/// What has to be bound before a repository can be used as it would be after a change.
-async fn first_uses_after(
+/// The bindings that a repository's credentials still need after a change.
+async fn missing_bindings_after(
     server: &Control,
     who: &Identity,
     id_or_name: &str,
@@ -90,10 +90,10 @@ async fn first_uses_after(
     let before = find(&mut server.store().read().await?, who, id_or_name).await?;
     let mut after = before.clone();
     change_repository(&mut after, fields.clone(), server.config())?;
-    credential_binding::first_uses(server, who, &after, Some(&before)).await
+    credential_binding::missing_bindings(server, who, &after, Some(&before)).await
 }
 
-/// Changes what is given of a repository and syncs it soon.
+/// Changes the given fields of a repository and makes its next sync due now.
 pub async fn configure(
     server: &Control,
     who: &Identity,
@@ -102,12 +102,12 @@ pub async fn configure(
     fields: RepositoryFields,
 ) -> Result<RepositoryInfo, Refusal> {
     let now = now();
-    // Credentials are looked at before the transaction begins: nobody waits for Vault in one.
-    let first_uses = first_uses_after(server, who, id_or_name, &fields).await?;
+    // Credentials are checked before the transaction begins, so that it does not wait for Vault.
+    let missing_bindings = missing_bindings_after(server, who, id_or_name, &fields).await?;
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id_or_name).await?;
     if_match.check(repository.version)?;
-    let (was_good, told) = (repository.good_commit.clone(), forge_location(&repository));
+    let (was_good, old_location) = (repository.good_commit.clone(), forge_location(&repository));
     if repository.left_by.is_some() {
         let message =
             format!("{} is a placeholder for a repository that moved to another account", repository.name);
@@ -127,23 +127,23 @@ pub async fn configure(
         return Err(Refusal::conflict("taken", "another repository has this name", "choose another"));
     }
     if !writing.repository_configure(&repository).await? {
-        return Err(Refusal::precondition());
+        return Err(Refusal::changed_meanwhile());
     }
-    credential_binding::bind(&mut writing, who, &first_uses, FIRST_USE).await?;
+    credential_binding::bind(&mut writing, who, &missing_bindings, FIRST_USE).await?;
     if was_good.is_some() && repository.good_commit.is_none() {
-        writing.repository_unread(&repository.id).await?;
+        writing.repository_clear_last_good(&repository.id).await?;
     }
     if !before.has_same_source(&repository) {
-        // Whoever trusts the repository from now on trusts what it reads now.
+        // Proposals from the old source do not get the trust that rules give to the new one.
         withdraw_all(&mut writing, who, &repository, &CloseReason::RepositorySourceChanged).await?;
     }
-    match told == forge_location(&repository) {
+    match old_location == forge_location(&repository) {
         true => writing.forge_reports_retry(&repository.id, now).await.map(|_| ())?,
-        // Where it is told now, nothing was told yet.
+        // Nothing was reported to the new location yet.
         false => writing.forge_reports_remove(&repository.id).await?,
     }
     record(&mut writing, who, "repository.change", &repository, audited_settings(&repository), now);
-    // Its proposals may need no approval any more.
+    // Its proposals may no longer need approval.
     re_evaluate_open_proposals(&mut writing, now).await?;
     let stored = find(&mut writing, who, repository.id.as_str()).await?;
     server.commit(writing).await?;
@@ -152,7 +152,7 @@ pub async fn configure(
     Ok(info(&stored))
 }
 
-/// Removes a repository. What it owned stays as it is, owned by nobody.
+/// Removes a repository. Its resources stay accepted, without an owner.
 pub async fn unregister(server: &Control, who: &Identity, id_or_name: &str) -> Result<(), Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
@@ -166,14 +166,18 @@ pub async fn unregister(server: &Control, who: &Identity, id_or_name: &str) -> R
     record(&mut writing, who, "repository.remove", &repository, json!({}), now);
     writing.repository_remove(&repository.id).await?;
     server.commit(writing).await?;
-    // The mirrors are only caches; one that stays behind does no harm.
+    // The mirrors are only caches, so failing to delete one does no harm.
     let _ = tokio::fs::remove_dir_all(server.mirror_directory(&repository.id)).await;
     let _ = tokio::fs::remove_dir_all(server.preview_directory(&repository.id)).await;
     Ok(())
 }
 
-/// Forgets the pinned SSH host keys of a repository.
-pub async fn forget(server: &Control, who: &Identity, id_or_name: &str) -> Result<RepositoryInfo, Refusal> {
+/// Clears the pinned SSH host keys of a repository.
+pub async fn clear_host_keys(
+    server: &Control,
+    who: &Identity,
+    id_or_name: &str,
+) -> Result<RepositoryInfo, Refusal> {
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let mut repository = find(&mut writing, who, id_or_name).await?;

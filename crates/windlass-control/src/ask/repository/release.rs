@@ -1,4 +1,4 @@
-//! Releasing what is quarantined.
+//! Releasing quarantined repositories.
 
 use serde_json::json;
 use windlass_api::types::RepositoryInfo;
@@ -12,7 +12,7 @@ use crate::control::Control;
 use crate::record::{self, RepositoryEvent};
 use crate::refusal::Refusal;
 
-/// Lets everything of a repository be tried again, and syncs it soon. Nothing is on the record where nothing was held.
+/// Releases all quarantined work of a repository and makes its next sync due now. Records nothing if nothing was quarantined.
 pub async fn release_all(
     server: &Control,
     who: &Identity,

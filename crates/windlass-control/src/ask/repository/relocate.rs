@@ -1,9 +1,9 @@
 //! Moving a repository to another account.
 //!
-//! The fleet's file must name the new account first, so that nothing is left without a home. What the repository owned
-//! stays with a repository of its own in the old account, which declares nothing: its destroys are guarded, proposed and
-//! approved there like any others. When the repository returns, it gets back what it left behind, and those destroys are
-//! withdrawn. Both accounts change in one transaction.
+//! The fleet's file must name the new account first, so that every resource belongs to an account. In the old account, a
+//! placeholder repository that declares nothing becomes the owner of the repository's resources: their destroys are guarded,
+//! proposed and approved there like any others. When the repository moves back, it owns these resources again, and Windlass
+//! withdraws the destroys. Both accounts change in one transaction.
 
 use std::collections::BTreeSet;
 
@@ -35,10 +35,10 @@ use crate::flow::sync::queue::{SyncRequest, queue_run};
 use crate::outside::preview;
 use crate::refusal::Refusal;
 
-/// The longest beginning of a name that leaves room for what is added to it.
+/// How many characters of a repository's name its placeholder keeps, so that the suffix fits.
 const NAME_KEPT: usize = 50;
 
-/// How many names are tried for what is left behind.
+/// How many names are tried for a placeholder.
 const NAMES_TRIED: usize = 1_000;
 
 /// Moves a repository to another account.
@@ -50,7 +50,7 @@ pub async fn relocate_to(
 ) -> Result<RepositoryInfo, Refusal> {
     let moving = check(server, who, id_or_name, account).await?;
     let mut writing = server.store().write_accounts(&who.account_id, &moving.target.id).await?;
-    carry_out(&mut writing, who, &moving, server.config()).await?;
+    move_repository(&mut writing, who, &moving, server.config()).await?;
     writing.switch_account(&moving.target.id);
     let moved = writing.repository(&moving.target.id, moving.repository.id.as_str()).await?;
     let moved = moved.ok_or_else(Refusal::not_found)?;
@@ -60,7 +60,7 @@ pub async fn relocate_to(
     Ok(info(&moved))
 }
 
-/// A move that may be made.
+/// A move that passed the checks.
 struct RepositoryMove {
     repository: Repository,
     target: Account,
@@ -68,7 +68,7 @@ struct RepositoryMove {
     commit: Option<String>,
 }
 
-/// Checks everything that can be checked before something is written.
+/// Checks everything that can be checked before the transaction.
 async fn check(
     server: &Control,
     who: &Identity,
@@ -95,12 +95,12 @@ async fn check(
     if let Some(note) = read.notes.first() {
         return Err(Refusal::conflict("unsigned", note, "push a commit that a sync accepts to the branch"));
     }
-    check_file(&read.material.problems, &target)?;
+    check_file(&read.fleet_at_commit.problems, &target)?;
     Ok(RepositoryMove { repository, target, commit: read.commit })
 }
 
-/// Who may move the repository: someone who may change repositories in both accounts, and approve where the policy's
-/// rules let changes of it through or would be about something else afterwards.
+/// Checks that the caller may change repositories in both accounts, and may approve where a policy requires an approver: its
+/// rules approve the repository's changes automatically, or would apply to something else after the move.
 async fn check_permissions(
     reading: &mut Reading,
     who: &Identity,
@@ -117,19 +117,20 @@ async fn check_permissions(
         require_permission(&who.permissions, Permission::GitopsApprove, &home.name)?;
     }
     let policy = target.bound_policy();
-    let left = reading.repository_left_by(&target.id, &repository.id).await?;
-    // What it left behind there is its own again, and passes the rules about it instead.
-    let takes_back = left.as_ref().and_then(|left| {
+    let left = reading.repository_left_behind(&target.id, &repository.id).await?;
+    // The repository takes over the placeholder's resources, and the rules about the repository then apply to them.
+    let why_for_placeholder = left.as_ref().and_then(|left| {
         let before = &left.trusted_settings();
         why_approver_required(&policy, RepositoryChange::Change { before, after: settings })
     });
-    if why_approver_required(&policy, RepositoryChange::Register(settings)).or(takes_back).is_some() {
+    if why_approver_required(&policy, RepositoryChange::Register(settings)).or(why_for_placeholder).is_some()
+    {
         require_permission(&there, Permission::GitopsApprove, &target.name)?;
     }
     Ok(())
 }
 
-/// What the caller may do in the other account.
+/// The caller's permissions in the other account.
 async fn permissions_in(
     reading: &mut Reading,
     who: &Identity,
@@ -154,7 +155,7 @@ fn require_permission(
     }
 }
 
-/// A fleet moves only when its file names the new account, and only if it can be read there.
+/// Checks that the fleet's file names the new account and has no errors there.
 fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> {
     let errors = || problems.iter().filter(|problem| problem.severity == ProblemSeverity::Error);
     if let Some(problem) = errors().find(|problem| problem.code == Code::AccountMismatch) {
@@ -168,8 +169,8 @@ fn check_file(problems: &[Diagnostic], target: &Account) -> Result<(), Refusal> 
     if errors.is_empty() { Ok(()) } else { Err(Refusal::invalid_resource(&errors)) }
 }
 
-/// Moves it, in a transaction of both accounts.
-async fn carry_out(
+/// Moves the repository, in one transaction of both accounts.
+async fn move_repository(
     writing: &mut AccountWriting,
     who: &Identity,
     moving: &RepositoryMove,
@@ -178,11 +179,11 @@ async fn carry_out(
     let (now, target) = (now(), &moving.target);
     let repository = find(writing, who, moving.repository.id.as_str()).await?;
     if repository.version != moving.repository.version {
-        return Err(Refusal::precondition());
+        return Err(Refusal::changed_meanwhile());
     }
-    // Asked again in the transaction: what the repository owns, and either policy, may have changed meanwhile.
-    let now_there = writing.account(target.id.as_str()).await?.ok_or_else(Refusal::not_found)?;
-    check_permissions(writing, who, &repository, &now_there).await?;
+    // Checked again in the transaction: the repository's resources and both policies may have changed meanwhile.
+    let target_now = writing.account(target.id.as_str()).await?.ok_or_else(Refusal::not_found)?;
+    check_permissions(writing, who, &repository, &target_now).await?;
     let taken = writing.repository(&target.id, &repository.name).await?;
     if taken.is_some() {
         let message = format!("a repository named {} exists in {}", repository.name, target.name);
@@ -191,15 +192,15 @@ async fn carry_out(
     let reason = &CloseReason::RepositoryMoved;
     withdraw_all(writing, who, &repository, reason).await?;
     withdraw_direct(writing, who, &repository, reason).await?;
-    let left = leave_behind(writing, who, &repository, now).await?;
+    let left = create_placeholder(writing, who, &repository, now).await?;
     writing.repository_move(&repository, &target.id, now).await?;
     let left = left.map(|left| left.name);
     let detail = json!({"to": target.name, "commit_sha": moving.commit, "left_behind": left});
     record(writing, who, "repository.move", &repository, detail, now);
 
     writing.switch_account(&target.id);
-    credential_binding::bind_moved(writing, who, &repository, (&target.id, config)).await?;
-    let returned = take_back(writing, who, &repository, now).await?;
+    credential_binding::bind_after_move(writing, who, &repository, (&target.id, config)).await?;
+    let returned = remove_placeholder(writing, who, &repository, now).await?;
     let detail = json!({"from": who.account_name, "commit_sha": moving.commit, "takes_back": returned});
     record(writing, who, "repository.move", &repository, detail, now);
     let arrived = Repository { account_id: target.id.clone(), ..repository };
@@ -209,9 +210,9 @@ async fn carry_out(
     Ok(())
 }
 
-/// Leaves what the repository owned to one that declares none of it, and proposes to destroy it. Nothing if it owned
-/// nothing.
-async fn leave_behind(
+/// Creates a placeholder that owns the repository's resources without declaring them, and queues a run that proposes their
+/// destroys. Returns none if the repository owns nothing.
+async fn create_placeholder(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
@@ -232,7 +233,7 @@ async fn leave_behind(
         ..repository.clone()
     };
     writing.repository_add(&left).await?;
-    writing.resources_hand_over(&who.account_id, &repository.id, &left.id).await?;
+    writing.resources_change_owner(&who.account_id, &repository.id, &left.id).await?;
     queue_run(writing, &left, &SyncRequest::new(Trigger::Revert, Some(&who.email)), now).await?;
     Ok(Some(left))
 }
@@ -252,20 +253,22 @@ async fn free_name(reading: &mut Reading, account_id: &AccountId, name: &str) ->
     Err(Refusal::conflict("taken", message, "remove some of those repositories first"))
 }
 
-/// Gives a repository that returns what it left behind, and withdraws the destroys of that. Returns the name under which
-/// it was kept.
-async fn take_back(
+/// Gives a repository that moves back the resources of its placeholder, withdraws their destroys and removes the placeholder.
+/// Returns the placeholder's name.
+async fn remove_placeholder(
     writing: &mut AccountWriting,
     who: &Identity,
     repository: &Repository,
     now: Timestamp,
 ) -> Result<Option<String>, Refusal> {
     let account_id = writing.account_id().clone();
-    let Some(left) = writing.repository_left_by(&account_id, &repository.id).await? else { return Ok(None) };
+    let Some(left) = writing.repository_left_behind(&account_id, &repository.id).await? else {
+        return Ok(None);
+    };
     let reason = &CloseReason::RepositoryReturned;
     withdraw_all(writing, who, &left, reason).await?;
     withdraw_direct(writing, who, &left, reason).await?;
-    writing.resources_hand_over(&account_id, &left.id, &repository.id).await?;
+    writing.resources_change_owner(&account_id, &left.id, &repository.id).await?;
     record(writing, who, "repository.remove", &left, json!({"because": "it returned"}), now);
     writing.repository_remove(&left.id).await?;
     Ok(Some(left.name))

@@ -45,20 +45,20 @@ pub async fn test_registered(
     test_repository(server, who, OnDemandWork::ReadsRepository(repository)).await
 }
 
-/// Walks from the credential to fleet.yaml and tells what is wrong where.
+/// Tests each step from the credential to fleet.yaml and returns the result of each.
 async fn test_repository(
     server: &Control,
     who: &Identity,
-    asked: OnDemandWork,
+    test: OnDemandWork,
 ) -> Result<RepositoryTest, Refusal> {
-    let (config, account, repository) = (server.config(), &who.account_name, asked.repository());
+    let (config, account, repository) = (server.config(), &who.account_name, test.repository());
     let plan = FetchPlan::without_credential(repository, config.insecure_git, config.fetch_limits)?;
     bind_tested(server, who, repository).await?;
     let plan = plan.with_credential(repository, account, server).await;
     let mut checks = vec![credential_check(repository, plan.as_ref().err())];
     if let Ok(plan) = plan {
         let turn = server.remote_permits().take(&who.account_id).await?;
-        let found = run_to_completion(turn, test_steps(server.clone(), asked.clone(), plan)).await?;
+        let found = run_to_completion(turn, test_steps(server.clone(), test.clone(), plan)).await?;
         checks.extend(found.into_iter().map(|check| check_info(check, who, repository)));
     }
     if let Some(settings) = &repository.forge {
@@ -70,21 +70,21 @@ async fn test_repository(
     Ok(RepositoryTest { ok: ok_all, checks })
 }
 
-/// Tries the steps on the way to a fleet, on a thread that may block.
+/// Tests the steps from the connection to fleet.yaml, on a thread that may block.
 async fn test_steps(
     server: Control,
-    asked: OnDemandWork,
+    test: OnDemandWork,
     plan: FetchPlan,
 ) -> Result<Vec<ConnectionCheck>, Refusal> {
-    let work = |leave: WorkPermit| {
+    let work = |permit: WorkPermit| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
-            let _leave = leave;
+            let _permit = permit;
             test_remote(&plan.options(&server), &plan.prefix, server.config().unreached_after)
         });
         async move { task.await.map_err(|panic| panic_error(&panic).into()) }
     };
-    run_on_demand(&server, &asked, work, |found: &Result<Vec<ConnectionCheck>, Refusal>| match found {
+    run_on_demand(&server, &test, work, |found: &Result<Vec<ConnectionCheck>, Refusal>| match found {
         Ok(checks) if checks.iter().all(|check| check.result != CheckResult::NotReached) => {
             WorkEnd::ReadThrough
         }
@@ -93,9 +93,9 @@ async fn test_steps(
     .await
 }
 
-/// An admin who tests a credential uses it. What may not be used is told by the test itself.
+/// Binds the credentials that an admin tests: testing is a use. If a credential may not be used, the test reports it.
 async fn bind_tested(server: &Control, who: &Identity, repository: &Repository) -> Result<(), Refusal> {
-    let uses = credential_binding::first_uses(server, who, repository, None).await.unwrap_or_default();
+    let uses = credential_binding::missing_bindings(server, who, repository, None).await.unwrap_or_default();
     if uses.is_empty() {
         return Ok(());
     }
@@ -104,7 +104,7 @@ async fn bind_tested(server: &Control, who: &Identity, repository: &Repository) 
     Ok(server.commit(writing).await?)
 }
 
-/// A test reaches out to a host that someone named, so it is on the record.
+/// Records the test in the audit log, because the server connects to a host that the caller named.
 async fn record_test(
     server: &Control,
     who: &Identity,
@@ -122,7 +122,7 @@ async fn record_test(
     Ok(server.commit(writing).await?)
 }
 
-/// A step as answers show it. Why a host cannot be reached is in the log, and shown to admins alone.
+/// A step as responses show it. Why a host cannot be reached is in the log, and only admins see it in the response.
 fn check_info(check: ConnectionCheck, who: &Identity, repository: &Repository) -> CheckInfo {
     let (outcome, message, help) = match check.result {
         CheckResult::Passed(found) => (CheckOutcome::Passed, found, String::new()),

@@ -1,4 +1,4 @@
-//! Withdrawing proposals that nobody can want any more.
+//! Withdrawing proposals of repositories that changed their source, moved or were removed.
 
 use windlass_core::proposal::{CloseReason, Status};
 use windlass_core::repository::Repository;
@@ -7,10 +7,10 @@ use windlass_store::{AccountWriting, ProposalFilter, ProposalSource};
 use crate::caller::Identity;
 use crate::clock::now;
 use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
-use crate::flow::gate::set_approvals::lapse_all;
+use crate::flow::gate::set_approvals::lapse_all_set_approvals;
 use crate::refusal::Refusal;
 
-/// Ends every open proposal of a repository of the transaction's account, and what was approved ahead of its plan.
+/// Withdraws every open proposal of a repository in the transaction's account, and lapses the approvals of its plan sets.
 pub(crate) async fn withdraw_all(
     writing: &mut AccountWriting,
     who: &Identity,
@@ -22,12 +22,12 @@ pub(crate) async fn withdraw_all(
         ..ProposalFilter::default()
     };
     withdraw_open(writing, who, filter, reason).await?;
-    lapse_all(writing, repository, &reason.to_string(), &who.actor(), now()).await?;
+    lapse_all_set_approvals(writing, repository, &reason.to_string(), &who.actor(), now()).await?;
     Ok(())
 }
 
-/// Ends every direct change that waits of what a repository owns which leaves the transaction's account: the rules that
-/// it was to pass are about nothing then.
+/// Withdraws every open direct change of a repository's resources when the repository leaves the transaction's account: the
+/// rules about that repository would no longer apply to them.
 pub(crate) async fn withdraw_direct(
     writing: &mut AccountWriting,
     who: &Identity,

@@ -1,5 +1,5 @@
-//! Accepted resources, changed directly. Each change passes the gate as what git wants does, and shows as drift where git
-//! says otherwise.
+//! Direct changes of accepted resources. The gate checks each change like one from git, and the change is drift where git
+//! declares something else.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::load::load_account_state;
 use crate::ask::proposal::list;
 use crate::ask::resource::direct::{DirectChange, DirectOutcome, change_directly};
-use crate::ask::resource::list::{find, shown};
+use crate::ask::resource::list::{find, resource_body};
 use crate::caller::Identity;
 use crate::content_differences::with_known_contents;
 use crate::control::Control;
 use crate::page::IfMatch;
-use crate::payload::{name_of, restore_hidden, spec_value, unwrap};
+use crate::payload::{name_of, restore_hidden, spec_value, unwrap_noun};
 use crate::refusal::Refusal;
 
 /// How much of a resource a request replaces.
@@ -35,30 +35,30 @@ pub enum UpdateExtent {
     Whole,
 }
 
-/// What a request says about a direct change beside the change itself.
+/// What a request specifies about a direct change besides the change itself.
 pub struct DirectChangeOptions {
     /// The version that the caller knows.
     pub if_match: IfMatch,
-    /// Why, if someone said so.
+    /// The reason, if the caller gave one.
     pub reason: Option<String>,
 }
 
-/// A spec that someone wrote, with what is known of the files it names; `before` is what it was.
+/// Parses a spec that someone wrote and adds the known contents of the files it names; `before` is the accepted spec.
 fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, Refusal> {
     let read = Spec::read(kind, &value.to_string());
     let spec = read.spec.ok_or_else(|| Refusal::invalid_resource(&read.diagnostics))?;
     with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::invalid_resource(&[*problem]))
 }
 
-/// What became of a direct change.
+/// The outcome of a direct change.
 pub enum DirectAnswer {
-    /// It was made: the resource as it is shown now, and its generation.
+    /// It was applied: the resource as responses show it, and its generation.
     Made(Value, i64),
-    /// It waits as a proposal.
+    /// It is a proposal now.
     Waits(Box<WaitingChange>),
 }
 
-/// Makes a resource, if the gate lets it.
+/// Creates a resource if the gate allows it; otherwise opens a proposal.
 pub async fn create_resource(
     server: &Control,
     who: &Identity,
@@ -67,7 +67,7 @@ pub async fn create_resource(
     reason: Option<&str>,
 ) -> Result<DirectAnswer, Refusal> {
     let kind = noun.kind();
-    let payload = unwrap(noun.singular(), body);
+    let payload = unwrap_noun(noun.singular(), body);
     let Some(name) = name_of(kind, payload) else {
         let message = format!("the {kind} has no name");
         return Err(Refusal::unprocessable("missing-key", message, "give `name` (nodes: `hostname`)"));
@@ -88,7 +88,7 @@ pub async fn create_resource(
     let answer = match submit_direct_change(server, &mut writing, who, change, (None, reason)).await? {
         Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
         None => {
-            let (body, generation) = shown(&mut writing, who, noun, &key).await?;
+            let (body, generation) = resource_body(&mut writing, who, noun, &key).await?;
             DirectAnswer::Made(body, generation)
         }
     };
@@ -97,25 +97,25 @@ pub async fn create_resource(
     Ok(answer)
 }
 
-/// Something changed: what waited for it may go on, and git may say otherwise.
+/// Wakes the apply loop, because proposals may no longer be blocked, and the drift loop, because git may differ now.
 fn nudge_after_change(server: &Control) {
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
 }
 
-/// Changes fields of a resource or all of it, if the gate lets it.
+/// Changes fields of a resource or all of it if the gate allows it; otherwise opens a proposal.
 pub async fn change_resource(
     server: &Control,
     who: &Identity,
     (noun, id, extent): (Noun, &str, UpdateExtent),
     body: &Value,
-    terms: &DirectChangeOptions,
+    options: &DirectChangeOptions,
 ) -> Result<DirectAnswer, Refusal> {
     let kind = noun.kind();
-    let payload = unwrap(noun.singular(), body);
+    let payload = unwrap_noun(noun.singular(), body);
     let mut writing = server.store().write_account(&who.account_id).await?;
     let before = find(&mut writing, who, kind, id).await?;
-    terms.if_match.check(before.generation)?;
+    options.if_match.check(before.generation)?;
     let known = before.spec.to_json(Defaults::Fill);
     let given = spec_value(kind, &before.key.name, payload)
         .and_then(|value| restore_hidden(kind, value, Some(&known)))
@@ -128,13 +128,13 @@ pub async fn change_resource(
     let mut waiting = None;
     if spec.digest() != before.digest {
         let change = change_to(&mut writing, who, &before.key, Some(&before), spec).await?;
-        let around = (before.owner_id.clone(), terms.reason.as_deref());
-        waiting = submit_direct_change(server, &mut writing, who, change, around).await?;
+        let owner_and_reason = (before.owner_id.clone(), options.reason.as_deref());
+        waiting = submit_direct_change(server, &mut writing, who, change, owner_and_reason).await?;
     }
     let answer = match waiting {
         Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
         None => {
-            let (body, generation) = shown(&mut writing, who, noun, &before.key).await?;
+            let (body, generation) = resource_body(&mut writing, who, noun, &before.key).await?;
             DirectAnswer::Made(body, generation)
         }
     };
@@ -143,7 +143,7 @@ pub async fn change_resource(
     Ok(answer)
 }
 
-/// Fields over fields; null takes one away. Maps within are merged too.
+/// `base` with the fields of `over`; null removes a field. Nested maps are merged too.
 fn merged(mut base: Value, over: Value) -> Value {
     match (&mut base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -162,7 +162,7 @@ fn merged(mut base: Value, over: Value) -> Value {
     base
 }
 
-/// The change that makes a resource what someone said. What it refers to must be there.
+/// The change to a new spec. Fails if the spec conflicts with other resources or refers to one that does not exist.
 async fn change_to(
     writing: &mut AccountWriting,
     who: &Identity,
@@ -179,13 +179,13 @@ async fn change_to(
         after: Some(Arc::new(spec)),
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world = load_account_state(writing, &who.account_id, &[candidate], DeclarationSource::Stored).await?;
-    let conflicts = world.conflicts(candidate);
+    let state = load_account_state(writing, &who.account_id, &[candidate], DeclarationSource::Stored).await?;
+    let conflicts = state.conflicts(candidate);
     if let Some(conflict) = conflicts.first() {
         let help = "choose other addresses, or change the other resource first";
         return Err(Refusal::conflict("conflict", conflict.to_string(), help));
     }
-    let missing = blockers(&change, &world, &conflicts);
+    let missing = blockers(&change, &state, &conflicts);
     if !missing.is_empty() {
         let help = "create the resources it refers to first";
         return Err(Refusal::unprocessable(
@@ -197,7 +197,7 @@ async fn change_to(
     Ok(change)
 }
 
-/// Has a direct change made, or has it wait; then the answer tells of the proposal.
+/// Applies a direct change, or opens a proposal for it and returns that.
 async fn submit_direct_change(
     server: &Control,
     writing: &mut AccountWriting,
@@ -220,16 +220,16 @@ async fn submit_direct_change(
     Ok(Some(WaitingChange { proposal, message: message.trim_end().to_owned() }))
 }
 
-/// Ends a resource, if the gate lets it; then nothing waits.
+/// Destroys a resource if the gate allows it and returns none; otherwise opens a proposal and returns that.
 pub async fn remove_resource(
     server: &Control,
     who: &Identity,
     (noun, id): (Noun, &str),
-    terms: &DirectChangeOptions,
+    options: &DirectChangeOptions,
 ) -> Result<Option<WaitingChange>, Refusal> {
     let mut writing = server.store().write_account(&who.account_id).await?;
     let before = find(&mut writing, who, noun.kind(), id).await?;
-    terms.if_match.check(before.generation)?;
+    options.if_match.check(before.generation)?;
     if before.spec.is_protected() {
         let message = format!("{} has `protect: true`", before.key);
         return Err(Refusal::conflict("protected", message, "remove `protect: true` first"));
@@ -243,17 +243,17 @@ pub async fn remove_resource(
         desired: None,
     };
     let candidate = Candidate { change: &change, claimant: Claimant::Person };
-    let world =
+    let state =
         load_account_state(&mut writing, &who.account_id, &[candidate], DeclarationSource::Stored).await?;
-    let referrers = world.referrers(&before.key);
+    let referrers = state.referrers(&before.key);
     if let Some(first) = referrers.first() {
         let more =
             if referrers.len() > 1 { format!(" and {} more", referrers.len() - 1) } else { String::new() };
         let message = format!("{first}{more} still refers to it");
         return Err(Refusal::conflict("referenced", message, "change or delete those first"));
     }
-    let around = (before.owner_id, terms.reason.as_deref());
-    let waiting = submit_direct_change(server, &mut writing, who, change, around).await?;
+    let owner_and_reason = (before.owner_id, options.reason.as_deref());
+    let waiting = submit_direct_change(server, &mut writing, who, change, owner_and_reason).await?;
     server.commit(writing).await?;
     nudge_after_change(server);
     Ok(waiting)

@@ -1,8 +1,8 @@
-//! Direct changes to resources, without a repository: they pass the same gate as what git wants.
+//! Direct changes of resources, without a repository: the same gate checks them as changes from git.
 //!
-//! Someone who may approve makes one at once where their own approval suffices. Every other direct change waits as a
-//! proposal of its author until the policy's approvals are given, its windows open and the account is not halted; the
-//! apply loop makes it then. A rule that blocks refuses it. No rule and no `auto_apply` ever approves one.
+//! If the author may approve and their own approval suffices, Windlass applies the change immediately. Every other direct
+//! change becomes a proposal of its author; the apply loop applies it once it has the approvals that the policy requires, a
+//! window is open and the account is not halted. A blocking rule rejects it. No rule and no `auto_apply` ever approves one.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use windlass_core::proposal::{Approval, BlockedBy, CloseReason, Proposal, Status
 use windlass_core::resource::ResourceKey;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    AccountWriting, AuditEntry, EndedResource, ProposalFilter, ProposalSource, StoreError, new_id,
+    AccountWriting, AuditEntry, ProposalFilter, ProposalSource, ResourceToDestroy, StoreError, new_id,
 };
 
 use crate::caller::Identity;
@@ -25,32 +25,32 @@ use crate::flow::gate::gatekeeper::{load_gatekeeper, may_approve};
 use crate::record::{self, ResourceChange};
 use crate::refusal::Refusal;
 
-/// What is recorded of a direct change whose author gives no reason.
+/// The reason of a direct change whose author gives none.
 const DEFAULT_REASON: &str = "direct change";
 
-/// More of a reason is not kept.
+/// The longest reason that is stored; the rest is cut.
 const MAX_REASON_CHARS: usize = 500;
 
-/// Someone's wish to change a resource directly.
+/// A request to change a resource directly.
 pub(crate) struct DirectChange<'d> {
     pub(crate) who: &'d Identity,
     pub(crate) change: Change,
-    /// The repository that owns the resource, which it stays with.
+    /// The repository that owns the resource, and still does after the change.
     pub(crate) owner_id: Option<RepositoryId>,
     pub(crate) reason: Option<&'d str>,
-    /// How long it waits for approvals before it expires.
+    /// How long it can be approved before it expires.
     pub(crate) lifetime: Duration,
 }
 
-/// What became of a direct change.
+/// The outcome of a direct change.
 pub(crate) enum DirectOutcome {
-    /// It was made.
+    /// It was applied.
     Applied,
-    /// It waits as this proposal.
+    /// It is this proposal now.
     AwaitingApproval(ProposalId),
 }
 
-/// Makes a direct change, or opens a proposal for it.
+/// Applies a direct change, or opens a proposal for it.
 pub(crate) async fn change_directly(
     writing: &mut AccountWriting,
     direct: DirectChange<'_>,
@@ -145,7 +145,7 @@ async fn new_proposal(
     })
 }
 
-/// Whoever may approve a change approves the one that they make themselves.
+/// The author's own approval, if they may approve the change.
 fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
     Approval {
         approver: email.to_owned(),
@@ -153,7 +153,7 @@ fn own_approval(proposal: &Proposal, email: &str, now: Timestamp) -> Approval {
         reason: proposal.direct_reason.clone(),
         at: now,
         set_id: None,
-        fallen: None,
+        lapsed: None,
     }
 }
 
@@ -172,7 +172,7 @@ async fn open_direct_change(
     Ok(writing.proposals(account_id, &filter, None, 1).await?.into_iter().next())
 }
 
-/// Nobody takes the place of what someone else asked for.
+/// Rejects replacing an open direct change of another author.
 fn check_replaceable(open: &Proposal, email: &str) -> Result<(), Refusal> {
     if open.author.as_deref() == Some(email) {
         return Ok(());
@@ -197,7 +197,7 @@ async fn supersede(
         .await
 }
 
-/// Makes the change now, with its event and its audit entry.
+/// Applies the change now, with its event and its audit entry.
 async fn apply_now(
     writing: &mut AccountWriting,
     direct: &DirectChange<'_>,
@@ -208,12 +208,12 @@ async fn apply_now(
     match &change.after {
         Some(spec) => writing.resource_put(&change.key, spec, owner_id.as_ref(), &who.email, now).await?,
         None => {
-            let ended = EndedResource { key: &change.key, by: &who.email };
+            let ended = ResourceToDestroy { key: &change.key, by: &who.email };
             writing.resource_remove(ended, now).await?;
         }
     }
     let actor = who.actor();
-    let told = ResourceChange {
+    let resource_change = ResourceChange {
         change,
         repository_id: owner_id.clone(),
         run_id: None,
@@ -226,7 +226,7 @@ async fn apply_now(
         },
         now,
     };
-    let (event, mut entry) = told.event_and_entry();
+    let (event, mut entry) = resource_change.event_and_entry();
     entry.detail["reason"] = json!(reason_of(direct));
     entry.detail["rule"] = json!(judgement.rule);
     writing.event(event);
@@ -234,7 +234,7 @@ async fn apply_now(
     Ok(())
 }
 
-/// Opens the proposal.
+/// Stores the proposal with its approvals, events and audit entry.
 async fn save(
     writing: &mut AccountWriting,
     who: &Identity,

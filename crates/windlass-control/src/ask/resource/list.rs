@@ -1,4 +1,4 @@
-//! Accepted resources, looked at.
+//! Listing and showing accepted resources.
 
 use std::collections::BTreeSet;
 
@@ -22,21 +22,21 @@ use crate::clock::now;
 use crate::page::{PageQuery, cut};
 use crate::refusal::Refusal;
 
-/// The networks whose members' addresses are told. An address follows from all members of its network, so only these
-/// are read.
+/// The networks whose members' addresses are shown. Allocating an address needs all members of its network, so only these
+/// networks are read.
 #[derive(Clone, Debug, Default)]
 pub struct AddressedNetworks {
     members_of: BTreeSet<String>,
 }
 
 impl AddressedNetworks {
-    /// Those of one network's members.
+    /// One network.
     pub fn of_network(name: &str) -> AddressedNetworks {
         AddressedNetworks { members_of: BTreeSet::from([name.to_owned()]) }
     }
 
-    /// What telling of these resources takes; nothing if none of them has an address.
-    fn around<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<AddressedNetworks> {
+    /// The networks that are needed to show these resources; none if no resource has an address.
+    fn needed_for<'k>(keys: impl Iterator<Item = &'k ResourceKey>) -> Option<AddressedNetworks> {
         let mut needed = None;
         for key in keys {
             match key.kind {
@@ -53,11 +53,11 @@ impl AddressedNetworks {
     }
 }
 
-/// What is shown of resources beside themselves.
+/// What responses show in addition to the resources themselves.
 struct ResourceContext {
     names: RepositoryNames,
     allocation: Option<Allocation>,
-    /// Accepted differences of them, each with what git wants now.
+    /// Their accepted differences, each with the digest that git declares now.
     acceptances: ResourceMap<(Acceptance, Option<Digest>)>,
     now: Timestamp,
 }
@@ -75,7 +75,7 @@ impl ResourceContext {
             .collect();
         let accepted = reading.acceptances_among(&owned).await?;
         let acceptances = accepted.into_iter().map(|found| (found.0.key.clone(), found)).collect();
-        let allocation = match AddressedNetworks::around(resources.iter().map(|resource| &resource.key)) {
+        let allocation = match AddressedNetworks::needed_for(resources.iter().map(|resource| &resource.key)) {
             None => None,
             Some(addresses) => Some(load_allocation(reading, who, &addresses).await?),
         };
@@ -83,13 +83,13 @@ impl ResourceContext {
     }
 }
 
-/// The addresses of networks, declared and allocated, and of these networks' members.
+/// The address ranges of all networks, and the addresses of the members of `addresses`, declared and allocated.
 pub async fn load_allocation(
     reading: &mut Reading,
     who: &Identity,
     addresses: &AddressedNetworks,
 ) -> Result<Allocation, StoreError> {
-    // All networks, because they keep clear of one another.
+    // All networks, because their allocated ranges must not overlap.
     let filter = ResourceFilter { kind: Some(Kind::Network), ..ResourceFilter::default() };
     let mut found = reading.resources_page(&who.account_id, &filter, None, i32::MAX as usize).await?;
     for network in &addresses.members_of {
@@ -106,19 +106,19 @@ pub async fn load_allocation(
     Ok(allocate(&who.account_id, &accepted))
 }
 
-fn info(resource: &Resource, around: &ResourceContext) -> ResourceInfo {
-    let accepted = around.acceptances.get(resource.key.kind, &resource.key.name);
-    let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), around.now));
+fn info(resource: &Resource, context: &ResourceContext) -> ResourceInfo {
+    let accepted = context.acceptances.get(resource.key.kind, &resource.key.name);
+    let accepted = accepted.filter(|(it, desired)| it.holds(*desired, Some(resource.digest), context.now));
     ResourceInfo {
         id: resource.id.to_string(),
         kind: resource.key.kind.slug().to_owned(),
         name: resource.key.name.clone(),
         spec: hide_secrets(resource.spec.to_json(Defaults::Fill)),
-        allocated: allocated(&resource.key, around.allocation.as_ref()),
+        allocated: allocated(&resource.key, context.allocation.as_ref()),
         digest: resource.digest.to_string(),
         owner: resource.owner_id.as_ref().map(|id| OwnerInfo {
             repository_id: id.to_string(),
-            repository_name: around.names.get(id).cloned().unwrap_or_default(),
+            repository_name: context.names.get(id).cloned().unwrap_or_default(),
         }),
         differs_because: accepted.map(|(accepted, _)| format!("{} ({})", accepted.reason, accepted.by)),
         generation: resource.generation,
@@ -153,14 +153,14 @@ fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
     }
 }
 
-/// A resource under its noun.
+/// A resource in an object whose key is the noun.
 fn named(noun: Noun, info: &ResourceInfo) -> Value {
     let mut body = Map::new();
     body.insert(noun.singular().to_owned(), json!(info));
     Value::Object(body)
 }
 
-/// The filter that someone's words mean.
+/// Parses a request's filter.
 pub async fn filter_of(
     reading: &mut Reading,
     who: &Identity,
@@ -193,11 +193,11 @@ pub async fn load_page(
     })?;
     let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
     let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
-    let around = ResourceContext::of(reading, who, &found).await?;
-    Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &around)).collect(), meta })
+    let context = ResourceContext::of(reading, who, &found).await?;
+    Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &context)).collect(), meta })
 }
 
-/// A resource by id or name, with everything that is told of it.
+/// A resource by id or name, with everything that responses show of it.
 pub async fn load(
     reading: &mut Reading,
     who: &Identity,
@@ -205,8 +205,8 @@ pub async fn load(
     id_or_name: &str,
 ) -> Result<(ResourceInfo, Resource), Refusal> {
     let resource = find(reading, who, kind, id_or_name).await?;
-    let around = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
-    Ok((info(&resource, &around), resource))
+    let context = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
+    Ok((info(&resource, &context), resource))
 }
 
 /// A resource by id or name.
@@ -225,14 +225,14 @@ pub async fn find(
         .ok_or_else(Refusal::not_found)
 }
 
-/// A resource as answers show it, and its generation.
-pub async fn shown(
+/// A resource as responses show it, and its generation.
+pub async fn resource_body(
     reading: &mut Reading,
     who: &Identity,
     noun: Noun,
     key: &ResourceKey,
 ) -> Result<(Value, i64), Refusal> {
     let resource = reading.resource(&who.account_id, key).await?.ok_or_else(Refusal::not_found)?;
-    let around = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
-    Ok((named(noun, &info(&resource, &around)), resource.generation))
+    let context = ResourceContext::of(reading, who, std::slice::from_ref(&resource)).await?;
+    Ok((named(noun, &info(&resource, &context)), resource.generation))
 }

@@ -1,4 +1,4 @@
-//! Accepted resources: looked at, and changed directly.
+//! Accepted resources: listing, showing and direct changes.
 
 pub mod change;
 pub mod direct;

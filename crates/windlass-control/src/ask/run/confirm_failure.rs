@@ -1,4 +1,4 @@
-//! Saying that a failed sync is no reason to hold a repository's proposals.
+//! Resuming a repository's proposals although its last sync failed.
 
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
@@ -11,7 +11,7 @@ use crate::clock::now;
 use crate::control::Control;
 use crate::record;
 
-/// Lets the proposals of a repository go on although its newest run failed. Holds for that run only.
+/// Allows the proposals of a repository to be applied although its newest run failed. Applies to that run only.
 pub async fn confirm_failure(
     server: &Control,
     who: &Identity,

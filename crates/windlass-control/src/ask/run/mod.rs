@@ -1,4 +1,4 @@
-//! Sync runs: asked for, shown, and failures that someone looked at.
+//! Sync runs: requesting and showing them, and confirming failures.
 
 pub mod confirm_failure;
 pub mod request;

@@ -1,4 +1,4 @@
-//! Asking for a sync.
+//! Requesting a sync.
 
 use serde_json::json;
 use windlass_api::permission::Permission;
@@ -17,7 +17,7 @@ use crate::flow::sync::queue::{SyncConfirmation, SyncRequest, queue_run};
 use crate::record;
 use crate::refusal::Refusal;
 
-/// Asks for a sync, and tells which run it will be.
+/// Requests a sync and returns the id of its run.
 pub async fn request_sync(
     server: &Control,
     who: &Identity,
@@ -27,7 +27,7 @@ pub async fn request_sync(
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let repository = find(&mut writing, who, id_or_name).await?;
-    // Asking for a run changes nothing that it will look at.
+    // A request for a run changes nothing that the run compares.
     writing.keep_state();
     let mass_destroy = read_confirmation(&mut writing, who, &repository, body).await?;
     let mut detail = json!({"confirm_mass_destroy": body.confirm_mass_destroy});
@@ -49,8 +49,8 @@ pub async fn request_sync(
     Ok(run_id)
 }
 
-/// What a request says of a mass destroy. Saying that it is meant is a decision, and one about a commit: the one that is
-/// given, or the one of the newest run that was stopped.
+/// Whether a request confirms a mass destroy. That needs the permission to approve, and covers one commit: the given one, or
+/// the one of the newest run that was stopped.
 async fn read_confirmation(
     reading: &mut Reading,
     who: &Identity,
@@ -75,12 +75,14 @@ async fn read_confirmation(
     }
     let commit = match given {
         Some(commit) => Some(read_commit(commit)?),
-        None => reading.run_stopped(&who.account_id, &repository.id).await?.and_then(|run| run.commit_sha),
+        None => {
+            reading.run_last_stopped(&who.account_id, &repository.id).await?.and_then(|run| run.commit_sha)
+        }
     };
     Ok(SyncConfirmation::Confirmed { commit })
 }
 
-/// A whole id of a commit, as runs show it.
+/// Parses a full commit id, as runs show it.
 fn read_commit(text: &str) -> Result<String, Refusal> {
     let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_whole {

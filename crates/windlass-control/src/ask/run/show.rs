@@ -1,4 +1,4 @@
-//! Sync runs.
+//! Listing and showing sync runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::page::{PageQuery, cut, read_id};
 use crate::payload::payload_of;
 use crate::refusal::Refusal;
 
-/// The longest wait for a run.
+/// The longest wait for a run, in seconds.
 const LONGEST_WAIT: u64 = 60;
 
-/// The run, as soon as it has compared or the wait is over.
+/// The run, as soon as it is no longer in progress or the wait is over.
 pub async fn load(
     server: &Control,
     who: &Identity,
@@ -38,10 +38,10 @@ pub async fn load(
         if run.status != RunStatus::InProgress || tokio::time::Instant::now() >= deadline {
             let run = reading.run(&who.account_id, run_id).await?.ok_or_else(Refusal::not_found)?;
             let plan = PlanContext::load(&mut reading, &run).await?;
-            return Ok(plan.tell(info(&mut reading, run, RunDetail::Whole).await?));
+            return Ok(plan.add_to(info(&mut reading, run, RunDetail::Whole).await?));
         }
         drop(reading);
-        // Another replica's writes are not heard here, so look now and then.
+        // Checks every second in case this server misses a notification about another replica's write.
         let _ = tokio::time::timeout_at(
             deadline.min(tokio::time::Instant::now() + Duration::from_secs(1)),
             writes.changed(),
@@ -68,7 +68,7 @@ pub async fn load_page(
     Ok(RunList { sync_runs, meta })
 }
 
-/// A run without its proposals; none if it is not kept any more.
+/// A run without its proposals; none if it was deleted.
 pub async fn load_head(
     reading: &mut Reading,
     who: &Identity,
@@ -77,7 +77,7 @@ pub async fn load_head(
     match reading.run(&who.account_id, run_id).await? {
         Some(run) => {
             let plan = PlanContext::load(reading, &run).await?;
-            Ok(Some(plan.tell(info(reading, run, RunDetail::Head).await?)))
+            Ok(Some(plan.add_to(info(reading, run, RunDetail::Head).await?)))
         }
         None => Ok(None),
     }
@@ -89,13 +89,13 @@ pub struct RunSlice {
     pub run: RunInfo,
     /// How many of all its proposals are in each state.
     pub tally: BTreeMap<Status, usize>,
-    /// When the last of them was decided about.
+    /// When the last decision about one of them was made.
     pub decided_at: Option<Timestamp>,
-    /// Where the list goes on.
+    /// Where the next page starts.
     pub meta: PageMeta,
 }
 
-/// A run with a part of its proposals. A run may have thousands; what is read does not grow with them.
+/// A run with a part of its proposals. A run may have thousands; only one page of them is read.
 pub async fn load_part(
     reading: &mut Reading,
     who: &Identity,
@@ -114,7 +114,7 @@ pub async fn load_part(
     let proposals: Vec<Proposal> = found.into_iter().map(|(_, proposal)| proposal).collect();
     let plan = PlanContext::load(reading, &run).await?;
     Ok(RunSlice {
-        run: plan.tell(tell_run(run, &proposals, pending, RunDetail::Whole)?),
+        run: plan.add_to(run_info(run, &proposals, pending, RunDetail::Whole)?),
         decided_at: counted.iter().filter_map(|(_, _, at)| *at).max(),
         tally,
         meta,
@@ -126,33 +126,33 @@ fn read_place(text: &str) -> Option<(usize, ProposalId)> {
     Some((position.parse().ok()?, read_id(id)?))
 }
 
-/// How much of a run to tell.
+/// How much of a run a response shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum RunDetail {
     /// With its diff, its problems and its proposals.
     Whole,
-    /// Without, as in lists.
+    /// Without these, as in lists.
     Head,
 }
 
-/// A run as answers show it.
+/// A run as responses show it.
 pub async fn info(reading: &mut Reading, run: Run, detail: RunDetail) -> Result<RunInfo, StoreError> {
     let proposals = match detail {
         RunDetail::Whole => reading.run_proposals(&run.id).await?,
         RunDetail::Head => Vec::new(),
     };
     let pending = proposals.iter().filter(|proposal| proposal.status == Status::PendingApproval).count();
-    tell_run(run, &proposals, pending, detail)
+    run_info(run, &proposals, pending, detail)
 }
 
-/// A document that is stored with a run, as answers show it.
+/// Deserializes a document that is stored with a run.
 fn stored<T: DeserializeOwned>(column: &str, document: Value) -> Result<T, StoreError> {
     serde_json::from_value(document)
         .map_err(|error| StoreError::Broken { column: column.to_owned(), value: error.to_string() })
 }
 
-/// A run with these of its proposals, of all of which so many wait for approval.
-fn tell_run(
+/// A run with some of its proposals; `pending` counts all of its proposals that need approval.
+fn run_info(
     run: Run,
     proposals: &[Proposal],
     pending: usize,
@@ -210,32 +210,32 @@ fn tell_run(
 }
 
 fn waiting_for<'p>(run: &Run, pending: usize, open: impl Iterator<Item = &'p Proposal>) -> Vec<String> {
-    let mut waits = Vec::new();
+    let mut reasons = Vec::new();
     match (run.status, run.stage) {
         (RunStatus::InProgress, Stage::Queued) => {
-            waits.push("a worker, or the previous run of the same repository".to_owned());
+            reasons.push("a worker, or the previous run of the same repository".to_owned());
         }
-        (RunStatus::InProgress, Stage::Fetching) => waits.push("the git server".to_owned()),
-        (RunStatus::InProgress, _) => waits.push("the comparison".to_owned()),
+        (RunStatus::InProgress, Stage::Fetching) => reasons.push("the git server".to_owned()),
+        (RunStatus::InProgress, _) => reasons.push("the comparison".to_owned()),
         _ => {}
     }
     if pending > 0 {
-        waits.push(if pending == 1 { "1 approval".to_owned() } else { format!("{pending} approvals") });
+        reasons.push(if pending == 1 { "1 approval".to_owned() } else { format!("{pending} approvals") });
     }
     for proposal in open.filter(|proposal| proposal.status == Status::Approved) {
-        waits.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
+        reasons.extend(proposal.blocked_by.iter().map(|reason| format!("{}: {reason}", proposal.change.key)));
     }
     match (run.remaining, run.next_position) {
         (0, _) => {}
         (remaining, Some(_)) => {
-            waits.push(format!("the cap: {remaining} more changes follow as proposals are closed"));
+            reasons.push(format!("the cap: {remaining} more changes follow as proposals are closed"));
         }
         (remaining, None) if pending == 0 => {
-            waits.push(format!("the next sync, which proposes more of the {remaining} remaining changes"));
+            reasons.push(format!("the next sync, which proposes more of the {remaining} remaining changes"));
         }
         _ => {}
     }
-    waits
+    reasons
 }
 
 fn action_name(proposal: &Proposal) -> String {

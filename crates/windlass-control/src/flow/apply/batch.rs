@@ -1,4 +1,4 @@
-//! Changes that are made in one commit: each resource with its event, its audit entry and its proposal's new state.
+//! Applies changes in one transaction: each resource with its event, its audit entry and its proposal's new state.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::proposal::{ApplyOrder, CloseReason, Proposal, Status};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
-use windlass_store::{AccountWriting, Actor, EndedResource, NewResource, StoreError};
+use windlass_store::{AccountWriting, Actor, NewResource, ResourceToDestroy, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -23,18 +23,18 @@ use crate::metrics;
 use crate::record::ResourceChange;
 use crate::spans::SPANS;
 
-/// What a group came to.
+/// The result of a batch.
 #[derive(Debug)]
 pub(crate) struct ApplyBatchResult {
-    /// The place of its last proposal; none if there was none.
+    /// The position of its last proposal; none if it had none.
     pub(crate) last: Option<ApplyOrder>,
-    /// Whether a proposal went on.
+    /// Whether the state of a proposal changed.
     pub(crate) has_changed: bool,
-    /// Whether a proposal waits.
+    /// Whether a proposal is blocked.
     pub(crate) has_waiting: bool,
 }
 
-/// Applies the next approved proposals after a place, so many at most.
+/// Applies the next approved proposals after a position, at most `limit`.
 pub(crate) async fn apply(
     server: &Control,
     account_id: &AccountId,
@@ -52,12 +52,12 @@ fn span_of(account_id: &AccountId) -> Span {
     tracing::trace_span!(target: SPANS, "apply", windlass.account_id = account_id, windlass.changes = Empty)
 }
 
-/// Whether this is no resource's fault: nothing of the group is kept, and it is tried again later.
+/// Whether the cause is not a resource but the database: nothing of the batch is stored, and Windlass retries it later.
 fn is_transient(error: &StoreError) -> bool {
     matches!(error, StoreError::DiskFull(_) | StoreError::ReadOnly(_) | StoreError::Busy(_))
 }
 
-/// Each in a commit of its own, so that only what cannot be stored fails.
+/// Applies each change in its own transaction, so that only changes that cannot be stored fail.
 async fn apply_one_by_one(
     server: &Control,
     account_id: &AccountId,
@@ -82,7 +82,7 @@ async fn apply_one_by_one(
     Ok(whole)
 }
 
-/// Ends the next proposal, which could not be applied.
+/// Closes the next proposal, which could not be applied, as failed.
 async fn fail_next(
     server: &Control,
     account_id: &AccountId,
@@ -92,12 +92,12 @@ async fn fail_next(
     let mut writing = server.store().write_account(account_id).await?;
     let group = writing.proposals_to_apply(account_id, after, 1).await?;
     let reason = CloseReason::ApplyFailed { error: error.to_string() };
-    let endings: Vec<ProposalClosing<'_>> =
+    let closings: Vec<ProposalClosing<'_>> =
         group.iter().map(|proposal| ProposalClosing::new(proposal, Status::Failed, Some(&reason))).collect();
     for proposal in &group {
         tracing::error!(proposal = proposal.id.as_str(), %error, "could not apply a change");
     }
-    close_proposals(&mut writing, &endings, None, now()).await?;
+    close_proposals(&mut writing, &closings, None, now()).await?;
     server.commit(writing).await?;
     metrics::failed_to_apply(group.len());
     Ok(ApplyBatchResult {
@@ -107,7 +107,7 @@ async fn fail_next(
     })
 }
 
-/// Applies a group in one commit, or not at all.
+/// Applies a batch in one transaction, or not at all.
 async fn apply_together(
     server: &Control,
     account_id: &AccountId,
@@ -121,9 +121,9 @@ async fn apply_together(
     let Some(account) = writing.account(account_id.as_str()).await? else {
         return Ok(ApplyBatchResult { last: None, has_changed: false, has_waiting: false });
     };
-    let mut scene = load_apply_context(&mut writing, &account, &group, now).await?;
+    let mut context = load_apply_context(&mut writing, &account, &group, now).await?;
     let verdicts: Vec<(&Proposal, Verdict)> =
-        group.iter().map(|proposal| (proposal, scene.judge(proposal))).collect();
+        group.iter().map(|proposal| (proposal, context.judge(proposal))).collect();
     crash_point("apply.decided");
     let outcome = save(&mut writing, &verdicts, now).await?;
     crash_point("apply.before_commit");
@@ -143,7 +143,7 @@ async fn apply_together(
     })
 }
 
-/// Ends a group before a resource comes up again: in one commit, each is changed once.
+/// Cuts a batch before the second change of a resource: one transaction changes each resource once.
 fn cut_before_second(group: &mut Vec<Proposal>) {
     let mut seen: ResourceMap<()> = ResourceMap::default();
     let second = group.iter().position(|proposal| seen.insert(proposal.change.key.clone(), ()).is_some());
@@ -152,7 +152,7 @@ fn cut_before_second(group: &mut Vec<Proposal>) {
     }
 }
 
-/// What was written of a group.
+/// What was saved of a batch.
 struct SavedBatch {
     applied: u64,
     has_changed: bool,
@@ -165,15 +165,15 @@ async fn save(
     now: Timestamp,
 ) -> Result<SavedBatch, StoreError> {
     let mut made = Vec::new();
-    let (mut endings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut closings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
     for (proposal, verdict) in verdicts {
         match verdict {
             Verdict::Apply { change, owner_id } => {
                 made.push(PendingChange::new(proposal, change, owner_id.as_ref()));
-                endings.push(ProposalClosing::new(proposal, Status::Applied, None));
+                closings.push(ProposalClosing::new(proposal, Status::Applied, None));
             }
             Verdict::End(status, reason) => {
-                endings.push(ProposalClosing::new(proposal, *status, Some(reason)));
+                closings.push(ProposalClosing::new(proposal, *status, Some(reason)));
             }
             Verdict::AskAgain(reason) => asked_again.push((*proposal, reason.clone())),
             Verdict::Wait(reasons) if *reasons != proposal.blocked_by => {
@@ -182,24 +182,24 @@ async fn save(
             Verdict::Wait(_) => {}
         }
     }
-    let has_changed = !(endings.is_empty() && asked_again.is_empty());
+    let has_changed = !(closings.is_empty() && asked_again.is_empty());
     let saved =
         SavedBatch { applied: made.len() as u64, has_changed, has_news: has_changed || !blocked.is_empty() };
     store_accepted(writing, &made, now).await?;
     accept_edited_differences(writing, &made, now).await?;
     record_events(writing, &made, now);
     return_to_pending(writing, &asked_again, now).await?;
-    writing.proposals_block(&blocked).await?;
+    writing.proposals_set_blockers(&blocked).await?;
     crash_point("apply.written");
-    close_proposals(writing, &endings, None, now).await?;
+    close_proposals(writing, &closings, None, now).await?;
     Ok(saved)
 }
 
-/// A change that is being made.
+/// A change that is being applied.
 struct PendingChange<'m> {
     proposal: &'m Proposal,
     change: &'m Change,
-    /// Whose the resource is afterwards.
+    /// The owner of the resource afterwards.
     owner_id: Option<&'m RepositoryId>,
     by: String,
 }
@@ -214,7 +214,7 @@ impl<'m> PendingChange<'m> {
         PendingChange { proposal, change, owner_id, by: format!("{decided_by} (proposal {})", proposal.id) }
     }
 
-    /// The repository that wanted it, and the resource; none of a direct change.
+    /// The repository that proposed it, and the resource; none for a direct change.
     fn place(&self) -> Option<(&'m RepositoryId, &'m ResourceKey)> {
         Some((self.proposal.repository_id.as_ref()?, &self.change.key))
     }
@@ -238,18 +238,19 @@ async fn store_accepted(
                 declared_in: file.filter(|_| !proposal.is_direct()),
                 by,
             }),
-            None => removed.push(EndedResource { key: &change.key, by }),
+            None => removed.push(ResourceToDestroy { key: &change.key, by }),
         }
     }
     writing.resources_put(&put, now).await?;
     writing.resources_remove(&removed, now).await?;
-    // A direct change settles nothing: git has not had its way.
+    // Direct changes are omitted: they do not make the accepted state equal desired.
     let agreed: Vec<_> =
         made.iter().filter_map(|made| made.place().map(|(id, key)| (id, key, made.change.desired))).collect();
     writing.desired_mark_agreed_among(&agreed).await
 }
 
-/// What was edited before approval is meant to differ from git, until either moves.
+/// Stores accepted drift for changes that were edited before approval: they differ from git intentionally, until git or
+/// the accepted state changes. Removes it for the other changes.
 async fn accept_edited_differences(
     writing: &mut AccountWriting,
     made: &[PendingChange<'_>],
@@ -280,7 +281,7 @@ async fn accept_edited_differences(
 fn record_events(writing: &mut AccountWriting, made: &[PendingChange<'_>], now: Timestamp) {
     for PendingChange { proposal, change, owner_id, by } in made {
         let actor = Actor { name: by.clone(), ..Actor::windlass() };
-        let told = ResourceChange {
+        let resource_change = ResourceChange {
             change,
             repository_id: owner_id.or_else(|| proposal.governing_repository()).cloned(),
             run_id: proposal.run_id.clone(),
@@ -289,7 +290,7 @@ fn record_events(writing: &mut AccountWriting, made: &[PendingChange<'_>], now: 
             audit_action: "proposal.apply",
             now,
         };
-        let (event, entry) = told.event_and_entry();
+        let (event, entry) = resource_change.event_and_entry();
         writing.event(event);
         writing.audit(entry);
     }

@@ -1,4 +1,4 @@
-//! Loads what approved proposals are decided in.
+//! Loads the context in which Windlass decides whether approved proposals can be applied.
 
 use windlass_core::account::Account;
 use windlass_core::apply::ApplyContext;
@@ -13,7 +13,7 @@ use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::load::load_account_state;
 use crate::flow::gate::gatekeeper::load_gatekeeper;
 
-/// What exists around the changes of these proposals, and what the gate says about them by now.
+/// Loads the account's state around the changes of these proposals, and the current facts for the gate.
 pub(crate) async fn load_apply_context(
     writing: &mut AccountWriting,
     account: &Account,

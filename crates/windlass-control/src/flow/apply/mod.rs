@@ -1,9 +1,10 @@
-//! The apply loop: what was approved becomes the accepted state, in the order of its plan.
+//! The apply loop: makes approved changes the accepted state, in the order of their plan.
 //!
-//! Follows the order of the last plan and decides nothing anew: each change is made only from exactly the state it was
-//! approved against, when what it refers to is there. Many changes share a commit; should one of them fail, each is
-//! tried alone, and only that one is undone. What cannot be done yet keeps the reason beside its state. As changes are
-//! done, the next of their plan are opened, and applied in the same turn if they are approved.
+//! The loop follows the order of the last plan and makes no new plan. It applies a change only to exactly the state
+//! that the change was approved against, and only when the resources that it refers to exist. Many changes share a
+//! transaction; if one of them cannot be stored, each is applied alone, and only that one fails. A blocked change
+//! stores the reasons. As changes are applied, the loop opens the next changes of their plan, and applies them in the
+//! same iteration if they are approved.
 
 pub mod batch;
 pub mod load_context;
@@ -22,10 +23,11 @@ use crate::flow::propose::blocked;
 use crate::flow::propose::open_next::{OpenNextResult, open_next};
 use crate::pace::run_periodically;
 
-/// Resources of one commit: enough to make one disk flush cheap for each, few enough to let others write in between.
+/// Changes in one transaction: enough that the disk flush costs each of them little, few enough that others can write
+/// in between.
 const BATCH_SIZE: usize = 500;
 
-/// Longer than a group takes.
+/// Longer than a batch takes.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Batches of one account that are opened and applied before it is the next account's turn.
@@ -37,7 +39,7 @@ pub(crate) async fn run_loop(server: Control) {
     run_periodically(&server, "apply", &server.nudges().apply, interval, apply_all_accounts).await;
 }
 
-/// Applies what can be applied in every account, each in turn until none has more.
+/// Applies what can be applied in every account, one after the other, until none has more.
 async fn apply_all_accounts(server: &Control) -> Result<(), StoreError> {
     server.apply_turns().send_modify(|turns| turns.begun += 1);
     let mut accounts = server.store().read().await?.accounts_to_apply().await?;
@@ -54,10 +56,10 @@ async fn apply_all_accounts(server: &Control) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Applies what can be applied in one account, and opens what comes next.
+/// Applies what can be applied in one account, and opens the next changes.
 pub async fn apply_account(server: &Control, account_id: &AccountId) -> Result<OpenNextResult, StoreError> {
-    // The lease saves another replica the work. What keeps it safe is that an account's writes queue up, and that each
-    // step checks the state it starts from.
+    // The lease only avoids duplicate work by another replica. It is not needed for safety: the writes of an account
+    // run one at a time, and each step checks the state that it starts from.
     let name = format!("apply:{account_id}");
     let Some(lease) = server.store().lease_take(&name, server.holder(), now(), LEASE).await? else {
         return Ok(OpenNextResult::Nothing);
@@ -67,7 +69,7 @@ pub async fn apply_account(server: &Control, account_id: &AccountId) -> Result<O
     applied
 }
 
-/// Applies and opens in turn, some batches of it.
+/// Applies and opens changes alternately, at most [`BATCHES_PER_ACCOUNT`] times.
 async fn apply_batches(
     server: &Control,
     account_id: &AccountId,
@@ -92,10 +94,10 @@ async fn apply_batches(
     Ok(next)
 }
 
-/// Goes through what is approved until nothing more can be applied. Says whether anything was.
+/// Applies approved changes until no more can be applied. Returns whether the state of any proposal changed.
 async fn apply_all(server: &Control, account_id: &AccountId, lease: &Lease) -> Result<bool, StoreError> {
     let mut has_applied = false;
-    // What one change waits for may be made by a later one: of another repository, say.
+    // A later change, for example of another repository, may unblock an earlier one.
     while let ApplyPass { has_changed: true, has_waiting } = apply_once(server, account_id, lease).await? {
         has_applied = true;
         if !has_waiting {
@@ -105,7 +107,7 @@ async fn apply_all(server: &Control, account_id: &AccountId, lease: &Lease) -> R
     Ok(has_applied)
 }
 
-/// What going once through everything approved came to.
+/// The result of one pass over all approved changes.
 #[derive(Default)]
 struct ApplyPass {
     has_changed: bool,

@@ -1,5 +1,5 @@
-//! Ending proposals: the new state, the event, the audit entry and what it makes of their runs. All ends pass here but
-//! rejections, which are decisions and have an audit entry of their own.
+//! Closes proposals: stores the new state, the event and the audit entry, and updates their runs. Every way to close a
+//! proposal uses this, except rejections, which are decisions and have their own audit entry.
 
 use serde_json::json;
 use windlass_core::id::{ProposalId, RunId};
@@ -10,20 +10,20 @@ use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 use crate::flow::close::update_runs;
 use crate::record;
 
-/// The end of a proposal.
+/// How a proposal is closed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProposalClosing<'e> {
     pub(crate) proposal: &'e Proposal,
     pub(crate) status: Status,
     pub(crate) reason: Option<&'e CloseReason>,
-    /// Who or what brings it about, for the event.
+    /// Who or what closes it, for the event.
     pub(crate) by: &'e str,
-    /// The run that tells of it.
+    /// The run that the event refers to.
     pub(crate) run_id: Option<&'e RunId>,
 }
 
 impl<'e> ProposalClosing<'e> {
-    /// An ending that Windlass itself brings about, told by the run that opened the proposal.
+    /// Windlass itself closes the proposal, and the event refers to the run that opened it.
     pub(crate) fn new(
         proposal: &'e Proposal,
         status: Status,
@@ -32,7 +32,7 @@ impl<'e> ProposalClosing<'e> {
         ProposalClosing { proposal, status, reason, by: "windlass", run_id: proposal.run_id.as_ref() }
     }
 
-    /// How the audit log calls it. What was applied has an entry of its own, with the resource.
+    /// The action in the audit log. An applied proposal has another entry, with the resource.
     fn audit_action(&self) -> Option<&'static str> {
         match self.status {
             Status::Applied => None,
@@ -44,15 +44,15 @@ impl<'e> ProposalClosing<'e> {
     }
 }
 
-/// Ends proposals as they were loaded in the same transaction, and brings their runs up to date; `except` is a run that
-/// is just being made.
+/// Closes proposals that were loaded in the same transaction, and updates their runs. `except` is the run that is being
+/// saved.
 pub(crate) async fn close_proposals(
     writing: &mut AccountWriting,
-    endings: &[ProposalClosing<'_>],
+    closings: &[ProposalClosing<'_>],
     except: Option<&RunId>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = endings
+    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = closings
         .iter()
         .map(|ProposalClosing { proposal, status, reason, .. }| {
             let moved = ProposalMove {
@@ -67,16 +67,16 @@ pub(crate) async fn close_proposals(
         })
         .collect();
     writing.proposals_move(&moves).await?;
-    for ending in endings {
-        let ProposalClosing { proposal, status, reason, by, run_id } = *ending;
+    for closing in closings {
+        let ProposalClosing { proposal, status, reason, by, run_id } = *closing;
         let reason = reason.map(ToString::to_string);
         writing.event(record::proposal_event(proposal, run_id, status, by, reason.as_deref(), now));
-        if let Some(action) = ending.audit_action() {
+        if let Some(action) = closing.audit_action() {
             let detail = json!({"reason": reason, "run_id": run_id.map_or("", RunId::as_str)});
             let target = ("proposal", proposal.id.as_str());
             writing.audit(record::audit_entry(&Actor::windlass(), action, target, detail, now));
         }
     }
-    let ids: Vec<&ProposalId> = endings.iter().map(|ending| &ending.proposal.id).collect();
+    let ids: Vec<&ProposalId> = closings.iter().map(|closing| &closing.proposal.id).collect();
     update_runs::update_runs(writing, &ids, except, now).await
 }

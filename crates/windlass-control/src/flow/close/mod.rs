@@ -1,4 +1,4 @@
-//! Ending proposals, and runs with them.
+//! Closes proposals and updates their runs.
 
 pub mod close_proposal;
 pub mod update_runs;

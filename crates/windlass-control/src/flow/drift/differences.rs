@@ -1,4 +1,4 @@
-//! Where the accepted state differs from what a repository last said.
+//! Differences between the accepted state and the desired state of a repository.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use windlass_store::{DifferingResource, Reading, StoreError};
 use crate::account_state::names::{owner_of, repository_names};
 use crate::clock::now;
 
-/// Differences of a repository, those that someone accepted apart.
+/// The differences of a repository, with the acceptances of some of them.
 pub struct RepositoryDifferences {
     /// All of them, in key order.
     pub differences: Vec<GitDifference>,
@@ -23,33 +23,33 @@ pub struct RepositoryDifferences {
 }
 
 impl RepositoryDifferences {
-    /// The acceptance of a difference, if it holds.
+    /// The acceptance of a difference, if it is valid.
     pub fn acceptance(&self, difference: &GitDifference) -> Option<&Acceptance> {
         self.acceptances.of(&difference.key, difference.desired, difference.accepted, self.now)
     }
 
-    /// Those nobody accepted.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &GitDifference> {
+    /// Differences that nobody accepted.
+    pub(crate) fn not_accepted(&self) -> impl Iterator<Item = &GitDifference> {
         self.differences.iter().filter(|difference| self.acceptance(difference).is_none())
     }
 
-    /// Those that someone made by hand and nobody accepted.
-    pub(crate) fn drifted(&self) -> impl Iterator<Item = &GitDifference> {
-        self.open().filter(|difference| difference.origin == DifferenceOrigin::ManualChange)
+    /// Manual changes that nobody accepted.
+    pub(crate) fn manual_changes(&self) -> impl Iterator<Item = &GitDifference> {
+        self.not_accepted().filter(|difference| difference.origin == DifferenceOrigin::ManualChange)
     }
 }
 
-/// How the accepted state differs from what a repository last said.
+/// The differences between the accepted state and the desired state of a repository.
 pub async fn differences_of(
     reading: &mut Reading,
     account_id: &AccountId,
     repository_id: &RepositoryId,
 ) -> Result<RepositoryDifferences, StoreError> {
-    let differing = reading.differing(account_id, repository_id).await?;
+    let differing = reading.differing_resources(account_id, repository_id).await?;
     load_differences(reading, account_id, repository_id, differing).await
 }
 
-/// How one resource differs from what a repository last said.
+/// The difference between the accepted state and the desired state of one resource.
 pub async fn difference_at(
     reading: &mut Reading,
     account_id: &AccountId,
@@ -86,16 +86,16 @@ async fn load_differences(
     })
 }
 
-/// What there is to tell of a difference.
+/// Details of a difference.
 #[derive(Default)]
 pub(crate) struct DifferenceDetails {
-    /// The fields that differ: `before` is what git says, `after` the accepted state.
+    /// The fields that differ: `before` is the desired state, `after` the accepted state.
     pub(crate) fields: Vec<FieldChange>,
     /// Who last changed the resource, and when.
     pub(crate) last_change: Option<(String, Timestamp)>,
 }
 
-/// What there is to tell of a repository's differences, in three questions however many they are.
+/// The details of a repository's differences, with three queries however many there are.
 pub(crate) async fn details_of(
     reading: &mut Reading,
     account_id: &AccountId,

@@ -1,4 +1,4 @@
-//! Where the accepted state is no longer what git said.
+//! Where the accepted state no longer equals the desired state.
 
 pub mod differences;
 pub mod sensor;

@@ -1,4 +1,5 @@
-//! The drift sensor: is the accepted state still what git last said, and if not, who made it so?
+//! The drift sensor: reports manual changes, where the accepted state no longer equals the desired state, and who made
+//! them.
 
 use serde_json::{Value, json};
 use tracing::Instrument as _;
@@ -24,7 +25,7 @@ pub(crate) async fn run_loop(server: Control) {
 }
 
 async fn check_all_repositories(server: &Control) -> Result<(), StoreError> {
-    let repositories = server.store().read().await?.repositories_compared().await?;
+    let repositories = server.store().read().await?.repositories_with_good_run().await?;
     for (account_id, repository_id) in repositories {
         let span =
             tracing::trace_span!(target: SPANS, "drift", windlass.repository_id = repository_id.as_str());
@@ -33,8 +34,8 @@ async fn check_all_repositories(server: &Control) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Looks at one repository. Nothing is written while nothing is new, and what is new is put together before the account's
-/// row is taken, unless something moved meanwhile.
+/// Checks one repository. Writes only if there is new or resolved drift. Loads it before it locks the account, and
+/// again under the lock if the account's state changed meanwhile.
 async fn check_repository(
     server: &Control,
     account_id: &AccountId,
@@ -42,9 +43,9 @@ async fn check_repository(
 ) -> Result<(), StoreError> {
     let mut reading = server.store().read_snapshot().await?;
     let version = reading.state_version(account_id).await?;
-    let mut news = UnreportedDrift::load(&mut reading, account_id, repository_id).await?;
+    let mut unreported = UnreportedDrift::load(&mut reading, account_id, repository_id).await?;
     drop(reading);
-    if news.is_empty() {
+    if unreported.is_empty() {
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
@@ -52,17 +53,17 @@ async fn check_repository(
         return Ok(());
     };
     if writing.state_version() != version {
-        news = UnreportedDrift::load(&mut writing, account_id, repository_id).await?;
+        unreported = UnreportedDrift::load(&mut writing, account_id, repository_id).await?;
     }
     let now = now();
-    record_drift(&mut writing, &repository, news.drifted, now).await?;
-    record_resolved(&mut writing, &repository, &news.resolved, now).await?;
-    // Which drift was told is nothing that a comparison looks at.
+    record_drift(&mut writing, &repository, unreported.drifted, now).await?;
+    record_resolved(&mut writing, &repository, &unreported.resolved, now).await?;
+    // Comparisons do not use the list of reported drift.
     writing.keep_state();
     server.commit(writing).await
 }
 
-/// What was not told yet.
+/// New and resolved drift that was not reported yet.
 struct UnreportedDrift {
     drifted: Vec<(GitDifference, DifferenceDetails)>,
     resolved: Vec<ResourceKey>,
@@ -75,18 +76,19 @@ impl UnreportedDrift {
         repository_id: &RepositoryId,
     ) -> Result<UnreportedDrift, StoreError> {
         let found = differences_of(reading, account_id, repository_id).await?;
-        let told = reading.drifts(repository_id).await?;
-        let mut told: ResourceMap<Drift> = told.into_iter().map(|drift| (drift.key.clone(), drift)).collect();
+        let reported = reading.drifts(repository_id).await?;
+        let mut reported: ResourceMap<Drift> =
+            reported.into_iter().map(|drift| (drift.key.clone(), drift)).collect();
         let drifted: Vec<&GitDifference> = found
-            .drifted()
+            .manual_changes()
             .filter(|difference| {
-                let before = told.remove(difference.key.kind, &difference.key.name);
+                let before = reported.remove(difference.key.kind, &difference.key.name);
                 !before.is_some_and(|drift| {
                     drift.desired == difference.desired && drift.accepted == difference.accepted
                 })
             })
             .collect();
-        let resolved = told.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
+        let resolved = reported.iter().map(|(kind, name, _)| ResourceKey::new(kind, name)).collect();
         let mut details = details_of(reading, account_id, repository_id, &drifted).await?;
         let drifted = drifted.into_iter().map(|difference| {
             let details = details.remove(difference.key.kind, &difference.key.name).unwrap_or_default();
@@ -114,14 +116,14 @@ async fn record_drift(
             Action::Create => "was deleted",
             Action::Update | Action::Destroy => "was changed",
         };
-        let told = ResourceDrift {
+        let resource_drift = ResourceDrift {
             kind: EventKind::DriftDetected,
             severity: Severity::High,
             message: format!("{key} {what} by {changed_by}"),
             payload: json!({"resource": key.to_string(), "change": difference.action, "fields": fields,
                 "changed_by": changed_by, "changed_at": changed_at}),
         };
-        writing.event(told.event(repository, &key, now));
+        writing.event(resource_drift.event(repository, &key, now));
         let (desired, accepted, fields) = (difference.desired, difference.accepted, json!(fields));
         drifts.push(Drift { key, desired, accepted, fields, changed_by, changed_at, detected_at: now });
     }
@@ -135,19 +137,19 @@ async fn record_resolved(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     for key in resolved {
-        let told = ResourceDrift {
+        let resource_drift = ResourceDrift {
             kind: EventKind::DriftResolved,
             severity: Severity::Low,
             message: format!("{key} is in sync with git again, or its drift was accepted"),
             payload: json!({}),
         };
-        writing.event(told.event(repository, key, now));
+        writing.event(resource_drift.event(repository, key, now));
     }
     writing.drifts_remove(&repository.id, resolved).await?;
     Ok(())
 }
 
-/// What there is to tell of the drift of a resource.
+/// The content of an event about the drift of a resource.
 struct ResourceDrift {
     kind: EventKind,
     severity: Severity,

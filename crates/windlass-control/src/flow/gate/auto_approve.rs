@@ -1,4 +1,4 @@
-//! Letting proposals through to which nobody has to say more, or not any more.
+//! Approves proposals that need no approval, or no further approval.
 
 use serde_json::json;
 use windlass_core::event::{NewEvent, Severity};
@@ -10,15 +10,19 @@ use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 
 use crate::record;
 
-/// A consent, and whether people are to be told of it.
+/// A consent, and the severity of its event.
 pub(crate) struct GrantedConsent {
     pub(crate) by: String,
     pub(crate) severity: Severity,
 }
 
 impl GrantedConsent {
-    /// The move of a proposal that is let through.
-    pub(crate) fn moved<'g>(&'g self, reason: Option<&'g CloseReason>, at: Timestamp) -> ProposalMove<'g> {
+    /// The move of a proposal to approved.
+    pub(crate) fn approval_move<'g>(
+        &'g self,
+        reason: Option<&'g CloseReason>,
+        at: Timestamp,
+    ) -> ProposalMove<'g> {
         ProposalMove {
             from: Status::PendingApproval,
             to: Status::Approved,
@@ -30,7 +34,7 @@ impl GrantedConsent {
     }
 }
 
-/// Who or what agreed, if it was agreed to.
+/// Who or what consented, if the gate granted the change.
 pub(crate) fn granted_consent(judgement: &Judgement) -> Option<GrantedConsent> {
     let Consent::Granted { by } = &judgement.consent else { return None };
     let rule = judgement.rule.as_deref().unwrap_or("default");
@@ -46,8 +50,8 @@ pub(crate) fn granted_consent(judgement: &Judgement) -> Option<GrantedConsent> {
     })
 }
 
-/// Lets pending proposals through that were loaded in the same transaction; `run_id` is the run that tells of it, if
-/// not the one that opened them.
+/// Approves pending proposals that were loaded in the same transaction. The events refer to the run `run_id`, or,
+/// without one, to the run that opened each proposal.
 pub(crate) async fn approve_granted(
     writing: &mut AccountWriting,
     grants: &[(&Proposal, GrantedConsent)],
@@ -55,7 +59,7 @@ pub(crate) async fn approve_granted(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let moves: Vec<(&ProposalId, ProposalMove<'_>)> =
-        grants.iter().map(|(proposal, grant)| (&proposal.id, grant.moved(None, now))).collect();
+        grants.iter().map(|(proposal, grant)| (&proposal.id, grant.approval_move(None, now))).collect();
     writing.proposals_move(&moves).await?;
     for (proposal, grant) in grants {
         record_auto_approval(writing, proposal, run_id.or(proposal.run_id.as_ref()), grant, now);
@@ -63,7 +67,7 @@ pub(crate) async fn approve_granted(
     Ok(())
 }
 
-/// Tells that something passed without a person.
+/// Adds the event and the audit entry of such an approval.
 pub(crate) fn record_auto_approval(
     writing: &mut AccountWriting,
     proposal: &Proposal,

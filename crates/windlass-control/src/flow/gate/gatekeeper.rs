@@ -1,4 +1,4 @@
-//! Loads what the gate needs to know.
+//! Loads the facts by which the gate decides.
 
 use windlass_core::access::Permission;
 use windlass_core::account::Account;
@@ -12,12 +12,13 @@ use crate::account_state::names::repository_names;
 use crate::caller::{Identity, current_role};
 use crate::refusal::Refusal;
 
-/// Whether someone may approve. Every way of having something applied asks this.
+/// Whether someone may approve. Every use case that leads to an apply checks this.
 pub fn may_approve(who: &Identity) -> bool {
     who.permissions.contains(&Permission::GitopsApprove)
 }
 
-/// Who of an account's people may approve now: neither disabled nor without the role, and what groups gave still holds.
+/// The members of an account who may approve now: not disabled, with a role that has the permission, and, if groups
+/// gave the role, while it is valid.
 fn approvers_among(members: &[Member], now: Timestamp) -> Approvers {
     let may = |member: &&Member| {
         current_role(member, now).is_some_and(|role| role.permissions().contains(&Permission::GitopsApprove))
@@ -25,8 +26,7 @@ fn approvers_among(members: &[Member], now: Timestamp) -> Approvers {
     members.iter().filter(may).map(|member| member.user.email.as_str()).collect()
 }
 
-/// What the gate needs to know of an account, of who may approve in it at this moment, and of what changes of these
-/// resources are attached to.
+/// Loads the account's gate: its policy, who may approve now, and the resources that the changed ones are attached to.
 pub(crate) async fn load_gatekeeper<'k>(
     reading: &mut Reading,
     account: &Account,
@@ -38,7 +38,7 @@ pub(crate) async fn load_gatekeeper<'k>(
     with_hosts(gatekeeper, reading, account, changed).await
 }
 
-/// The same gatekeeper, knowing what changes of these resources are attached to.
+/// Adds the resources that the changed ones are attached to.
 pub(crate) async fn with_hosts<'k>(
     gatekeeper: Gatekeeper,
     reading: &mut Reading,
@@ -59,7 +59,7 @@ pub(crate) async fn with_hosts<'k>(
     Ok(gatekeeper.with_hosts(known))
 }
 
-/// Refuses a change of a repository that takes someone who may approve, if they may not.
+/// Rejects a change of a repository that needs an approver, if this person may not approve.
 pub(crate) fn check_repository_change(
     gatekeeper: &Gatekeeper,
     who: &Identity,

@@ -1,4 +1,4 @@
-//! The gate: who may approve what, and what became of their approvals.
+//! The gate: who may approve what, and when approvals lapse.
 
 pub mod auto_approve;
 pub mod gatekeeper;

@@ -1,5 +1,5 @@
-//! Asking the gate again about what is open: a policy, a repository's setting or who may approve changed, and something
-//! may pass by itself now, or has not the approvals any more that it needs.
+//! Evaluates open proposals again after a policy, a repository's settings or the approvers changed: some may now be
+//! approved automatically, others may no longer have the approvals that they need.
 
 use windlass_core::apply::governing_repository;
 use windlass_core::gate::Consent;
@@ -12,8 +12,8 @@ use crate::flow::gate::auto_approve::{approve_granted, granted_consent};
 use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::return_to_pending::return_to_pending;
 
-/// Lets through what the gate lets through now, and takes back what it asks more for. What it refuses stays approved and
-/// is held when it is about to be applied.
+/// Approves pending proposals that the gate grants now, and returns approved ones to pending if they need more
+/// approvals. An approved proposal that the gate refuses stays approved and is held when it is about to be applied.
 pub async fn re_evaluate_open_proposals(
     writing: &mut AccountWriting,
     now: Timestamp,
@@ -28,7 +28,7 @@ pub async fn re_evaluate_open_proposals(
     let gatekeeper = load_gatekeeper(writing, &account, changed, now).await?;
     let ids: Vec<&ProposalId> = open.iter().map(|proposal| &proposal.id).collect();
     let approvals = writing.approvals_of(&ids).await?;
-    let (mut grants, mut taken_back) = (Vec::new(), Vec::new());
+    let (mut grants, mut returned) = (Vec::new(), Vec::new());
     for proposal in &open {
         let repository = governing_repository(proposal, &repositories);
         let given = approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
@@ -36,11 +36,11 @@ pub async fn re_evaluate_open_proposals(
         match (proposal.status, granted_consent(&judgement), judgement.consent) {
             (Status::PendingApproval, Some(grant), _) => grants.push((proposal, grant)),
             (Status::Approved, None, Consent::Needed { reasons, .. }) => {
-                taken_back.push((proposal, CloseReason::ApprovalsMissing { reasons }));
+                returned.push((proposal, CloseReason::ApprovalsMissing { reasons }));
             }
             _ => {}
         }
     }
     approve_granted(writing, &grants, None, now).await?;
-    return_to_pending(writing, &taken_back, now).await
+    return_to_pending(writing, &returned, now).await
 }

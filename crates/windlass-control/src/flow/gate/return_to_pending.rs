@@ -1,4 +1,4 @@
-//! Proposals that were approved and have not the approvals any more that they need: people are asked again.
+//! Returns approved proposals to pending when they no longer have the approvals that they need.
 
 use serde_json::json;
 use windlass_core::event::{EventKind, NewEvent, Severity};
@@ -9,13 +9,14 @@ use windlass_store::{AccountWriting, Actor, ProposalMove, StoreError};
 
 use crate::record;
 
-/// Takes approved proposals back that were loaded in the same transaction, each with the reason, and tells it.
+/// Returns approved proposals that were loaded in the same transaction to pending, each with its reason, event and
+/// audit entry.
 pub(crate) async fn return_to_pending(
     writing: &mut AccountWriting,
-    taken_back: &[(&Proposal, CloseReason)],
+    returned: &[(&Proposal, CloseReason)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = taken_back
+    let moves: Vec<(&ProposalId, ProposalMove<'_>)> = returned
         .iter()
         .map(|(proposal, reason)| {
             let moved = ProposalMove {
@@ -30,7 +31,7 @@ pub(crate) async fn return_to_pending(
         })
         .collect();
     writing.proposals_move(&moves).await?;
-    for (proposal, reason) in taken_back {
+    for (proposal, reason) in returned {
         record_event(writing, proposal, &reason.to_string(), now);
     }
     Ok(())

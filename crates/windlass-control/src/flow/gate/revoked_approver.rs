@@ -1,4 +1,5 @@
-//! What someone approved falls when they lose the permission to approve: it does not count again when they get it back.
+//! Approvals lapse when the approver loses the permission to approve. They do not count again when the person gets it
+//! back.
 
 use windlass_core::id::AccountId;
 use windlass_core::time::Timestamp;
@@ -11,9 +12,9 @@ use crate::flow::gate::set_approvals::SetApprovalLapse;
 
 const LAPSE_REASON: &str = "they lost the permission to approve";
 
-/// After someone's role in the transaction's account, or their access, was changed: if they may not approve there any
-/// more, nothing that they approved and that is not carried out yet counts, and whatever stood on it waits for approval
-/// again.
+/// To be called after someone's role in the transaction's account, or their access, changed. If they may no longer
+/// approve there, their approvals of changes that are not applied yet lapse, and proposals that needed them return to
+/// pending.
 pub async fn lapse_approvals(
     writing: &mut AccountWriting,
     email: &str,
@@ -28,20 +29,20 @@ pub async fn lapse_approvals(
     let sets = writing.approval_sets_in_force_by(&account_id, email).await?;
     for set in &sets {
         if let Some(repository) = writing.repository(&account_id, set.repository_id.as_str()).await? {
-            let fall =
+            let lapse =
                 SetApprovalLapse { set, repository: &repository, why: LAPSE_REASON, actor, run_id: None };
-            fall.save(writing, now).await?;
+            lapse.save(writing, now).await?;
         }
     }
-    let fallen = writing.approvals_lapse(&account_id, email, LAPSE_REASON).await?;
-    if !sets.is_empty() || fallen > 0 {
+    let lapsed = writing.approvals_lapse(&account_id, email, LAPSE_REASON).await?;
+    if !sets.is_empty() || lapsed > 0 {
         re_evaluate_open_proposals(writing, now).await?;
     }
     Ok(())
 }
 
-/// The same in other accounts than the one where it was decided, each in a transaction of its own. Should the server die in
-/// between, what they approved does not count there either, because they may not approve.
+/// Calls [`lapse_approvals`] for further accounts, each in its own transaction. If the server crashes in between, the
+/// approvals in the remaining accounts do not count either, because the person may not approve.
 pub(crate) async fn reconsider_approvals_in(
     server: &Control,
     accounts: &[AccountId],

@@ -1,4 +1,4 @@
-//! Approvals of sets that count for changes which are opened now.
+//! Approvals of plan sets, and for which newly opened changes they count.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use windlass_store::{AccountWriting, Actor, ApprovalSet, Reading, StoreError};
 
 use crate::record::{self, RepositoryEvent};
 
-/// The approvals of sets of a repository's plan, and for what each was used already: it counts for one proposal of each
-/// member, so that what was rejected, failed or expired since needs another approval.
+/// The approvals of sets of a repository's plan, and the changes for which each was used already. An approval counts
+/// for one proposal of each member, so a change that was rejected, failed or expired since needs another approval.
 #[derive(Debug, Default)]
 pub(crate) struct SetApprovals {
     sets: Vec<ApprovalSet>,
@@ -25,7 +25,7 @@ pub(crate) struct SetApprovals {
 }
 
 impl SetApprovals {
-    /// Loads what counts for these changes of a plan.
+    /// Loads the approvals that count for these changes of a plan.
     pub(crate) async fn load<'c>(
         reading: &mut Reading,
         repository_id: &RepositoryId,
@@ -43,7 +43,7 @@ impl SetApprovals {
         Ok(SetApprovals { sets, used })
     }
 
-    /// The approvals that count for a change of the plan, each exactly as if it had been given to its proposal.
+    /// The approvals that count for a change of the plan, each as if someone had approved its proposal.
     pub(crate) fn of(&self, change: &Change) -> Vec<Approval> {
         if self.sets.is_empty() {
             return Vec::new();
@@ -60,7 +60,7 @@ impl SetApprovals {
     }
 }
 
-/// The approval of one member that a set's approval is.
+/// The approval of a set, as an approval of one member.
 pub(crate) fn approval_from_set(set: &ApprovalSet, content: Digest) -> Approval {
     Approval {
         approver: set.approver.clone(),
@@ -68,7 +68,7 @@ pub(crate) fn approval_from_set(set: &ApprovalSet, content: Digest) -> Approval 
         reason: set.reason.clone(),
         at: set.at,
         set_id: Some(set.id.clone()),
-        fallen: None,
+        lapsed: None,
     }
 }
 
@@ -81,14 +81,14 @@ pub(crate) struct SetApprovalLapse<'f> {
     pub(crate) set: &'f ApprovalSet,
     pub(crate) repository: &'f Repository,
     pub(crate) why: &'f str,
-    /// Whose doing it is.
+    /// Who caused it.
     pub(crate) actor: &'f Actor,
-    /// The run that found it out.
+    /// The run that detected it.
     pub(crate) run_id: Option<&'f RunId>,
 }
 
 impl SetApprovalLapse<'_> {
-    /// Notes it, and tells it.
+    /// Stores it, with its event and audit entry.
     pub(crate) async fn save(&self, writing: &mut AccountWriting, now: Timestamp) -> Result<(), StoreError> {
         let SetApprovalLapse { set, repository, why, actor, run_id } = self;
         if !writing.approval_set_lapse(&set.id, why, now).await? {
@@ -100,14 +100,14 @@ impl SetApprovalLapse<'_> {
         );
         let detail =
             json!({"digest": set.digest, "approver": set.approver, "changes": set.members, "reason": why});
-        let news = RepositoryEvent {
+        let event_content = RepositoryEvent {
             kind: EventKind::PlanApprovalFell,
             severity: Severity::Medium,
             by: &actor.name,
             message,
             payload: detail.clone(),
         };
-        let event = news.event(repository, now);
+        let event = event_content.event(repository, now);
         writing.event(NewEvent { correlation_id: run_id.cloned(), ..event });
         let target = ("approval_set", set.id.as_str());
         writing.audit(record::audit_entry(actor, "plan.approval_fell", target, detail, now));
@@ -115,8 +115,8 @@ impl SetApprovalLapse<'_> {
     }
 }
 
-/// Lets every approval of a repository's sets fall.
-pub(crate) async fn lapse_all(
+/// Makes every approval of a repository's sets lapse.
+pub(crate) async fn lapse_all_set_approvals(
     writing: &mut AccountWriting,
     repository: &Repository,
     why: &str,

@@ -1,4 +1,4 @@
-//! What keeps approved changes from being applied, noted where people see it.
+//! Stores with proposals what blocks them, so that people see it.
 
 use windlass_core::conflict::Candidate;
 use windlass_core::diff::Change;
@@ -10,7 +10,7 @@ use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::load::load_account_state;
 use crate::control::Control;
 
-/// Notes anew what a proposal waits for: someone changed what it would apply.
+/// Updates what blocks a proposal, after someone changed what it would apply.
 pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &ProposalId) -> Result<(), StoreError> {
     let account_id = writing.account_id().clone();
     let Some(proposal) = writing.proposal(&account_id, id).await? else { return Ok(()) };
@@ -18,24 +18,24 @@ pub(crate) async fn update_blockers(writing: &mut AccountWriting, id: &ProposalI
     let candidate = proposal.candidate(&change);
     let world = load_account_state(writing, &account_id, &[candidate], DeclarationSource::Stored).await?;
     let reasons = world.blockers(candidate);
-    writing.proposals_block(&[(proposal.id.clone(), reasons)]).await
+    writing.proposals_set_blockers(&[(proposal.id.clone(), reasons)]).await
 }
 
-/// Tells undecided proposals that waited for something whether they still do. Nothing is written while nothing is new.
+/// Updates what blocks undecided proposals that were blocked. Writes only if something changed.
 pub(crate) async fn refresh_blocked(server: &Control, account_id: &AccountId) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
-    let is_news = !changed_blocks(&mut reading, account_id).await?.is_empty();
+    let has_changed = !changed_blocks(&mut reading, account_id).await?.is_empty();
     drop(reading);
-    if !is_news {
+    if !has_changed {
         return Ok(());
     }
     let mut writing = server.store().write_account(account_id).await?;
     let changed = changed_blocks(&mut writing, account_id).await?;
-    writing.proposals_block(&changed).await?;
+    writing.proposals_set_blockers(&changed).await?;
     server.commit(writing).await
 }
 
-/// Undecided proposals that wait for something else than they were told. What is approved is told when its turn comes.
+/// Undecided proposals whose stored reasons are out of date. The apply loop updates approved proposals.
 async fn changed_blocks(
     reading: &mut Reading,
     account_id: &AccountId,

@@ -1,4 +1,4 @@
-//! Opening proposals, and what keeps them from being applied.
+//! Opens proposals, and stores what blocks them.
 
 pub mod blocked;
 pub mod open_next;

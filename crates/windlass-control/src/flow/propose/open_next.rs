@@ -1,8 +1,8 @@
-//! Opening the next changes of a run's plan as soon as others are done, without a new sync: from the stored plan, and
-//! only while accepted and desired state are what it was made from.
+//! Opens the next changes of a run's plan as soon as others are done, without a new sync: from the stored plan, and
+//! only while accepted and desired state are those that the plan was made from.
 //!
-//! Each step of it is one transaction under the account's lock, which also moves the run's place in its plan: a server
-//! that dies in between finds the place again, and of several servers one opens each change.
+//! Each step is one transaction under the account's lock, which also advances the run's position in its plan. After a
+//! crash, a server continues from that position, and of several servers only one opens each change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,19 +39,19 @@ use crate::flow::gate::gatekeeper::with_hosts;
 use crate::flow::gate::set_approvals::SetApprovals;
 use crate::flow::propose::open_proposals::{OpenContext, PlannedChange, ProposalOffer, open_proposals};
 
-/// Changes looked at in one transaction: so many are looked at in a moment, even if none of them can be opened.
+/// Changes checked in one transaction: few enough that it is short even if none of them can be opened.
 const MAX_CHECKED_PER_TRANSACTION: usize = 1_000;
 
-/// Whether there is more to do right away.
+/// Whether there is more to do immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenNextResult {
-    /// Something was opened that is approved, or the rest of a plan is yet to be looked at.
+    /// An opened change is approved already, or the rest of a plan is not checked yet.
     Ready,
-    /// Nothing is left to open, or there is no room for more.
+    /// Nothing is left to open, or the cap allows no more.
     Nothing,
 }
 
-/// Opens the next changes of every plan of an account that has room for more.
+/// Opens the next changes of every plan of an account, as far as the cap allows.
 pub(crate) async fn open_next(
     server: &Control,
     account_id: &AccountId,
@@ -73,7 +73,7 @@ pub(crate) async fn open_next(
     Ok(next)
 }
 
-/// Where proposals are opened, and how many more there may be.
+/// A repository, and how many more proposals may be opened for it.
 struct ProposalRoom {
     account: Account,
     repository: Repository,
@@ -81,8 +81,8 @@ struct ProposalRoom {
 }
 
 impl ProposalRoom {
-    /// Nothing where there is no room, where the repository's newest sync failed, or where it was not read since its
-    /// source changed: what it would open may be what git no longer wants.
+    /// None if the cap is reached, if the repository's newest sync failed, or if it was not synced since its source
+    /// changed: git may no longer declare the planned changes.
     async fn of(
         reading: &mut Reading,
         server: &Control,
@@ -106,8 +106,9 @@ impl ProposalRoom {
     }
 }
 
-/// Open proposals of a repository that no decision of people can bring on: a rule refuses them, others have what they
-/// want, or they wait for what no change of their plan brings. They take no room from the others.
+/// Open proposals of a repository that no approval can unblock: a rule refuses them, they conflict with others over a
+/// name or an address, or they depend on something that no change of their plan provides. They do not count towards the
+/// cap.
 pub(crate) async fn stuck_proposals(
     reading: &mut Reading,
     account: &Account,
@@ -135,11 +136,11 @@ pub(crate) async fn stuck_proposals(
     Ok(stuck.map(|(proposal, _)| proposal.id.clone()).collect())
 }
 
-/// What became of opening the next changes of a plan.
+/// The result of an attempt to open the next changes of a plan.
 enum OpenAttempt {
-    /// It was done.
+    /// The attempt is complete.
     Done(OpenNextResult),
-    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    /// Nothing was written: these contents must be compared first, while no transaction is open.
     Needs(Vec<ContentChange>),
 }
 
@@ -154,13 +155,13 @@ async fn open_some(
             OpenAttempt::Done(next) => return Ok(next),
             OpenAttempt::Needs(changes) => {
                 let mirror = server.mirror_directory(&planned.repository_id);
-                contents = Some(ContentDifferences::in_mirror(mirror, changes).await);
+                contents = Some(ContentDifferences::compare_in_mirror(mirror, changes).await);
             }
         }
     }
 }
 
-/// Opens the next changes of a plan, if they need nothing that was not looked up.
+/// Opens the next changes of a plan, unless file contents must be compared first.
 async fn try_to_open(
     server: &Control,
     account_id: &AccountId,
@@ -179,10 +180,10 @@ async fn try_to_open(
         return Ok(OpenAttempt::Done(OpenNextResult::Nothing));
     };
     credit_pushers(&mut writing, &mut run, now).await?;
-    let looked = find_openable_changes(&mut writing, &room, &unopened, now).await?;
-    let offered = ProposalOffer { keep: Vec::new(), open: looked.open };
+    let openable = find_openable_changes(&mut writing, &room, &unopened, now).await?;
+    let offered = ProposalOffer { keep: Vec::new(), open: openable.open };
     let nothing = ContentDifferences::default();
-    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
+    let contents = match contents.map_or_else(|| offered.if_no_lookup_is_needed(&nothing), Ok) {
         Ok(contents) => contents,
         Err(changes) => return Ok(OpenAttempt::Needs(changes)),
     };
@@ -198,18 +199,18 @@ async fn try_to_open(
         expires_at: now.plus(server.config().intervals.proposal_lifetime),
         now,
     };
-    let files = looked.files;
+    let files = openable.files;
     let opened = open_proposals(&mut writing, &offer, &offered, |_| files).await?;
     let is_approved = opened.iter().any(|proposal| proposal.status == Status::Approved);
     let remaining = run.remaining.saturating_sub(opened.len());
-    if !writing.run_opened(&unopened, remaining, looked.next).await? {
+    if !writing.run_record_opened(&unopened, remaining, openable.next).await? {
         return Ok(OpenAttempt::Done(OpenNextResult::Nothing));
     }
     update_run(&mut writing, &run.id, now).await?;
     crash_point("open.before_commit");
     server.commit(writing).await?;
     crash_point("open.committed");
-    let is_unfinished = looked.next.is_some() && opened.len() < room.slots;
+    let is_unfinished = openable.next.is_some() && opened.len() < room.slots;
     Ok(OpenAttempt::Done(if is_approved || is_unfinished {
         OpenNextResult::Ready
     } else {
@@ -217,7 +218,7 @@ async fn try_to_open(
     }))
 }
 
-/// Adds who pushed what a run read, where the forge told it only afterwards.
+/// Adds the people who pushed the run's commit, in case the forge reported them only after the run.
 async fn credit_pushers(reading: &mut Reading, run: &mut Run, now: Timestamp) -> Result<(), StoreError> {
     let Some(commit) = &run.commit_sha else { return Ok(()) };
     let pushers = reading.pushers(&run.repository_id, commit, now).await?;
@@ -225,13 +226,13 @@ async fn credit_pushers(reading: &mut Reading, run: &mut Run, now: Timestamp) ->
     Ok(())
 }
 
-/// What was found in a plan from a position on.
+/// The openable changes of a plan from a position on.
 struct OpenableChanges {
     /// Changes to open, in order.
     open: Vec<PlannedChange>,
     /// Where each is declared.
     files: Vec<Option<(String, usize)>>,
-    /// Where to go on; none at the end of the plan.
+    /// The position to continue from; none at the end of the plan.
     next: Option<usize>,
 }
 
@@ -242,18 +243,18 @@ async fn find_openable_changes(
     unopened: &UnopenedPlan,
     now: Timestamp,
 ) -> Result<OpenableChanges, StoreError> {
-    let mut looked =
+    let mut found =
         OpenableChanges { open: Vec::new(), files: Vec::new(), next: Some(unopened.next_position) };
     let obstacles = Obstacles::load(writing, &room.repository, now).await?;
     let mut seen = 0;
-    while let Some(position) = looked.next {
-        let free = room.slots - looked.open.len();
+    while let Some(position) = found.next {
+        let free = room.slots - found.open.len();
         if free == 0 || seen >= MAX_CHECKED_PER_TRANSACTION {
             break;
         }
         let mut part = writing.plan_steps_from(&unopened.plan_id, position).await?;
         part.truncate(free);
-        looked.next = part.last().map(|(position, _)| position + 1);
+        found.next = part.last().map(|(position, _)| position + 1);
         seen += part.len();
         let keys: Vec<ResourceKey> = part.iter().map(|(_, step)| step.key()).collect();
         let accepted: ResourceMap<Resource> = writing
@@ -272,12 +273,12 @@ async fn find_openable_changes(
                 obstacle: obstacles.of(&key, &step, accepted),
             };
             if can_open(&step, &facts) {
-                looked.files.push(wanted.map(|(wanted, _)| (wanted.file.clone(), 0)));
-                looked.open.push(planned_change(position, key, step, accepted, wanted));
+                found.files.push(wanted.map(|(wanted, _)| (wanted.file.clone(), 0)));
+                found.open.push(planned_change(position, key, step, accepted, wanted));
             }
         }
     }
-    Ok(looked)
+    Ok(found)
 }
 
 fn planned_change(
@@ -300,7 +301,7 @@ fn planned_change(
     PlannedChange { position, change, waits_for: step.waits_for, previous_file }
 }
 
-/// What keeps changes of a repository from being opened.
+/// What prevents changes of a repository from being opened.
 struct Obstacles {
     repository_id: RepositoryId,
     open: ResourceMap<()>,

@@ -1,4 +1,4 @@
-//! Opening proposals for changes of a plan, and keeping those that still stand in their place.
+//! Opens proposals for changes of a plan, and updates open proposals that are still valid.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ use crate::flow::gate::gatekeeper::load_gatekeeper;
 use crate::flow::gate::set_approvals::SetApprovals;
 use crate::record;
 
-/// In which circumstances a run's changes are offered.
+/// The context in which a run's changes are proposed.
 pub(crate) struct OpenContext<'o> {
-    /// What differs in files, as it was looked up before the transaction.
+    /// The differences of file contents, computed before the transaction.
     pub(crate) contents: &'o ContentDifferences,
     pub(crate) account: &'o Account,
     pub(crate) repository: &'o Repository,
@@ -37,7 +37,7 @@ pub(crate) struct OpenContext<'o> {
 }
 
 impl OpenContext<'_> {
-    /// A change that the repository wants, with its proposal if there is one already.
+    /// A change of the repository, with its proposal if there is one already.
     fn candidate<'c>(
         &'c self,
         planned: &'c PlannedChange,
@@ -48,7 +48,7 @@ impl OpenContext<'_> {
     }
 }
 
-/// A change at its place in a plan.
+/// A change at its position in a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedChange {
     pub(crate) position: usize,
@@ -65,23 +65,23 @@ impl PlannedChange {
     }
 }
 
-/// What a run offers.
+/// What a run proposes.
 #[derive(Debug, Default)]
 pub(crate) struct ProposalOffer {
-    /// Open proposals that still stand, by id.
+    /// Open proposals that are still valid, by id.
     pub(crate) keep: Vec<(ProposalId, PlannedChange)>,
     /// Changes to open a proposal for.
     pub(crate) open: Vec<PlannedChange>,
 }
 
 impl ProposalOffer {
-    /// What changes in files with what is opened.
+    /// The changes of file contents in the changes to open.
     pub(crate) fn content_changes(&self) -> Vec<ContentChange> {
         self.open.iter().flat_map(|planned| planned.change.content_changes()).collect()
     }
 
-    /// What is known when nothing was looked up yet, if that is enough; otherwise what has to be.
-    pub(crate) fn enough_without_lookup<'n>(
+    /// Returns `nothing` if no file contents change; otherwise the content changes that must be compared first.
+    pub(crate) fn if_no_lookup_is_needed<'n>(
         &self,
         nothing: &'n ContentDifferences,
     ) -> Result<&'n ContentDifferences, Vec<ContentChange>> {
@@ -90,8 +90,8 @@ impl ProposalOffer {
     }
 }
 
-/// Opens new proposals, places standing ones anew, and lets through what the gate lets through by itself or because
-/// the set it belongs to was approved. Returns the new ones.
+/// Opens new proposals and updates those that are kept. Approves those that the gate grants automatically, or because
+/// their set was approved. Returns the new ones.
 pub(crate) async fn open_proposals(
     writing: &mut AccountWriting,
     offer: &OpenContext<'_>,
@@ -176,7 +176,8 @@ fn new_proposal(
     }
 }
 
-/// Proposals that still stand: their place in the new order, and what they wait for now.
+/// Updates proposals that are kept: their position in the new plan and what blocks them now. Approves those that the
+/// gate grants now.
 async fn reposition_proposals(
     writing: &mut AccountWriting,
     offer: &OpenContext<'_>,
@@ -196,7 +197,7 @@ async fn reposition_proposals(
             ProposalPosition { id, position, cause, waits_for: planned.waits_for.clone(), blocked_by }
         })
         .collect();
-    writing.proposals_place(&placed).await?;
+    writing.proposals_set_positions(&placed).await?;
     let ids: Vec<&ProposalId> = keep.iter().map(|(id, _)| id).collect();
     let kept = writing.proposals_by_id(&offer.account.id, &ids).await?;
     let approvals: BTreeMap<ProposalId, Vec<Approval>> = writing.approvals_of(&ids).await?;

@@ -1,4 +1,4 @@
-//! Fetching: what is needed for it, and the call itself on a thread that may block.
+//! What a fetch needs, and the fetch itself, which blocks.
 
 use windlass_core::redacted::Redacted;
 use windlass_core::repository::Repository;
@@ -28,7 +28,7 @@ pub(crate) struct FetchPlan {
 }
 
 impl FetchPlan {
-    /// Checks the configuration and gets the credential. Everything that is wrong is told as the run's error.
+    /// Checks the configuration and reads the credential. Every problem is returned as the run's error.
     pub(crate) async fn of(
         repository: &Repository,
         account: &str,
@@ -39,8 +39,8 @@ impl FetchPlan {
         plan.with_credential(repository, account, server).await
     }
 
-    /// The same plan with the credential that the repository names. Without a path, none; with one, exactly that or an
-    /// error, which it also is if the credential may not be told to the repository's host.
+    /// Adds the credential that the repository names. Without a credential path there is none; with one, a credential
+    /// that cannot be read or may not be sent to the repository's host is an error.
     pub(crate) async fn with_credential(
         mut self,
         repository: &Repository,
@@ -62,7 +62,7 @@ impl FetchPlan {
         Ok(self)
     }
 
-    /// Checks the configuration alone.
+    /// Checks the configuration only.
     pub(crate) fn without_credential(
         repository: &Repository,
         insecure: InsecureUrls,
@@ -107,7 +107,7 @@ impl FetchPlan {
         mirror.fetch(&self.options(server))
     }
 
-    /// The same plan as the source wants it.
+    /// The plan as options of [`Mirror::fetch`].
     pub(crate) fn options<'p>(&'p self, server: &'p Control) -> FetchOptions<'p> {
         FetchOptions {
             url: &self.url,
@@ -123,7 +123,7 @@ impl FetchPlan {
     }
 }
 
-/// Whom a token on its own signs in as. GitHub, GitLab and Gitea accept any name beside one, Bitbucket only this.
+/// The user name for a token without one. GitHub, GitLab and Gitea accept any name with a token, Bitbucket only this.
 const TOKEN_USER: &str = "x-token-auth";
 
 /// Which keys a credential must have.
@@ -135,12 +135,12 @@ pub(crate) fn required_keys(scheme: RemoteScheme) -> &'static [&'static str] {
     }
 }
 
-/// The credential for an address, from what is kept at a path.
+/// The credential for a URL, from the fields at a path.
 fn credential_of(path: &str, fields: &CredentialFields, url: &RemoteUrl) -> Result<Credential, RunError> {
     let field = |key: &str| fields.get(key).filter(|value| !value.expose().is_empty());
     match (url.scheme(), field("ssh_key"), field("username"), field("password"), field("token")) {
         (RemoteScheme::Ssh, Some(key), ..) => {
-            // An OpenSSH key without its last line end is refused by ssh.
+            // ssh rejects an OpenSSH key without the final newline.
             let key = Redacted::new(format!("{}\n", key.expose()));
             Ok(Credential::SshKey {
                 key,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_address_takes_the_shapes_it_can_use_and_says_what_is_missing() {
+    fn each_scheme_accepts_its_credential_fields_and_reports_missing_ones() {
         let (https, ssh) = ("https://git.example.com/x", "ssh://git@git.example.com/x");
         assert_eq!(shape(https, &["username", "password"]).unwrap(), "the username:the password");
         assert_eq!(shape(https, &["token"]).unwrap(), "x-token-auth:the token");
@@ -196,10 +196,10 @@ mod tests {
             shape(ssh, &["ssh_key", "known_hosts"]).unwrap(),
             "the ssh_key\nSome(\"the known_hosts\")"
         );
-        let told = shape(https, &["ssh_key", "password"]).unwrap_err();
+        let error = shape(https, &["ssh_key", "password"]).unwrap_err();
         assert!(
-            told.contains("has no username:") && told.ends_with("username and password, or token"),
-            "{told}"
+            error.contains("has no username:") && error.ends_with("username and password, or token"),
+            "{error}"
         );
         assert!(shape(https, &[]).unwrap_err().contains("no username and no password"));
         assert!(shape(ssh, &["token"]).unwrap_err().contains("has no ssh_key"));

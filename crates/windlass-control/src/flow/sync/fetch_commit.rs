@@ -1,5 +1,5 @@
-//! Bringing a commit here and reading its fleet, for runs and for previews. Decides nothing and writes no row. What was
-//! brought keeps the leave under which it was: whoever reads it works under that, too.
+//! Fetches a commit and reads its fleet, for runs and previews. Decides nothing and writes no row. A fetched commit
+//! keeps the work permit of the fetch, so that reading it is covered by the same permit.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -22,20 +22,20 @@ pub(crate) struct FetchedCommit {
     pub(crate) mirror: Mirror,
     pub(crate) fetched: FetchResult,
     pub(crate) commit: CommitInfo,
-    /// Everyone who had a hand in it since the commit of the last good run, as far as the mirror knows.
+    /// The contributors since the commit of the last good run, as far as the mirror has them.
     pub(crate) contributors: Contributors,
-    /// Who signed it, or why that does not count; none if the repository asks for no signature.
+    /// Who signed it, or why the signature does not count; none if the repository requires no signature.
     pub(crate) signature: Option<Result<SignedBy, SignatureProblem>>,
-    _leave: WorkPermit,
+    _permit: WorkPermit,
 }
 
-/// Why there is none.
+/// Why a commit could not be fetched.
 pub(crate) enum FetchCommitError {
-    /// Something is wrong.
+    /// The fetch failed with this error.
     Failed(RunError),
-    /// The server could not do it just now; nothing is wrong with the repository.
+    /// The server could not do it at the moment; nothing is wrong with the repository.
     Transient(RunError),
-    /// The server stops.
+    /// The server is stopping.
     Interrupted,
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn fetch_commit(
     server: &Control,
     plan: &FetchPlan,
     directory: PathBuf,
-    leave: WorkPermit,
+    permit: WorkPermit,
 ) -> Result<FetchedCommit, FetchCommitError> {
     let (server, plan) = (server.clone(), plan.clone());
     let task = tokio::task::spawn_blocking(move || {
@@ -71,28 +71,28 @@ pub(crate) async fn fetch_commit(
             .contributors(&fetched.commit, plan.since.as_ref())
             .map_err(|error| local(error_chain(&error)))?;
         let signature = plan.signers.as_ref().map(|signers| mirror.verify(&fetched.commit, signers));
-        Ok(FetchedCommit { mirror, fetched, commit, contributors, signature, _leave: leave })
+        Ok(FetchedCommit { mirror, fetched, commit, contributors, signature, _permit: permit })
     });
     task.await.unwrap_or_else(|panic| Err(FetchCommitError::Failed(panic_error(&panic))))
 }
 
-/// What a fetch that failed means.
+/// Classifies the error of a fetch: transient or not.
 pub(crate) fn classify_fetch_error(error: &FetchError) -> FetchCommitError {
-    let said = RunError::new(error.code(), error_chain(error), error.help());
+    let run_error = RunError::new(error.code(), error_chain(error), error.help());
     match error.problem.is_transient() {
-        true => FetchCommitError::Transient(said),
-        false => FetchCommitError::Failed(said),
+        true => FetchCommitError::Transient(run_error),
+        false => FetchCommitError::Failed(run_error),
     }
 }
 
 /// Reads the fleet of a commit, on a thread that may block.
 pub(crate) async fn read_fleet_at_commit(
-    brought: FetchedCommit,
+    commit: FetchedCommit,
     plan: FetchPlan,
     context: ReadContext,
 ) -> Result<FleetAtCommit, RunError> {
     let task = tokio::task::spawn_blocking(move || {
-        let tree = brought.mirror.tree(&brought.fetched.commit, &plan.prefix).map_err(|error| {
+        let tree = commit.mirror.tree(&commit.fetched.commit, &plan.prefix).map_err(|error| {
             RunError::new("local", error_chain(&error), "check the server's data directory")
         })?;
         Ok(FleetAtCommit::read(&tree, &context, plan.prefix.as_str()))

@@ -1,4 +1,4 @@
-//! The last step of a run that could compare.
+//! The last step of a run that completed its comparison.
 
 use serde_json::json;
 use windlass_core::event::{EventKind, Severity};
@@ -9,7 +9,7 @@ use windlass_store::{AccountWriting, StoreError};
 
 use crate::record;
 
-/// Ends a run that could compare, and tells of it.
+/// Ends a run that completed its comparison, and adds its events.
 pub(crate) async fn finish(
     writing: &mut AccountWriting,
     run: &Run,
@@ -21,11 +21,11 @@ pub(crate) async fn finish(
         return Ok(());
     }
     if run.knows_desired_state(repository) {
-        writing.repository_run_ended(&repository.id, &run.id, run.status, None, now).await?;
+        writing.repository_record_run(&repository.id, &run.id, run.status, None, now).await?;
         let commit = run.commit_sha.clone().unwrap_or_default();
-        writing.repository_last_good(&repository.id, &run.id, &commit, now).await?;
+        writing.repository_set_last_good(&repository.id, &run.id, &commit, now).await?;
     } else {
-        writing.repository_compared(&repository.id, &run.id).await?;
+        writing.repository_record_comparison(&repository.id, &run.id).await?;
     }
     let message = match run.diff_count {
         0 => format!("{} is in sync", repository.name),

@@ -1,4 +1,4 @@
-//! What a run compares with the accepted state: the fleet as a commit has it, or as it was stored at the last good run.
+//! The fleet that a run compares with the accepted state: read from a commit, or as stored at the last good run.
 
 use std::collections::BTreeSet;
 
@@ -12,25 +12,25 @@ use windlass_core::resource_finding::ResourceFinding;
 use windlass_source::{FileTree, FleetFiles, read_fleet, read_uncached_files};
 use windlass_store::{Reading, StoreError};
 
-/// What git says, and what was found wrong with it.
+/// The desired state, and the problems in its files.
 pub(crate) struct FleetAtCommit {
     pub(crate) desired: Desired,
-    /// Problems in the files, with places; files named from the repository's root.
+    /// Problems in the files, with places. Paths start at the repository's root.
     pub(crate) problems: Vec<Diagnostic>,
-    /// The files, when they were read just now.
+    /// The files, if they were just read.
     fleet: Option<Fleet>,
-    /// Paths that resources name and of which nothing is known but that they are there.
+    /// Paths that resources name and that exist, but whose content is not known.
     pub(crate) unknown_contents: BTreeSet<String>,
-    /// Declaring files of stored resources.
+    /// The files that declare the stored resources.
     files: ResourceMap<String>,
     prefix: String,
 }
 
-/// What is known of what git says.
+/// Where a run gets the desired state from.
 pub(crate) enum FleetOrigin {
-    /// Its files were read just now.
+    /// From its files, which were just read.
     Read(Box<FleetAtCommit>),
-    /// It is what was stored at the last good run: the commit has not moved since.
+    /// From the database, as stored at the last good run: the commit has not changed since.
     Stored,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct FleetRead {
 
 /// Reads the fleet of a tree. Blocks.
 pub(crate) fn read_fleet_at(tree: &impl FileTree, context: &ReadContext) -> FleetRead {
-    let mut memo = ReadCache::default();
-    let FleetFiles { files, problems: unread } = read_fleet(tree, FLEET_FILE, &mut memo);
-    read_uncached_files(&files, &mut memo);
-    let mut fleet = memo.read_once(&files, context);
+    let mut cache = ReadCache::default();
+    let FleetFiles { files, problems: unread } = read_fleet(tree, FLEET_FILE, &mut cache);
+    read_uncached_files(&files, &mut cache);
+    let mut fleet = cache.read_once(&files, context);
     let unknown_contents = FleetFiles::check_paths(tree, &mut fleet);
     if !unread.is_empty() {
         fleet.retract_not_found_problems();
@@ -58,25 +58,25 @@ pub(crate) fn read_fleet_at(tree: &impl FileTree, context: &ReadContext) -> Flee
 }
 
 impl FleetAtCommit {
-    /// From files. `prefix` is the fleet's directory in the repository.
+    /// Reads it from files. `prefix` is the fleet's directory in the repository.
     pub(crate) fn read(tree: &impl FileTree, context: &ReadContext, prefix: &str) -> FleetAtCommit {
         let FleetRead { mut fleet, problems, unknown_contents } = read_fleet_at(tree, context);
         let desired = std::mem::take(&mut fleet.desired);
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        let mut material = FleetAtCommit {
+        let mut fleet_at_commit = FleetAtCommit {
             desired,
             problems,
             fleet: Some(fleet),
             unknown_contents,
             ..FleetAtCommit::unchanged()
         };
-        material.prefix = prefix;
-        name_files(&mut material.problems, &material.prefix);
-        material
+        fleet_at_commit.prefix = prefix;
+        name_files(&mut fleet_at_commit.problems, &fleet_at_commit.prefix);
+        fleet_at_commit
     }
 
-    /// From what was stored at the last good run.
-    pub(crate) async fn stored(
+    /// Loads it as it was stored at the last good run.
+    pub(crate) async fn load_stored(
         reading: &mut Reading,
         account: &str,
         repository_id: &RepositoryId,
@@ -94,7 +94,7 @@ impl FleetAtCommit {
         Ok(FleetAtCommit { desired, files, ..FleetAtCommit::unchanged() })
     }
 
-    /// Of a commit that has not moved and is accepted as it is: nothing of it has to be looked at.
+    /// For a commit that has not changed and is accepted completely: there is nothing to compare.
     pub(crate) fn unchanged() -> FleetAtCommit {
         FleetAtCommit {
             desired: Desired::default(),
@@ -106,7 +106,7 @@ impl FleetAtCommit {
         }
     }
 
-    /// The same as what is known. What was stored is loaded again where it is needed again.
+    /// Converts it for another comparison, which loads a stored fleet again.
     pub(crate) fn into_known(self) -> FleetOrigin {
         match self.is_fresh() {
             true => FleetOrigin::Read(Box::new(self)),
@@ -118,32 +118,32 @@ impl FleetAtCommit {
         self.problems.iter().any(|problem| problem.severity == ProblemSeverity::Error)
     }
 
-    /// Adds problems that only the comparison showed.
-    pub(crate) fn add_problems(&mut self, remarks: Vec<ResourceFinding>) {
-        if remarks.is_empty() {
+    /// Adds problems that only the comparison found.
+    pub(crate) fn add_problems(&mut self, findings: Vec<ResourceFinding>) {
+        if findings.is_empty() {
             return;
         }
-        let mut told = match &mut self.fleet {
+        let mut diagnostics = match &mut self.fleet {
             Some(fleet) => {
                 std::mem::swap(&mut fleet.desired, &mut self.desired);
-                let told = fleet.place_findings(remarks);
+                let diagnostics = fleet.place_findings(findings);
                 std::mem::swap(&mut fleet.desired, &mut self.desired);
-                told
+                diagnostics
             }
-            None => remarks
+            None => findings
                 .into_iter()
-                .map(|remark| {
-                    Diagnostic::without_place(remark.code, remark.key.to_string(), remark.message)
-                        .help(remark.help)
+                .map(|finding| {
+                    Diagnostic::without_place(finding.code, finding.key.to_string(), finding.message)
+                        .help(finding.help)
                 })
                 .collect(),
         };
-        name_files(&mut told, &self.prefix);
-        self.problems.append(&mut told);
+        name_files(&mut diagnostics, &self.prefix);
+        self.problems.append(&mut diagnostics);
         diagnostic::sort_diagnostics(&mut self.problems);
     }
 
-    /// Where resources are declared: file from the repository's root, and line if it is known.
+    /// Where resources are declared: the file from the repository's root, and the line, or 0 if it is not known.
     pub(crate) fn declared_at(&mut self, keys: &[ResourceKey]) -> Vec<Option<(String, usize)>> {
         match &mut self.fleet {
             Some(fleet) => {
@@ -159,7 +159,7 @@ impl FleetAtCommit {
         }
     }
 
-    /// The file that declares each resource, from the repository's root.
+    /// The file that declares a resource, from the repository's root.
     pub(crate) fn file_of(&self, key: (windlass_core::resource::Kind, &str), declared: &Declared) -> String {
         match &self.fleet {
             Some(fleet) => {
@@ -170,7 +170,7 @@ impl FleetAtCommit {
         }
     }
 
-    /// Whether the files were read just now, so that what is stored may have to change.
+    /// Whether the files were just read, so that the stored desired state may have to change.
     pub(crate) fn is_fresh(&self) -> bool {
         self.fleet.is_some()
     }

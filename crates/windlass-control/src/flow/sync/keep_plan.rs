@@ -1,5 +1,5 @@
-//! The plan of a run: stored with its digest, once for all runs that come to the same; and what it means for sets of the
-//! plan before it that someone approved, and for a mass destroy that someone confirmed.
+//! Stores the plan of a run with its digest, once for consecutive runs with the same plan. Decides whether approvals of
+//! sets of the previous plan still count, and whether a confirmed mass destroy is still confirmed.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use windlass_store::{AccountWriting, Actor, ApprovalSet, PlanRecord, Reading, St
 
 use crate::flow::gate::set_approvals::SetApprovalLapse;
 
-/// Why the approval of a set no longer stands that was carried out.
+/// Why the approval of a set ends when all its changes were applied.
 const CARRIED_OUT: &str = "everything it covers was applied";
 
-/// What someone confirmed for this run, or for an earlier one of the same commit.
+/// Whether someone confirmed a mass destroy for this run, or for an earlier one of the same commit.
 pub(crate) async fn confirmation(
     reading: &mut Reading,
     run: &Run,
@@ -44,7 +44,7 @@ fn destroyed(steps: &[StoredStep]) -> BTreeSet<ResourceKey> {
     steps.iter().filter(|step| step.action() == Action::Destroy).map(StoredStep::key).collect()
 }
 
-/// A plan beside the newest that the repository had until now.
+/// A new plan, and the newest plan that is stored for the repository.
 pub(crate) struct NextPlan<'n> {
     plan: &'n Plan,
     digest: Digest,
@@ -61,14 +61,14 @@ impl<'n> NextPlan<'n> {
         Ok(NextPlan { plan, digest: plan.digest(), newest })
     }
 
-    /// Whether it is the newest already, so that there is nothing to store.
+    /// Whether the new plan equals the stored one, so that there is nothing to store.
     pub(crate) fn is_stored(&self) -> bool {
         self.newest.as_ref().is_some_and(|newest| newest.digest == self.digest)
     }
 }
 
-/// Stores the plan of a run unless it is the repository's newest already, and lets approvals of sets fall that would be
-/// other sets in it. Returns its id; none for a plan that does nothing.
+/// Stores the plan of a run unless it is the repository's newest already. Approvals of sets that would be other sets in
+/// the new plan lapse. Returns the plan's id; none for a plan without steps.
 pub(crate) async fn keep_plan(
     writing: &mut AccountWriting,
     run: &Run,
@@ -122,7 +122,7 @@ pub(crate) async fn keep_plan(
     Ok(Some(record.id))
 }
 
-/// A new plan beside the one before it.
+/// The review of a new plan against the previous one.
 struct SetReview<'r> {
     run: &'r Run,
     repository: &'r Repository,
@@ -141,7 +141,7 @@ impl SetReview<'_> {
         self.run.commit_sha.clone().filter(|_| is_confirmed)
     }
 
-    /// Lets approvals of sets fall that would be other sets in the new plan, and carries the others over to it.
+    /// Makes approvals of sets lapse that would be other sets in the new plan, and carries the others over to it.
     async fn sets(
         &self,
         writing: &mut AccountWriting,
@@ -160,12 +160,12 @@ impl SetReview<'_> {
             match (why_set_approval_lapses(&approved, &applied, &members), plan_id) {
                 (Some(why), _) => {
                     let (actor, run_id) = (&Actor::windlass(), Some(&self.run.id));
-                    let fall =
+                    let lapse =
                         SetApprovalLapse { set, repository: self.repository, why: &why, actor, run_id };
-                    fall.save(writing, now).await?;
+                    lapse.save(writing, now).await?;
                 }
                 (None, Some(plan_id)) if !members.is_empty() => {
-                    writing.approval_set_carry(&set.id, plan_id).await?;
+                    writing.approval_set_move_to_plan(&set.id, plan_id).await?;
                 }
                 (None, _) => {
                     writing.approval_set_lapse(&set.id, CARRIED_OUT, now).await?;
@@ -175,15 +175,15 @@ impl SetReview<'_> {
         Ok(())
     }
 
-    /// What of the plan before is not in the new one because it was applied as planned.
+    /// The steps of the previous plan that are not in the new one because they were applied as planned.
     async fn applied(
         &self,
         writing: &mut AccountWriting,
         stored: &StoredPlan,
     ) -> Result<BTreeSet<Digest>, StoreError> {
-        let still: BTreeSet<Digest> = stored.steps.iter().map(StoredStep::binding).collect();
-        let gone: Vec<StoredStep> =
-            self.before.iter().filter(|step| !still.contains(&step.binding())).cloned().collect();
-        writing.steps_applied(&self.run.repository_id, &gone).await
+        let remaining: BTreeSet<Digest> = stored.steps.iter().map(StoredStep::binding).collect();
+        let removed: Vec<StoredStep> =
+            self.before.iter().filter(|step| !remaining.contains(&step.binding())).cloned().collect();
+        writing.steps_applied(&self.run.repository_id, &removed).await
     }
 }

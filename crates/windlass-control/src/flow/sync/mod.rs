@@ -1,7 +1,7 @@
-//! The sync loop: what is due or asked for is fetched, read, compared and proposed.
+//! The sync loop: fetches, reads and compares repositories that are due or requested, and proposes the changes.
 //!
-//! Runs are rows before they are work: whoever asks queues one, and a server that died in the middle finds it again.
-//! One run at a time for each repository, under a lease; what a run decided is saved in one transaction or not at all.
+//! A run is stored before the work begins: a request only queues it, and after a crash a server finds it again. Each
+//! repository has one run at a time, under a lease. The result of a run is saved in one transaction or not at all.
 
 pub mod compare;
 pub mod fetch;
@@ -31,11 +31,11 @@ use crate::metrics;
 use crate::pace::workers::{QueuedJob, Workers};
 use crate::pace::{LoopPace, WaitResult};
 
-/// Runs at the same time. Most of them wait for other people's servers; how many read and compare at once is limited by
-/// [`Control::reading_permit`].
+/// Runs at the same time. Most of them wait for git servers; [`Control::reading_permit`] limits how many read and
+/// compare at once.
 const SYNC_SLOTS: WorkerSlots = WorkerSlots { all: 16, reserved: 4, per_account: 3, unproven: 2 };
 
-/// Works until the server stops. Runs that are under way are brought to an end.
+/// Works until the server stops, then waits for the runs in progress.
 pub(crate) async fn run_loop(server: Control) {
     let mut workers = Workers::new(SYNC_SLOTS);
     let put_off: Arc<Mutex<BTreeSet<RunId>>> = Arc::default();
@@ -44,22 +44,22 @@ pub(crate) async fn run_loop(server: Control) {
     while !server.is_stopping() {
         let begun = Instant::now();
         let turned = turn(&server, &mut workers, &put_off).await;
-        if pace.rest(&server, begun, turned).await == WaitResult::Stopping {
+        if pace.wait_for_next_turn(&server, begun, turned).await == WaitResult::Stopping {
             break;
         }
     }
     workers.finish().await;
 }
 
-/// Queues what is due and begins what is queued. `put_off` are runs that could not be worked on when they were tried last,
-/// because another replica has them, say: they come after the others.
+/// Queues due runs and starts queued ones. `put_off` are runs that could not be worked on at the last attempt, for
+/// example because another replica has them: they start after the others.
 async fn turn(
     server: &Control,
     workers: &mut Workers,
     put_off: &Arc<Mutex<BTreeSet<RunId>>>,
 ) -> Result<(), windlass_store::StoreError> {
     queue::queue_due(server, now()).await?;
-    let under_way = workers.lanes_under_way();
+    let busy = workers.busy_lanes();
     let mut reading = server.store().read().await?;
     let mut unfinished = reading.runs_unfinished().await?;
     let unproven: BTreeSet<RepositoryId> = match unfinished.is_empty() {
@@ -87,12 +87,12 @@ async fn turn(
         let server = server.clone();
         async move {
             let id = run.id.clone();
-            (id, run::work(&server, run).await)
+            (id, run::run_sync(&server, run).await)
         }
     };
     let (server, put_off) = (server.clone(), Arc::clone(put_off));
-    workers.begin(waiting.collect(), &under_way, work, move |(id, ended)| {
-        // Another run may have waited for this one's place.
+    workers.begin(waiting.collect(), &busy, work, move |(id, ended)| {
+        // Another run may be waiting for this one's slot.
         if ended == run::RunEnd::Finished || lock(&put_off).insert(id) {
             server.nudges().sync.notify_one();
         }
@@ -100,7 +100,7 @@ async fn turn(
     Ok(())
 }
 
-/// A set is sound whatever the thread that held it last did.
+/// A poisoned lock is safe to use: a panic cannot leave the set half changed.
 fn lock(ids: &Mutex<BTreeSet<RunId>>) -> std::sync::MutexGuard<'_, BTreeSet<RunId>> {
     ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

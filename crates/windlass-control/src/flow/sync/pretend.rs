@@ -1,4 +1,4 @@
-//! For tests: a run that reads from a made-up remote instead of git, and is compared and saved as any other.
+//! For tests: a run that reads from a fake remote instead of git, and is compared and saved like any other.
 
 use std::time::Duration;
 
@@ -12,27 +12,27 @@ use crate::account_state::accepted;
 use crate::clock::now;
 use crate::control::Control;
 use crate::flow::sync::fleet_at_commit::{FleetAtCommit, FleetOrigin};
-use crate::flow::sync::run::{FetchedInput, fleet_error, stored};
+use crate::flow::sync::run::{FetchedInput, fleet_error, stored_input};
 use crate::flow::sync::run_lease::RunLease;
 use crate::flow::sync::save;
 
 /// Longer than any test.
 const LEASE: Duration = Duration::from_secs(600);
 
-/// What a made-up remote has.
+/// A commit of a fake remote.
 #[derive(Clone, Debug)]
 pub struct FakeCommit {
     /// Its id.
     pub id: String,
     /// Its fleet.yaml.
     pub fleet: String,
-    /// Whether someone trusted signed it.
+    /// Whether an allowed signer signed it.
     pub is_signed: bool,
-    /// Who has a part in it.
+    /// Its contributors.
     pub contributors: Contributors,
 }
 
-/// Works on a run as the sync loop does, but for the fetch.
+/// Works on a run as the sync loop does, except for the fetch.
 pub async fn pretend_run(
     server: &Control,
     mut run: Run,
@@ -55,7 +55,7 @@ pub async fn pretend_run(
             save::save_comparison(server, &mut run, &repository, RunLease::lease(&lease), known).await?;
         }
         FetchedInput::Failed(error, problems) => {
-            save::failed(server, &mut run, Some(&repository), RunLease::lease(&lease), error, problems)
+            save::save_failed(server, &mut run, Some(&repository), RunLease::lease(&lease), error, problems)
                 .await?;
         }
         FetchedInput::Later => {}
@@ -70,7 +70,7 @@ async fn gather(
     commit: Option<FakeCommit>,
 ) -> Result<FetchedInput, StoreError> {
     if !run.trigger.fetches() {
-        return stored(server, run, repository).await;
+        return stored_input(server, run, repository).await;
     }
     let fail = |code: &str| Ok(FetchedInput::Failed(RunError::new(code, code, ""), Vec::new()));
     let Some(commit) = commit else { return fail("branch-missing") };
@@ -80,7 +80,7 @@ async fn gather(
         return fail("unsigned");
     }
     if repository.good_commit.as_deref() == Some(&commit.id) {
-        return stored(server, run, repository).await;
+        return stored_input(server, run, repository).await;
     }
     let mut reading = server.store().read().await?;
     let account = reading.account(run.account_id.as_str()).await?;
@@ -89,11 +89,11 @@ async fn gather(
     drop(reading);
     let files = [("fleet.yaml".to_owned(), commit.fleet.into_bytes())];
     let Ok(tree) = SentFiles::new(files, []) else { return fail("files") };
-    let material = FleetAtCommit::read(&tree, &context, "");
-    if material.has_errors() {
-        let error = fleet_error(&material.problems);
-        return Ok(FetchedInput::Failed(error, material.problems));
+    let fleet_at_commit = FleetAtCommit::read(&tree, &context, "");
+    if fleet_at_commit.has_errors() {
+        let error = fleet_error(&fleet_at_commit.problems);
+        return Ok(FetchedInput::Failed(error, fleet_at_commit.problems));
     }
     let turn = server.reading_permit(&run.account_id).await;
-    Ok(FetchedInput::Known(FleetOrigin::Read(Box::new(material)), turn))
+    Ok(FetchedInput::Known(FleetOrigin::Read(Box::new(fleet_at_commit)), turn))
 }

@@ -1,4 +1,4 @@
-//! Queueing runs: because someone asks, or because it is time.
+//! Queues runs that someone requests, or that are due.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use windlass_store::{StoreError, Writing, new_id};
 use crate::control::Control;
 use crate::crash::crash_point;
 
-/// Due repositories taken at a time.
+/// Due repositories queued at a time.
 const DUE_AT_ONCE: usize = 100;
 
-/// Who asks for a run, and what they said.
+/// Who requests a run, why, and whether they confirmed a mass destroy.
 #[derive(Clone, Debug)]
 pub(crate) struct SyncRequest {
     pub(crate) trigger: Trigger,
@@ -23,12 +23,12 @@ pub(crate) struct SyncRequest {
     pub(crate) mass_destroy: SyncConfirmation,
 }
 
-/// What someone who may approve says of a run that would destroy most of what its repository owns.
+/// Whether an approver confirmed a run that would destroy most of what its repository owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SyncConfirmation {
-    /// Nothing: it is stopped.
+    /// Not confirmed: such a run is stopped.
     Unconfirmed,
-    /// It is meant, for this commit; for whatever commit the run finds if there was none to look at.
+    /// Confirmed for this commit, or, without one, for whatever commit the run finds.
     Confirmed { commit: Option<String> },
 }
 
@@ -39,7 +39,7 @@ impl SyncRequest {
     }
 }
 
-/// Queues a run, or joins the one that waits already. Returns its id.
+/// Queues a run, or joins the one that is queued already. Returns its id.
 pub(crate) async fn queue_run(
     writing: &mut Writing,
     repository: &Repository,
@@ -60,7 +60,7 @@ pub(crate) async fn queue_run(
     match (&request.by, joined_trigger(waiting.trigger, request)) {
         (Some(by), _) => writing.run_request(&waiting.id, by).await?,
         (None, trigger) if trigger == waiting.trigger => {}
-        (None, trigger) => writing.run_fetch(&waiting.id, trigger).await?,
+        (None, trigger) => writing.run_set_trigger(&waiting.id, trigger).await?,
     }
     if let SyncConfirmation::Confirmed { commit } = &request.mass_destroy {
         writing.run_confirm(&waiting.id, commit.as_deref()).await?;
@@ -68,8 +68,8 @@ pub(crate) async fn queue_run(
     Ok(waiting.id)
 }
 
-/// What makes a run happen that waits already and is asked for again. Whoever waits for git to be asked, be it the schedule
-/// or a push, must not wait for a run that does not.
+/// The new trigger of a queued run that is requested again. The schedule and pushes need a run that fetches, so a
+/// queued run that would not fetch changes its trigger.
 fn joined_trigger(waiting: Trigger, request: &SyncRequest) -> Trigger {
     match &request.by {
         Some(_) => Trigger::Request,
@@ -78,7 +78,7 @@ fn joined_trigger(waiting: Trigger, request: &SyncRequest) -> Trigger {
     }
 }
 
-/// Queues a run for every repository whose time has come, and sets when it comes again.
+/// Queues runs for repositories that are due, and schedules their next sync.
 pub(crate) async fn queue_due(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     let due = server.store().read().await?.repositories_due(now, DUE_AT_ONCE).await?;
     for repository in due {
@@ -91,7 +91,7 @@ pub(crate) async fn queue_due(server: &Control, now: Timestamp) -> Result<(), St
     Ok(())
 }
 
-/// The next time: an interval from now, give or take a tenth, so that many repositories do not sync at once.
+/// The time of the next sync: an interval from now, ± 10 %, so that many repositories do not sync at once.
 pub(crate) fn next_sync(repository: &Repository, now: Timestamp) -> Timestamp {
     let interval = repository.interval.as_millis();
     let share = rand::rng().random_range(90..=110_u128);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_for_git_does_not_wait_for_a_run_that_does_not_ask_it() {
+    fn a_request_for_a_fetch_turns_a_queued_run_without_one_into_a_fetch() {
         for trigger in [Trigger::Schedule, Trigger::Webhook] {
             let by_itself = SyncRequest::new(trigger, None);
             assert_eq!(joined_trigger(Trigger::Revert, &by_itself), trigger);

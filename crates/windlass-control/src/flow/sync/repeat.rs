@@ -1,5 +1,5 @@
-//! A run that finds what the run before found: the same commit, and nothing moved that a comparison looks at. It comes to
-//! the same without comparing, however much is queued.
+//! A run that finds the same commit as the previous run, while nothing changed that a comparison uses. It takes over
+//! the previous result without comparing, however large the plan is.
 
 use windlass_core::repository::Repository;
 use windlass_core::run::Run;
@@ -12,8 +12,8 @@ use crate::control::Control;
 use crate::flow::sync::finish::finish;
 use crate::flow::sync::run_lease::RunLease;
 
-/// Remembers what a run came to, for as long as this process lives: another version of Windlass may decide otherwise.
-pub(crate) fn remember(
+/// Remembers the result of a run, only in memory: another version of Windlass may decide otherwise.
+pub(crate) fn remember_result(
     server: &Control,
     run: &Run,
     repository: &Repository,
@@ -24,7 +24,7 @@ pub(crate) fn remember(
     server.last_comparisons().insert(repository.id.clone(), last);
 }
 
-/// Ends a run as the one before ended, if that holds still. Says whether it does.
+/// Ends a run with the previous result, if that is still valid. Returns whether it is.
 pub(crate) async fn repeat_last(
     server: &Control,
     run: &mut Run,
@@ -35,8 +35,8 @@ pub(crate) async fn repeat_last(
     let Some(last) = last.filter(|_| !run.confirm_mass_destroy) else { return Ok(false) };
     let now = now();
     let mut writing = server.store().write_account(&run.account_id).await?;
-    let is_over = last.until.is_some_and(|until| until <= now);
-    if is_over || writing.state_version() != last.state_version {
+    let is_expired = last.until.is_some_and(|until| until <= now);
+    if is_expired || writing.state_version() != last.state_version {
         return Ok(false);
     }
     let Some(earlier) = writing.run(&run.account_id, &last.run_id).await? else { return Ok(false) };
@@ -51,11 +51,11 @@ pub(crate) async fn repeat_last(
     run.plan_id = earlier.plan_id;
     run.next_position = earlier.next_position;
     run.completed_at = Some(now);
-    writing.run_proposals_repeat(&run.id, &earlier.id).await?;
+    writing.run_proposals_copy(&run.id, &earlier.id).await?;
     finish(&mut writing, run, repository, 0, now).await?;
-    writing.run_planned(&run.id, run.plan_id.as_ref(), run.next_position).await?;
+    writing.run_set_plan(&run.id, run.plan_id.as_ref(), run.next_position).await?;
     let version = writing.state_version();
     server.commit(writing).await?;
-    remember(server, run, repository, version, last.until);
+    remember_result(server, run, repository, version, last.until);
     Ok(true)
 }

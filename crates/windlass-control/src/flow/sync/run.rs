@@ -1,4 +1,4 @@
-//! One run, from its beginning to its end.
+//! One run, from start to end.
 
 use std::time::{Duration, Instant};
 
@@ -33,23 +33,24 @@ use crate::spans::SPANS;
 use crate::work::tracked::{BeginResult, begin};
 use crate::{metrics, record};
 
-/// How long a lease holds without being renewed: how long a dead replica's work waits for another.
+/// How long a lease is valid without renewal. The work of a crashed replica waits at most this long for another
+/// replica.
 const LEASE_DURATION: Duration = Duration::from_secs(30);
 
-/// How often it is renewed.
+/// How often the lease is renewed.
 const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Whether a run came to an end.
+/// Whether a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
-    /// It did.
+    /// It ended.
     Finished,
-    /// Another replica has it, the database could not be reached or the server stops; it will be begun again.
+    /// Another replica has it, the database failed or the server is stopping. The run will start again.
     Later,
 }
 
 /// Works on a run under its repository's lease.
-pub(crate) async fn work(server: &Control, mut run: Run) -> RunEnd {
+pub(crate) async fn run_sync(server: &Control, mut run: Run) -> RunEnd {
     let name = format!("sync:{}", run.repository_id);
     let lease = match server.store().lease_take(&name, server.holder(), now(), LEASE_DURATION).await {
         Ok(Some(lease)) => lease,
@@ -68,7 +69,7 @@ pub(crate) async fn work(server: &Control, mut run: Run) -> RunEnd {
         span.record("windlass.status", run.status.slug());
         metrics::sync_run(run.status.slug(), begun.elapsed());
     }
-    // A lease that cannot be given back runs out by itself.
+    // If the release fails, the lease expires.
     let _ = server.store().lease_release(&lease).await;
     match worked {
         Ok(ended) => ended,
@@ -110,30 +111,30 @@ async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<RunEnd
     let account = reading.account(run.account_id.as_str()).await?;
     let (Some(repository), Some(account)) = (repository, account) else {
         let error = RunError::new("repository-removed", "the repository was removed", "");
-        save::failed(server, run, None, RunLease::lease(lease), error, Vec::new()).await?;
+        save::save_failed(server, run, None, RunLease::lease(lease), error, Vec::new()).await?;
         return Ok(RunEnd::Finished);
     };
     drop(reading);
     if let Some(held) = &repository.quarantines.sync {
-        save::refused(server, run, &repository, lease, held).await?;
+        save::end_quarantined(server, run, &repository, lease, held).await?;
         return Ok(RunEnd::Finished);
     }
     let counted = match begin(server, WorkSubject::Sync(&repository.id)).await? {
         BeginResult::Begun(counted) => counted,
         BeginResult::Quarantined(suspicion) => {
-            save::quarantined(server, run, &repository, lease, suspicion).await?;
+            save::quarantine_sync(server, run, &repository, lease, suspicion).await?;
             return Ok(RunEnd::Finished);
         }
     };
     note_begin(server, run).await?;
     crash_point("sync.begun");
-    match fetch_and_read(server, run, &account, &repository, lease, &counted.leave()).await? {
+    match fetch_and_read(server, run, &account, &repository, lease, &counted.permit()).await? {
         FetchedInput::Known(known, _turn) => {
             crash_point("sync.read");
             let compare = tracing::trace_span!(target: SPANS, "sync.compare");
             let holding = RunLease { lease, work: Some((&counted, WorkEnd::ReadThrough)) };
             save::save_comparison(server, run, &repository, holding, known).instrument(compare).await?;
-            counted.recorded();
+            counted.mark_recorded();
             Ok(RunEnd::Finished)
         }
         FetchedInput::Later => {
@@ -141,17 +142,17 @@ async fn finish(server: &Control, run: &mut Run, lease: &Lease) -> Result<RunEnd
             Ok(RunEnd::Later)
         }
         FetchedInput::Failed(error, problems) => {
-            // Problems are of a fleet that was read.
+            // Only a fleet that was read has problems.
             let end = if problems.is_empty() { WorkEnd::Failed } else { WorkEnd::ReadThrough };
             let holding = RunLease { lease, work: Some((&counted, end)) };
-            save::failed(server, run, Some(&repository), holding, error, problems).await?;
-            counted.recorded();
+            save::save_failed(server, run, Some(&repository), holding, error, problems).await?;
+            counted.mark_recorded();
             Ok(RunEnd::Finished)
         }
     }
 }
 
-/// Notes that a run began. Its event is told once, however often a server dies in the middle.
+/// Stores that a run began. Only the first attempt adds the event, however often a server crashes.
 async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     let now = now();
@@ -165,26 +166,27 @@ async fn note_begin(server: &Control, run: &Run) -> Result<(), StoreError> {
     server.commit(writing).await
 }
 
-/// What a run has to compare.
+/// The input of a run's comparison.
 pub(crate) enum FetchedInput {
-    /// With the turn to read and compare, which lasts until both are done.
+    /// With the permit to read and compare, which is held until both are done.
     Known(FleetOrigin, FairPermit),
     Failed(RunError, Vec<Diagnostic>),
-    /// The server stops, or lacks what it needs just now: the run is begun again, and nothing is said about the repository.
+    /// The server is stopping or has a transient problem: the run will start again, and the repository's status does
+    /// not change.
     Later,
 }
 
-/// Fetches and reads what the run compares.
+/// Fetches and reads the fleet that the run compares.
 async fn fetch_and_read(
     server: &Control,
     run: &mut Run,
     account: &Account,
     repository: &Repository,
     lease: &Lease,
-    leave: &WorkPermit,
+    permit: &WorkPermit,
 ) -> Result<FetchedInput, StoreError> {
     if !run.trigger.fetches() || repository.left_by.is_some() {
-        return stored(server, run, repository).await;
+        return stored_input(server, run, repository).await;
     }
     let mut stopping = server.watch_stopping();
     let plan = tokio::select! {
@@ -196,17 +198,17 @@ async fn fetch_and_read(
         Err(error) => return Ok(FetchedInput::Failed(error, Vec::new())),
     };
     let fetch = tracing::trace_span!(target: SPANS, "sync.fetch");
-    let bringing = fetch_commit(server, &plan, server.mirror_directory(&repository.id), leave.clone());
-    let brought = match bringing.instrument(fetch).await {
-        Ok(brought) => brought,
+    let fetching = fetch_commit(server, &plan, server.mirror_directory(&repository.id), permit.clone());
+    let fetched_commit = match fetching.instrument(fetch).await {
+        Ok(fetched_commit) => fetched_commit,
         Err(error) => return Ok(fetch_failed(error, &repository.id)),
     };
     crash_point("sync.fetched");
-    note_commit(run, &brought);
-    if let Some(keys) = &brought.fetched.new_host_keys {
+    note_commit(run, &fetched_commit);
+    if let Some(keys) = &fetched_commit.fetched.new_host_keys {
         save::pin_host_keys(server, run, repository, lease, keys).await?;
     }
-    match &brought.signature {
+    match &fetched_commit.signature {
         None => {}
         Some(Ok(signed_by)) => run.contributors.add(signer_of(signed_by)),
         Some(Err(problem)) => {
@@ -214,19 +216,19 @@ async fn fetch_and_read(
             return Ok(FetchedInput::Failed(error, Vec::new()));
         }
     }
-    save::fetched(server, run, brought.fetched.movement).await?;
-    if brought.fetched.movement == Movement::Unchanged {
-        return stored(server, run, repository).await;
+    save::save_fetched(server, run, fetched_commit.fetched.movement).await?;
+    if fetched_commit.fetched.movement == Movement::Unchanged {
+        return stored_input(server, run, repository).await;
     }
     let mut reading = server.store().read().await?;
     let context = accepted::reading_context(&mut reading, account).await?;
     drop(reading);
     let turn = server.reading_permit(&run.account_id).await;
-    let reading = read(brought, plan, context, turn);
+    let reading = read(fetched_commit, plan, context, turn);
     Ok(reading.instrument(tracing::trace_span!(target: SPANS, "sync.read")).await)
 }
 
-/// What becomes of a run whose commit could not be brought here.
+/// The input of a run whose commit could not be fetched.
 fn fetch_failed(error: FetchCommitError, repository_id: &RepositoryId) -> FetchedInput {
     match error {
         FetchCommitError::Failed(error) => FetchedInput::Failed(error, Vec::new()),
@@ -242,7 +244,7 @@ fn fetch_failed(error: FetchCommitError, repository_id: &RepositoryId) -> Fetche
     }
 }
 
-/// Who signed, by the addresses that the list of signers gives the key; by what it is called if it has none.
+/// The signers, by the e-mail addresses of the key in the list of signers, or by its name there if it has none.
 fn signer_of(signed_by: &SignedBy) -> Vec<Contributor> {
     let words = signed_by.name.split(|c: char| c.is_whitespace() || matches!(c, ',' | '<' | '>'));
     let addresses: Vec<&str> = words.filter(|word| word.contains('@')).collect();
@@ -254,14 +256,14 @@ fn signature_help() -> &'static str {
     "sign the commit with one of the repository's allowed_signers, or add the signer's public key there"
 }
 
-/// The commit that was stored at the last good run, with the problems told then.
-pub(crate) async fn stored(
+/// The commit that was stored at the last good run, with the problems found then.
+pub(crate) async fn stored_input(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
 ) -> Result<FetchedInput, StoreError> {
     if repository.left_by.is_some() {
-        // It declares nothing, and never did.
+        // Left behind when the repository moved to another account: it declares nothing.
         return Ok(FetchedInput::Known(FleetOrigin::Stored, server.reading_permit(&run.account_id).await));
     }
     let mut reading = server.store().read().await?;
@@ -269,7 +271,7 @@ pub(crate) async fn stored(
         let error = RunError::new("never-synced", "this repository was never synced", "sync it first");
         return Ok(FetchedInput::Failed(error, Vec::new()));
     };
-    // What was stored is from where the repository read before: it says nothing about where it reads now.
+    // The stored state is from the repository's previous source, not from the current one.
     if repository.good_commit.is_none() && !reading.desired(&repository.id).await?.is_empty() {
         let error = RunError::new(
             "source-changed",
@@ -293,30 +295,30 @@ pub(crate) async fn stored(
     Ok(FetchedInput::Known(FleetOrigin::Stored, server.reading_permit(&run.account_id).await))
 }
 
-fn note_commit(run: &mut Run, brought: &FetchedCommit) {
-    run.commit_sha = Some(brought.fetched.commit.as_str().to_owned());
-    run.commit_author = Some(brought.commit.author_name.clone());
-    run.commit_email = Some(brought.commit.author_email.clone());
-    run.commit_subject = Some(brought.commit.subject.clone());
-    run.commit_message = Some(brought.commit.message.clone());
-    run.contributors = brought.contributors.clone();
-    run.movement = Some(brought.fetched.movement);
+fn note_commit(run: &mut Run, fetched_commit: &FetchedCommit) {
+    run.commit_sha = Some(fetched_commit.fetched.commit.as_str().to_owned());
+    run.commit_author = Some(fetched_commit.commit.author_name.clone());
+    run.commit_email = Some(fetched_commit.commit.author_email.clone());
+    run.commit_subject = Some(fetched_commit.commit.subject.clone());
+    run.commit_message = Some(fetched_commit.commit.message.clone());
+    run.contributors = fetched_commit.contributors.clone();
+    run.movement = Some(fetched_commit.fetched.movement);
 }
 
 /// Reads the fleet of the commit.
 async fn read(
-    brought: FetchedCommit,
+    fetched_commit: FetchedCommit,
     plan: FetchPlan,
     context: ReadContext,
     turn: FairPermit,
 ) -> FetchedInput {
-    match read_fleet_at_commit(brought, plan, context).await {
+    match read_fleet_at_commit(fetched_commit, plan, context).await {
         Err(error) => FetchedInput::Failed(error, Vec::new()),
-        Ok(material) if material.has_errors() => {
-            let error = fleet_error(&material.problems);
-            FetchedInput::Failed(error, material.problems)
+        Ok(fleet_at_commit) if fleet_at_commit.has_errors() => {
+            let error = fleet_error(&fleet_at_commit.problems);
+            FetchedInput::Failed(error, fleet_at_commit.problems)
         }
-        Ok(material) => FetchedInput::Known(FleetOrigin::Read(Box::new(material)), turn),
+        Ok(fleet_at_commit) => FetchedInput::Known(FleetOrigin::Read(Box::new(fleet_at_commit)), turn),
     }
 }
 
@@ -352,8 +354,8 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_by_itself_fails_no_run_and_holds_nothing() {
-        // A run that is put off says nothing about its repository: only one that failed holds its proposals.
+    fn a_transient_problem_of_the_server_fails_no_run() {
+        // A postponed run does not change its repository's status: only a failed run holds its proposals.
         assert!(matches!(gathered(RemoteProblem::ServerMemory), FetchedInput::Later));
         let too_large = gathered(RemoteProblem::TooLarge { reason: "it unpacks to more".to_owned() });
         assert!(matches!(too_large, FetchedInput::Failed(error, _) if error.code == "too-large"));

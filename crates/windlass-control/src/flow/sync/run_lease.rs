@@ -1,11 +1,11 @@
-//! The lease and the turn that a run holds while it works.
+//! The lease and the tracked work of a run.
 
 use windlass_core::quarantine::WorkEnd;
 use windlass_store::{Lease, StoreError, Writing};
 
 use crate::work::tracked::TrackedWork;
 
-/// What whoever ends a run holds: the lease under which it was made, and the work to be ended with it.
+/// What is needed to end a run: its lease, and the tracked work that ends with it.
 #[derive(Clone, Copy)]
 pub(crate) struct RunLease<'h> {
     pub(crate) lease: &'h Lease,
@@ -13,12 +13,12 @@ pub(crate) struct RunLease<'h> {
 }
 
 impl<'h> RunLease<'h> {
-    /// Nothing was begun.
+    /// The lease only: no work has begun.
     pub(crate) fn lease(lease: &'h Lease) -> RunLease<'h> {
         RunLease { lease, work: None }
     }
 
-    /// Ends the work in the transaction that ends the run, if the lease still holds.
+    /// Ends the work in the transaction that ends the run. Fails if the lease was lost.
     pub(crate) async fn end_in(&self, writing: &mut Writing) -> Result<(), StoreError> {
         writing.lease_check(self.lease).await?;
         if let Some((work, end)) = self.work {

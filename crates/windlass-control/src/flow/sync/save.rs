@@ -1,4 +1,4 @@
-//! The end of a run: everything it found and decided, in one transaction.
+//! Saves the end of a run: everything it found and decided, in one transaction.
 
 use std::collections::BTreeSet;
 
@@ -42,12 +42,12 @@ use crate::flow::sync::run_lease::RunLease;
 use crate::record;
 use crate::work::tracked::{QuarantineReport, quarantine_work, refusal};
 
-/// Notes that a run has its commit and compares. Told once, however often a server dies in the middle, and only of a
-/// commit that is new: most runs find none.
-pub(crate) async fn fetched(server: &Control, run: &Run, movement: Movement) -> Result<(), StoreError> {
+/// Stores that a run has its commit and compares. Only the first attempt adds the event, however often a server
+/// crashes, and only for a new commit: most runs find none.
+pub(crate) async fn save_fetched(server: &Control, run: &Run, movement: Movement) -> Result<(), StoreError> {
     let mut writing = server.store().write_account(&run.account_id).await?;
     writing.keep_state();
-    writing.run_stage(&run.id, Stage::Comparing).await?;
+    writing.run_set_stage(&run.id, Stage::Comparing).await?;
     if run.attempt == 0 && movement != Movement::Unchanged {
         let message = format!("a new commit of {} was fetched", run.repository_name);
         let payload = json!({"commit": run.commit_sha});
@@ -74,8 +74,8 @@ pub(crate) async fn pin_host_keys(
     server.commit(writing).await
 }
 
-/// Ends a run that failed. Nothing else changes; what is known of the last good run stays.
-pub(crate) async fn failed(
+/// Ends a run that failed. Nothing else changes; the result of the last good run is kept.
+pub(crate) async fn save_failed(
     server: &Control,
     run: &mut Run,
     repository: Option<&Repository>,
@@ -106,18 +106,18 @@ pub(crate) async fn failed(
         let event = record::run_event(EventKind::SyncFailed, Severity::High, run, message, payload, now);
         writing.event(event);
         if let Some(repository) = repository.filter(|repository| run.knows_desired_state(repository)) {
-            let told = run.error.as_ref().map(|error| error.message.as_str());
-            writing.repository_run_ended(&repository.id, &run.id, run.status, told, now).await?;
+            let error_message = run.error.as_ref().map(|error| error.message.as_str());
+            writing.repository_record_run(&repository.id, &run.id, run.status, error_message, now).await?;
         }
     }
     server.commit(writing).await?;
-    // What is approved is held from now on, and says so.
+    // Approved proposals are held from now on; the apply loop stores the reason.
     server.nudges().apply.notify_one();
     Ok(())
 }
 
-/// Ends a run that is not begun because of what is held against syncing its repository, which is quarantined.
-pub(crate) async fn quarantined(
+/// Quarantines the sync of a repository because of its crash history, and ends the run without starting it.
+pub(crate) async fn quarantine_sync(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
@@ -131,31 +131,31 @@ pub(crate) async fn quarantined(
         detail: json!({"run_id": run.id}),
     };
     let held = quarantine_work(server, repository, held, suspicion).await?;
-    refused(server, run, repository, lease, &held).await
+    end_quarantined(server, run, repository, lease, &held).await
 }
 
-/// Ends a run that is not begun because of a quarantine.
-pub(crate) async fn refused(
+/// Ends a run that does not start because of a quarantine.
+pub(crate) async fn end_quarantined(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
     lease: &Lease,
     held: &Quarantine,
 ) -> Result<(), StoreError> {
-    failed(server, run, Some(repository), RunLease::lease(lease), refusal(held), Vec::new()).await
+    save_failed(server, run, Some(repository), RunLease::lease(lease), refusal(held), Vec::new()).await
 }
 
-/// What became of saving a comparison.
+/// The result of an attempt to save a comparison.
 enum SaveResult {
-    /// The run came to its end.
+    /// The run ended.
     Done,
-    /// Nothing was written: this has to be looked up first, while no transaction is open.
+    /// Nothing was written: these contents must be compared first, while no transaction is open.
     Needs { changes: Vec<ContentChange>, known: FleetOrigin },
-    /// Nothing was written: something that was compared moved meanwhile.
+    /// Nothing was written: the compared state changed meanwhile.
     Moved { known: FleetOrigin },
 }
 
-/// Comparisons that something moved under, before the account's writes wait for one.
+/// How many comparisons are repeated because the state changed meanwhile, before one runs under the account's lock.
 const TRIES_WITHOUT_LOCK: usize = 3;
 
 /// Compares, decides and saves.
@@ -177,7 +177,7 @@ pub(crate) async fn save_comparison(
             SaveResult::Needs { changes, known: again } => {
                 known = again;
                 let mirror = server.mirror_directory(&repository.id);
-                contents = Some(ContentDifferences::in_mirror(mirror, changes).await);
+                contents = Some(ContentDifferences::compare_in_mirror(mirror, changes).await);
             }
             SaveResult::Moved { known: again } => {
                 known = again;
@@ -187,16 +187,16 @@ pub(crate) async fn save_comparison(
     }
 }
 
-/// For how long the account's writes wait.
+/// How long the account is locked for other writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lock {
-    /// While what was compared is saved. If something moved in between, it is compared anew.
+    /// While the result is saved. If the state changed in between, the run compares again.
     ToSave,
-    /// While it is compared, too, so that nothing moves in between: when it moved too often.
+    /// During the comparison, too, so that nothing changes in between: used when the state changed too often.
     ToCompare,
 }
 
-/// What a run compares, as it is at one moment.
+/// What a run compares, as of one moment, and the result.
 struct ComparisonSnapshot {
     account: Account,
     repository: Repository,
@@ -205,11 +205,11 @@ struct ComparisonSnapshot {
     state_version: i64,
 }
 
-/// Why there is nothing to compare any more.
+/// What is no longer there to compare.
 enum NothingToCompare {
     Account,
     Repository,
-    /// Its settings changed since it was read.
+    /// The repository was read from another source than its settings name now.
     Source,
 }
 
@@ -227,7 +227,7 @@ async fn compare_now(
     };
     let current = reading.repository(&run.account_id, read.id.as_str()).await?;
     let Some(repository) = current else { return Ok(Err(NothingToCompare::Repository)) };
-    // Its settings as they are now decide what is approved, and what was read elsewhere is not what they are about.
+    // The current settings decide what is approved. They do not apply to a fleet that was read from another source.
     if !repository.has_same_source(read) {
         return Ok(Err(NothingToCompare::Source));
     }
@@ -238,24 +238,24 @@ async fn compare_now(
     }
     let offered = reading.proposals_open_of(&repository.id).await?;
     let compared = match known {
-        FleetOrigin::Read(material) => {
+        FleetOrigin::Read(fleet_at_commit) => {
             let confirmation = confirmation(reading, run, &repository).await?;
-            compare(reading, &repository, *material, confirmation, now).await?
+            compare(reading, &repository, *fleet_at_commit, confirmation, now).await?
         }
         FleetOrigin::Stored => compare_stored(reading, run, &repository, &account, &offered, now).await?,
     };
     Ok(Ok(ComparisonSnapshot { account, repository, offered, compared, state_version }))
 }
 
-/// Ends a run that has nothing to compare any more.
+/// Ends a run that has nothing left to compare.
 async fn end_without(
     server: &Control,
     run: &mut Run,
     repository: &Repository,
     holding: RunLease<'_>,
-    gone: NothingToCompare,
+    reason: NothingToCompare,
 ) -> Result<SaveResult, StoreError> {
-    let (of, error) = match gone {
+    let (of, error) = match reason {
         NothingToCompare::Account => return Ok(SaveResult::Done),
         NothingToCompare::Repository => {
             let message = "the repository was removed or moved to another account during the sync";
@@ -269,11 +269,11 @@ async fn end_without(
             )
         }
     };
-    failed(server, run, of, holding, error, Vec::new()).await?;
+    save_failed(server, run, of, holding, error, Vec::new()).await?;
     Ok(SaveResult::Done)
 }
 
-/// Compares, decides and saves, if nothing moves meanwhile and that needs nothing that was not looked up.
+/// Compares, decides and saves, unless the state changes meanwhile or file contents must be compared first.
 async fn try_to_save(
     server: &Control,
     run: &mut Run,
@@ -283,37 +283,37 @@ async fn try_to_save(
     contents: Option<&ContentDifferences>,
 ) -> Result<SaveResult, StoreError> {
     let now = now();
-    let (mut writing, moment) = match lock {
+    let (mut writing, snapshot) = match lock {
         Lock::ToSave => {
             let mut reading = server.store().read_snapshot().await?;
-            let moment = compare_now(&mut reading, run, read, known, now).await?;
+            let snapshot = compare_now(&mut reading, run, read, known, now).await?;
             drop(reading);
-            (server.store().write_account(&run.account_id).await?, moment)
+            (server.store().write_account(&run.account_id).await?, snapshot)
         }
         Lock::ToCompare => {
             let mut writing = server.store().write_account(&run.account_id).await?;
-            let moment = compare_now(&mut writing, run, read, known, now).await?;
-            (writing, moment)
+            let snapshot = compare_now(&mut writing, run, read, known, now).await?;
+            (writing, snapshot)
         }
     };
-    let ComparisonSnapshot { account, repository, offered, compared, state_version } = match moment {
-        Ok(moment) => moment,
-        Err(gone) => {
+    let ComparisonSnapshot { account, repository, offered, compared, state_version } = match snapshot {
+        Ok(snapshot) => snapshot,
+        Err(reason) => {
             drop(writing);
-            return end_without(server, run, read, holding, gone).await;
+            return end_without(server, run, read, holding, reason).await;
         }
     };
     if writing.state_version() != state_version {
-        return Ok(SaveResult::Moved { known: compared.material.into_known() });
+        return Ok(SaveResult::Moved { known: compared.fleet_at_commit.into_known() });
     }
     holding.end_in(&mut writing).await?;
     let repository = &repository;
-    let ComparedFleet { mut material, decided, accepted } = compared;
+    let ComparedFleet { mut fleet_at_commit, decided, accepted } = compared;
     if let Some(error) = windlass_core::run::refusal_of(&decided.plan) {
         drop(writing);
-        material.add_problems(decided.plan.problems.clone());
-        let problems = std::mem::take(&mut material.problems);
-        failed(server, run, Some(repository), holding, error, problems).await?;
+        fleet_at_commit.add_problems(decided.plan.problems.clone());
+        let problems = std::mem::take(&mut fleet_at_commit.problems);
+        save_failed(server, run, Some(repository), holding, error, problems).await?;
         return Ok(SaveResult::Done);
     }
     let plan = &decided.plan;
@@ -328,18 +328,18 @@ async fn try_to_save(
     let previous_files = previous_files(&mut writing, repository, plan, &reconciled).await?;
     let offered = proposals_to_offer(plan, &reconciled, &previous_files);
     let nothing = ContentDifferences::default();
-    let contents = match contents.map_or_else(|| offered.enough_without_lookup(&nothing), Ok) {
+    let contents = match contents.map_or_else(|| offered.if_no_lookup_is_needed(&nothing), Ok) {
         Ok(contents) => contents,
-        Err(changes) => return Ok(SaveResult::Needs { changes, known: material.into_known() }),
+        Err(changes) => return Ok(SaveResult::Needs { changes, known: fleet_at_commit.into_known() }),
     };
-    material.add_problems(plan.problems.clone());
+    fleet_at_commit.add_problems(plan.problems.clone());
     run.plan_id = keep_plan(&mut writing, run, repository, next, now).await?;
-    store_desired(&mut writing, repository, &material).await?;
+    store_desired(&mut writing, repository, &fleet_at_commit).await?;
     close(&mut writing, run, &reconciled, now).await?;
     let changes = offered.open.iter().map(|planned| &planned.change);
     let plan_id = run.plan_id.as_ref();
     let offering = match run.knows_desired_state(repository) {
-        // The run that is just being made could read it.
+        // This run could read the repository, so an earlier error does not count.
         true => Repository { last_error: None, ..repository.clone() },
         false => repository.clone(),
     };
@@ -352,28 +352,33 @@ async fn try_to_save(
         expires_at: now.plus(server.config().intervals.proposal_lifetime),
         now,
     };
-    let opened = open_proposals(&mut writing, &offer, &offered, |keys| material.declared_at(keys)).await?;
-    // Asked for once: what the run opens later, as these are done, is what the same people are at.
+    let opened =
+        open_proposals(&mut writing, &offer, &offered, |keys| fleet_at_commit.declared_at(keys)).await?;
+    // A run requests approval once: the same people are already reviewing when it opens further changes.
     let waiting: Vec<&Proposal> =
         opened.iter().filter(|proposal| proposal.status == Status::PendingApproval).collect();
     if !waiting.is_empty() {
         writing.event(record::approval_requested(run, &waiting, reconciled.remaining, now));
     }
-    let conclusion =
-        RunConclusion { repository, decided: &decided, reconciled: &reconciled, material: &material };
+    let conclusion = RunConclusion {
+        repository,
+        decided: &decided,
+        reconciled: &reconciled,
+        fleet_at_commit: &fleet_at_commit,
+    };
     conclusion.save(&mut writing, run, now).await?;
-    writing.run_planned(&run.id, run.plan_id.as_ref(), reconciled.next).await?;
+    writing.run_set_plan(&run.id, run.plan_id.as_ref(), reconciled.next).await?;
     let version = writing.next_state_version();
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
-    repeat::remember(server, run, repository, version, decided.accepted_until);
-    if material.is_fresh() {
+    repeat::remember_result(server, run, repository, version, decided.accepted_until);
+    if fleet_at_commit.is_fresh() {
         let owner = Owner::Repository(repository.name.clone());
         content_differences::keep_contents(
             server,
             &repository.id,
-            content_differences::contents_to_keep(&material.desired, &accepted, &owner),
+            content_differences::contents_to_keep(&fleet_at_commit.desired, &accepted, &owner),
         )
         .await;
     }
@@ -382,8 +387,8 @@ async fn try_to_save(
     Ok(SaveResult::Done)
 }
 
-/// Adds everyone else who had a hand in what a run read: who pushed it, and the people of earlier commits of which not
-/// everything was applied yet.
+/// Adds the other contributors to what a run read: who pushed it, and the contributors of earlier commits that are not
+/// completely applied yet.
 async fn add_contributors(
     reading: &mut Reading,
     run: &mut Run,
@@ -401,7 +406,7 @@ async fn add_contributors(
     Ok(())
 }
 
-/// Compares what was stored. Where nothing differs, as is usual, nothing is read but what is offered.
+/// Compares the stored desired state. If nothing differs, as is usual, loads only the resources of open proposals.
 async fn compare_stored(
     reading: &mut Reading,
     run: &Run,
@@ -410,23 +415,24 @@ async fn compare_stored(
     offered: &[ExistingProposal],
     now: Timestamp,
 ) -> Result<ComparedFleet, StoreError> {
-    if !reading.differing(&account.id, &repository.id).await?.is_empty() {
-        let material = FleetAtCommit::stored(reading, &account.name, &repository.id).await?;
+    if !reading.differing_resources(&account.id, &repository.id).await?.is_empty() {
+        let fleet_at_commit = FleetAtCommit::load_stored(reading, &account.name, &repository.id).await?;
         let confirmation = confirmation(reading, run, repository).await?;
-        return compare(reading, repository, material, confirmation, now).await;
+        return compare(reading, repository, fleet_at_commit, confirmation, now).await;
     }
     let names = names::repository_names(reading, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
-    let accepted = accepted::load_some(reading, &account.id, &keys, &names).await?;
+    let accepted = accepted::load_accepted_of(reading, &account.id, &keys, &names).await?;
     Ok(ComparedFleet {
-        material: FleetAtCommit::unchanged(),
+        fleet_at_commit: FleetAtCommit::unchanged(),
         decided: RunDecision::nothing(&account.name),
         accepted,
     })
 }
 
-/// The files that declared what is opened before: where each was declared when its last change was applied, however often
-/// it moved since without a change; of what was never applied, where it was declared first.
+/// The files that previously declared the resources whose changes are opened: for each, the file when its last change
+/// was applied, however often the declaration moved since without a change. For a resource that was never applied, the
+/// file that declared it first.
 async fn previous_files(
     reading: &mut Reading,
     repository: &Repository,
@@ -442,7 +448,7 @@ async fn previous_files(
     Ok(files)
 }
 
-/// The proposals that still stand and the changes to open new ones for.
+/// The open proposals that are still valid, and the changes to open new ones for.
 fn proposals_to_offer(
     plan: &Plan,
     reconciled: &ReconcileResult,
@@ -462,16 +468,16 @@ fn proposals_to_offer(
 async fn store_desired(
     writing: &mut AccountWriting,
     repository: &Repository,
-    material: &FleetAtCommit,
+    fleet_at_commit: &FleetAtCommit,
 ) -> Result<(), StoreError> {
-    if material.is_fresh() {
-        let files: Vec<String> = material
+    if fleet_at_commit.is_fresh() {
+        let files: Vec<String> = fleet_at_commit
             .desired
             .resources
             .iter()
-            .map(|(kind, name, declared)| material.file_of((kind, name), declared))
+            .map(|(kind, name, declared)| fleet_at_commit.file_of((kind, name), declared))
             .collect();
-        let wanted: Vec<NewDesiredResource<'_>> = material
+        let wanted: Vec<NewDesiredResource<'_>> = fleet_at_commit
             .desired
             .resources
             .iter()
@@ -490,7 +496,7 @@ async fn store_desired(
     Ok(())
 }
 
-/// Ends proposals that no longer stand.
+/// Closes proposals that are no longer valid.
 async fn close(
     writing: &mut AccountWriting,
     run: &Run,
@@ -499,7 +505,7 @@ async fn close(
 ) -> Result<(), StoreError> {
     let ids: Vec<&ProposalId> = reconciled.close.iter().map(|closing| &closing.id).collect();
     let proposals = writing.proposals_by_id(&run.account_id, &ids).await?;
-    let endings: Vec<ProposalClosing<'_>> = proposals
+    let closings: Vec<ProposalClosing<'_>> = proposals
         .iter()
         .zip(&reconciled.close)
         .map(|(proposal, closing)| ProposalClosing {
@@ -507,11 +513,11 @@ async fn close(
             ..ProposalClosing::new(proposal, closing.status, Some(&closing.reason))
         })
         .collect();
-    close_proposals(writing, &endings, Some(&run.id), now).await
+    close_proposals(writing, &closings, Some(&run.id), now).await
 }
 
-/// The problems of a commit that was read before: as they were told then, but for what other repositories own. That
-/// changes without the commit, and is told as it is now.
+/// The problems of a commit that was read before: as they were found then, except those about resources that other
+/// repositories own. Ownership changes without a commit, so those come from the current comparison.
 fn still_valid_problems(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
     let code = Code::OwnedElsewhere;
     let then = then.as_array().into_iter().flatten().filter(|problem| problem["code"] != code.slug());
@@ -519,12 +525,12 @@ fn still_valid_problems(then: &Value, now: &[Diagnostic]) -> Vec<Value> {
     then.cloned().chain(now).collect()
 }
 
-/// What a run comes to.
+/// The result of a run.
 struct RunConclusion<'c> {
     repository: &'c Repository,
     decided: &'c RunDecision,
     reconciled: &'c ReconcileResult,
-    material: &'c FleetAtCommit,
+    fleet_at_commit: &'c FleetAtCommit,
 }
 
 impl RunConclusion<'_> {
@@ -535,23 +541,22 @@ impl RunConclusion<'_> {
         run: &mut Run,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let RunConclusion { repository, decided, reconciled, material } = self;
+        let RunConclusion { repository, decided, reconciled, fleet_at_commit } = self;
         let steps = &decided.plan.steps;
         let refused = decided.plan.refusals.len();
         run.diff = diff::diff_document(steps.iter().map(|step| (step.change.action(), &step.change.key)));
         run.diff_count = steps.len() + refused;
         run.remaining = reconciled.remaining;
         run.skipped = Value::Array(windlass_core::run::skipped_changes(decided, &reconciled.held_back));
-        run.problems = match material.is_fresh() {
-            true => json!(material.problems),
-            false => json!(still_valid_problems(&run.problems, &material.problems)),
+        run.problems = match fleet_at_commit.is_fresh() {
+            true => json!(fleet_at_commit.problems),
+            false => json!(still_valid_problems(&run.problems, &fleet_at_commit.problems)),
         };
         run.completed_at = Some(clock::now());
         let has_proposals = !(reconciled.keep.is_empty() && reconciled.open.is_empty());
-        let fates = if has_proposals { ProposalOutcomes::Open } else { ProposalOutcomes::None };
-        let not_offered = refused + reconciled.held_back.len();
-        run.status =
-            run_status(RunFacts { outcomes: fates, remaining: run.remaining, not_proposed: not_offered });
+        let outcomes = if has_proposals { ProposalOutcomes::Open } else { ProposalOutcomes::None };
+        let not_proposed = refused + reconciled.held_back.len();
+        run.status = run_status(RunFacts { outcomes, remaining: run.remaining, not_proposed });
         finish(writing, run, repository, reconciled.open.len(), now).await
     }
 }

@@ -1,4 +1,4 @@
-//! What of a status is news, and when something is tried again. Values in, values out.
+//! Decides whether a status has changed and when to retry. Values in, values out.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use windlass_forge::api::{CommitStatus, Retryability, StatusState};
 
 use crate::outside::forge::problem::ForgeProblem;
 
-/// The first pause after a failure; each is twice the last.
+/// The first pause after a failure; each pause is twice the previous one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest: forges are down for hours now and then.
+/// The longest pause: forges are sometimes down for hours.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// Failures after which it is given up: about two hours.
+/// Failures after which Windlass stops retrying: about an hour and a half of pauses.
 const ATTEMPTS: i64 = 14;
 
-/// Where someone has to change something first: enough for a token that is just being replaced.
+/// Pauses after permanent failures, which someone has to fix: enough for a token that is just being replaced.
 const ATTEMPTS_WHEN_PERMANENT: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(300)];
 
 /// A status as it is stored until it is sent. Keys are sorted, so that the same status has the same digest.
@@ -28,7 +28,7 @@ pub(crate) fn encode_status(status: &CommitStatus) -> String {
     .to_string()
 }
 
-/// Reads a stored status back.
+/// Parses a stored status.
 pub(crate) fn decode_status(content: &str) -> Option<CommitStatus> {
     let value: Value = serde_json::from_str(content).ok()?;
     let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
@@ -40,8 +40,8 @@ pub(crate) fn decode_status(content: &str) -> Option<CommitStatus> {
     })
 }
 
-/// Whether a status says anything that the last one of the same commit does not. Every sync is a new run with a page of its
-/// own, and agreement is no news after success: neither is told again.
+/// Whether a status differs from the last one of the same commit. Another URL does not count, because every sync is a new run
+/// with its own page; neither does another description after success.
 pub(crate) fn has_changed(last: Option<&CommitStatus>, status: &CommitStatus) -> bool {
     last.is_none_or(|last| {
         let is_same = (last.state, &last.context) == (status.state, &status.context);
@@ -49,10 +49,10 @@ pub(crate) fn has_changed(last: Option<&CommitStatus>, status: &CommitStatus) ->
     })
 }
 
-/// How long to wait after so many failures; nothing if it is given up.
-pub(crate) fn pause_after(failures: i64, trouble: &ForgeProblem) -> Option<Duration> {
+/// How long to wait after this many failures; none to stop retrying.
+pub(crate) fn pause_after(failures: i64, problem: &ForgeProblem) -> Option<Duration> {
     let nth = usize::try_from(failures).unwrap_or(usize::MAX).saturating_sub(1);
-    let pause = match trouble.lasting {
+    let pause = match problem.lasting {
         Retryability::Permanent => ATTEMPTS_WHEN_PERMANENT.get(nth).copied()?,
         Retryability::Transient if failures >= ATTEMPTS => return None,
         Retryability::Transient => {
@@ -60,7 +60,7 @@ pub(crate) fn pause_after(failures: i64, trouble: &ForgeProblem) -> Option<Durat
             doubled.min(LONGEST_PAUSE)
         }
     };
-    Some(pause.max(trouble.retry_after.unwrap_or_default()))
+    Some(pause.max(problem.retry_after.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_not_told_again_however_many_runs_find_it() {
+    fn an_unchanged_status_is_not_sent_again_by_later_runs() {
         use StatusState::Pending;
         use StatusState::Success;
         let waits = status(Pending, "3 changes wait", "/1");
@@ -95,21 +95,21 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_for_hours_and_what_lasts_is_given_up_soon() {
-        let trouble = |lasting, retry_after| ForgeProblem {
+    fn transient_failures_are_retried_for_hours_and_permanent_ones_only_twice() {
+        let problem = |lasting, retry_after| ForgeProblem {
             lasting,
             retry_after,
             ..ForgeProblem::setting("forge", "it is down", "")
         };
-        let passing = trouble(Retryability::Transient, None);
+        let passing = problem(Retryability::Transient, None);
         let pauses: Vec<u64> = (1..)
             .map_while(|failures| pause_after(failures, &passing))
             .map(|pause| pause.as_secs())
             .collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1800, 1800]);
-        let lasting = trouble(Retryability::Permanent, None);
+        let lasting = problem(Retryability::Permanent, None);
         assert_eq!((1..9).map_while(|failures| pause_after(failures, &lasting)).count(), 2);
-        let asked = trouble(Retryability::Transient, Some(Duration::from_secs(90)));
+        let asked = problem(Retryability::Transient, Some(Duration::from_secs(90)));
         assert_eq!(pause_after(1, &asked), Some(Duration::from_secs(90)));
         assert_eq!(pause_after(11, &asked), Some(Duration::from_secs(1024)));
     }

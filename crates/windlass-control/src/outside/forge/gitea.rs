@@ -1,4 +1,4 @@
-//! Speaking to the Gitea in which repositories are made on request: the operator's, with the operator's token.
+//! Connecting to the operator's Gitea, in which Windlass creates repositories on request, with the operator's token.
 
 use windlass_core::address_guard::AddressRules;
 use windlass_forge::api::Forge;
@@ -9,14 +9,14 @@ use crate::config::gitea::Gitea;
 use crate::outside::forge::problem::ForgeProblem;
 use crate::outside::forge::target::token_of;
 
-/// Gets the token and prepares to ask, for an account.
+/// Reads the token and creates the client, for an account.
 pub(crate) async fn connect_gitea(
     gitea: &Gitea,
     account: &str,
     credentials: &CredentialStore,
 ) -> Result<Forge, ForgeProblem> {
     let path = gitea.credential_path.replace(ACCOUNT, account);
-    // Both the path and the host are the operator's, so that no binding is needed.
+    // The operator configured both the path and the host, so no binding is needed.
     let fields = credentials.read(account, &path).await?;
     let token = token_of(&path, &fields)?;
     // The operator named this host, so it may be on this machine.

@@ -1,7 +1,7 @@
-//! Telling forges about runs: what they shall show, and how they are reached.
+//! Reporting runs to forges: what they show, and how Windlass connects to them.
 //!
-//! What a forge shall show is a row before it is a request: `outbox` says it, `send` sends it, and the loop in
-//! `loops/forge.rs` wakes both. Nothing waits for a forge, and nothing fails because one does.
+//! Windlass stores each report as a row before it sends a request: `outbox` writes it, `send` sends it, and the loop in
+//! `loops/forge.rs` calls both. No sync and no apply waits for a forge or fails because a forge fails.
 
 pub mod decide;
 pub mod gitea;

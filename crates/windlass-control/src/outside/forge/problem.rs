@@ -1,4 +1,4 @@
-//! Why a forge could not be told something.
+//! Why a request to a forge failed.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use windlass_secrets::SecretError;
 
 use crate::credential::CredentialRefusal;
 
-/// What is wrong, what to do, and whether trying again can help. Never holds a token.
+/// What is wrong, what to do, and whether a retry can help. Never contains a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForgeProblem {
     pub(crate) code: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct ForgeProblem {
 }
 
 impl ForgeProblem {
-    /// Something about the settings, which someone has to change.
+    /// A problem with the settings, which someone has to fix.
     pub(crate) fn setting(field: &str, message: &str, help: &str) -> ForgeProblem {
         ForgeProblem {
             code: "forge-settings",
@@ -64,7 +64,7 @@ impl From<SecretError> for ForgeProblem {
             code: error.code(),
             message: error.to_string(),
             help: help.to_owned(),
-            // Vault may be back soon.
+            // Vault may be available again soon.
             lasting: Retryability::Transient,
             retry_after: None,
         }

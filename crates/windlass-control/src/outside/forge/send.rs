@@ -1,7 +1,7 @@
-//! Sending what forges shall show.
+//! Sends the stored reports to forges.
 //!
-//! Sent at least once: a server that dies between sending and noting it sends again, which shows the same. One report of
-//! a repository at a time, under a lease, so that an older one never comes last.
+//! Each report is sent at least once: after a crash between sending it and recording that, the server sends it again, with the
+//! same result. The reports of a repository are sent one at a time, under a lease, so that an older one never arrives last.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,23 +22,22 @@ use crate::outside::forge::target::ForgeTarget;
 use crate::pace::workers::{QueuedJob, Workers};
 use crate::record::RepositoryEvent;
 
-/// Reports taken at a time: enough to find some of every account that has some.
+/// Reports read at a time: enough to find some of each account that has some.
 const AT_ONCE: usize = 500;
 
-/// Repositories that are reported about at the same time. A forge that does not answer keeps only its own account
-/// waiting.
+/// For how many repositories reports are sent at the same time. A forge that does not respond delays only its own account.
 pub(crate) const REPORT_SLOTS: WorkerSlots = WorkerSlots { all: 8, reserved: 2, per_account: 3, unproven: 2 };
 
-/// How long sending one may take in all. A comment takes several requests.
+/// How long sending one report may take in total. A comment takes several requests.
 const SEND_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Longer than that, so that nobody takes over what is still under way.
+/// Longer than that, so that no other server takes over while a report is being sent.
 const LEASE_DURATION: Duration = Duration::from_secs(120);
 
-/// Begins to send what is due.
+/// Starts sending the reports that are due.
 pub(crate) async fn send_due(server: &Control, workers: &mut Workers) -> Result<(), StoreError> {
     let now = now();
-    let under_way = workers.lanes_under_way();
+    let busy = workers.busy_lanes();
     let due =
         server.store().read().await?.forge_reports_due(now, now.plus(LONGEST_PAUSE * 4), AT_ONCE).await?;
     let work = |reports: Vec<ForgeReport>| {
@@ -46,16 +45,16 @@ pub(crate) async fn send_due(server: &Control, workers: &mut Workers) -> Result<
         async move { send_all(&server, reports).await }
     };
     let server = server.clone();
-    workers.begin(by_repository(due), &under_way, work, move |sent| match sent {
+    workers.begin(by_repository(due), &busy, work, move |sent| match sent {
         Ok(ReportSender::Here) => server.nudges().forge.notify_one(),
-        // It is tried again when it is time.
+        // They are still due in a later turn.
         Ok(ReportSender::Elsewhere) => {}
         Err(error) => drop(server.report_problem("forge", &error)),
     });
     Ok(())
 }
 
-/// The reports of each repository, in the order in which the repositories come up.
+/// The reports of each repository, in the order of the first report of each.
 fn by_repository(due: Vec<ForgeReport>) -> Vec<QueuedJob<Vec<ForgeReport>>> {
     let mut jobs: Vec<QueuedJob<Vec<ForgeReport>>> = Vec::new();
     let mut places: BTreeMap<RepositoryId, usize> = BTreeMap::new();
@@ -74,15 +73,15 @@ fn by_repository(due: Vec<ForgeReport>) -> Vec<QueuedJob<Vec<ForgeReport>>> {
     jobs
 }
 
-/// Who sends the reports of a repository.
+/// Which server sends the reports of a repository.
 enum ReportSender {
-    /// This server did.
+    /// This server.
     Here,
-    /// Another one does.
+    /// Another server.
     Elsewhere,
 }
 
-/// Sends the reports of a repository one after the other. Where the forge as a whole fails, the others wait too.
+/// Sends the reports of a repository one after the other. After a transient failure, the rest wait for a later turn.
 async fn send_all(server: &Control, reports: Vec<ForgeReport>) -> Result<ReportSender, StoreError> {
     let Some(first) = reports.first() else { return Ok(ReportSender::Elsewhere) };
     let name = format!("forge:{}", first.repository_id);
@@ -90,7 +89,7 @@ async fn send_all(server: &Control, reports: Vec<ForgeReport>) -> Result<ReportS
         return Ok(ReportSender::Elsewhere);
     };
     let sent = send_under(server, &lease, reports).await;
-    // A lease that cannot be given back runs out by itself.
+    // A lease that cannot be released expires.
     let _ = server.store().lease_release(&lease).await;
     sent.map(|()| ReportSender::Here)
 }
@@ -111,7 +110,7 @@ async fn send_under(server: &Control, lease: &Lease, reports: Vec<ForgeReport>) 
         let sent =
             tokio::time::timeout(SEND_TIMEOUT, send(server, &repository, &account.name, &report)).await;
         let sent = sent.unwrap_or_else(|_| Err(too_slow()));
-        let lasting = sent.as_ref().err().map(|trouble| trouble.lasting);
+        let lasting = sent.as_ref().err().map(|problem| problem.lasting);
         note(server, lease, &repository, &report, sent).await?;
         if lasting == Some(Retryability::Transient) {
             return Ok(());
@@ -136,25 +135,25 @@ async fn send(
 ) -> Result<(), ForgeProblem> {
     let gone = |message: &str| ForgeProblem::setting("forge", message, "no action needed");
     let settings = repository.forge.as_ref().ok_or_else(|| gone("reporting to the forge is turned off"))?;
-    let way = ForgeTarget::of(repository, settings, server.config())?;
-    let forge = way.connect(repository, account, server).await?;
+    let target = ForgeTarget::of(repository, settings, server.config())?;
+    let forge = target.connect(repository, account, server).await?;
     match report.kind {
         ReportKind::Status => {
             let status =
                 decode_status(&report.content).ok_or_else(|| gone("cannot read the stored report"))?;
-            forge.set_status(&way.project, &report.subject, &status).await?;
+            forge.set_status(&target.project, &report.subject, &status).await?;
         }
         ReportKind::Comment => {
             let number = report.subject.parse().map_err(|_| gone("not a pull request"))?;
             let marker = marker(&repository.id);
             let comment = PullRequestComment { number, marker: &marker, text: &report.content };
-            forge.put_comment(&way.project, comment).await?;
+            forge.put_comment(&target.project, comment).await?;
         }
     }
     Ok(())
 }
 
-/// Notes what came of a report.
+/// Records the outcome of sending a report.
 async fn note(
     server: &Control,
     lease: &Lease,
@@ -165,24 +164,24 @@ async fn note(
     let now = now();
     let mut writing = server.store().write_account(&report.account_id).await?;
     writing.lease_check(lease).await?;
-    let Err(trouble) = sent else {
-        writing.forge_report_sent(report, now).await?;
+    let Err(problem) = sent else {
+        writing.forge_report_mark_sent(report, now).await?;
         writing.repository_forge_result(&repository.id, None).await?;
         return server.commit(writing).await;
     };
     let failures = report.attempts + 1;
-    let next_at = pause_after(failures, &trouble).map(|pause| now.plus(pause));
+    let next_at = pause_after(failures, &problem).map(|pause| now.plus(pause));
     tracing::warn!(
         repository = repository.name,
-        code = trouble.code,
+        code = problem.code,
         failures,
         "could not report to a forge"
     );
-    if writing.forge_report_failed(report, &trouble.message, next_at, now).await? {
-        let told = format!("{} ({})", trouble.message, trouble.help);
-        writing.repository_forge_result(&repository.id, Some(&told)).await?;
+    if writing.forge_report_mark_failed(report, &problem.message, next_at, now).await? {
+        let last_error = format!("{} ({})", problem.message, problem.help);
+        writing.repository_forge_result(&repository.id, Some(&last_error)).await?;
         if next_at.is_none() {
-            writing.event(failure_event(repository, report, &trouble, failures));
+            writing.event(failure_event(repository, report, &problem, failures));
         }
     }
     server.commit(writing).await
@@ -191,16 +190,16 @@ async fn note(
 fn failure_event(
     repository: &Repository,
     report: &ForgeReport,
-    trouble: &ForgeProblem,
+    problem: &ForgeProblem,
     failures: i64,
 ) -> windlass_core::event::NewEvent {
     let what = match report.kind {
         ReportKind::Status => "the status of a commit",
         ReportKind::Comment => "a comment on a pull request",
     };
-    let message = format!("could not send {what} to the forge of {}: {}", repository.name, trouble.message);
+    let message = format!("could not send {what} to the forge of {}: {}", repository.name, problem.message);
     let payload = json!({
-        "code": trouble.code, "help": trouble.help, "report": report.kind.slug(), "subject": report.subject,
+        "code": problem.code, "help": problem.help, "report": report.kind.slug(), "subject": report.subject,
         "attempts": failures,
     });
     let kind = EventKind::ForgeReportFailed;

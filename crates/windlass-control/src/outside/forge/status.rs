@@ -1,17 +1,17 @@
-//! What a commit status says of a run. Values in, values out.
+//! The commit status of a run. Values in, values out.
 
 use windlass_core::proposal::Status;
 use windlass_core::run::{Run, RunStatus};
 use windlass_core::secret::without_secrets;
 use windlass_forge::api::{CommitStatus, MAX_DESCRIPTION, StatusState};
 
-/// Who says it: one context for each repository, because several may read the same commit.
+/// The context of a status: one per repository, because several may read the same commit.
 pub(crate) fn context_of(repository_name: &str) -> String {
     format!("windlass/{repository_name}")
 }
 
-/// The status of the commit that a run read, now that its proposals are where they are. Says nothing that the run's page
-/// does not, and no secret: whoever sees the commit sees this.
+/// The status of the commit that a run read, from the states of its proposals. Contains nothing that the run's page does not
+/// show, and no secret: everyone who sees the commit sees the status.
 pub(crate) fn status_of(
     run: &Run,
     tally: &[(Status, usize)],
@@ -42,14 +42,18 @@ fn status_text(run: &Run, tally: &[(Status, usize)]) -> (StatusState, String) {
     match run.status {
         RunStatus::InProgress => (Pending, "comparing with the accepted state".to_owned()),
         RunStatus::Success => (Success, "in sync with git".to_owned()),
-        RunStatus::Applied => (Success, format!("{} applied", changes(of(Status::Applied)))),
+        RunStatus::Applied => (Success, format!("{} applied", count_of_changes(of(Status::Applied)))),
         RunStatus::AppliedManually => (Success, "every change was made manually".to_owned()),
         RunStatus::Failed => (Failure, reason(run)),
         RunStatus::DiffReady | RunStatus::Partial => match (waiting, approved) {
-            (0, 0) if run.remaining > 0 => (Pending, format!("{} not proposed yet", changes(run.remaining))),
-            (0, 0) if failed > 0 => (Failure, format!("{} failed", changes(failed))),
+            (0, 0) if run.remaining > 0 => {
+                (Pending, format!("{} not proposed yet", count_of_changes(run.remaining)))
+            }
+            (0, 0) if failed > 0 => (Failure, format!("{} failed", count_of_changes(failed))),
             (0, 0) => (Failure, "not everything was applied: rejected, expired or blocked".to_owned()),
-            (0, approved) => (Pending, format!("{} approved, not applied yet{later}", changes(approved))),
+            (0, approved) => {
+                (Pending, format!("{} approved, not applied yet{later}", count_of_changes(approved)))
+            }
             (1, _) => (Pending, format!("1 change pending approval{later}")),
             (waiting, _) => (Pending, format!("{waiting} changes pending approval{later}")),
         },
@@ -63,11 +67,11 @@ fn reason(run: &Run) -> String {
     }
 }
 
-pub(crate) fn changes(count: usize) -> String {
+pub(crate) fn count_of_changes(count: usize) -> String {
     if count == 1 { "1 change".to_owned() } else { format!("{count} changes") }
 }
 
-/// A text on one line, as long as forges take it.
+/// A text on one line without secrets, cut to the length that forges accept.
 pub(crate) fn one_line(text: &str) -> String {
     let clean: String = without_secrets(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match clean.chars().count() > MAX_DESCRIPTION {
@@ -76,8 +80,8 @@ pub(crate) fn one_line(text: &str) -> String {
     }
 }
 
-/// The status of a commit that another replaced while something of it was still to be decided.
-pub(crate) fn replaced_by(commit: &str, repository_name: &str) -> CommitStatus {
+/// The status of a commit that another commit replaced while it was still pending.
+pub(crate) fn replaced_status(commit: &str, repository_name: &str) -> CommitStatus {
     let short: String = commit.chars().take(12).collect();
     CommitStatus {
         state: StatusState::Success,
@@ -105,13 +109,13 @@ mod tests {
         run
     }
 
-    fn said(status: RunStatus, remaining: usize, tally: &[(Status, usize)]) -> String {
+    fn described(status: RunStatus, remaining: usize, tally: &[(Status, usize)]) -> String {
         let status = status_of(&run(status, remaining), tally, "fleet", None);
         format!("{}: {}", status.state.slug(), status.description)
     }
 
     #[test]
-    fn a_commit_is_pending_while_someone_has_to_decide_and_good_or_bad_afterwards() {
+    fn a_commit_is_pending_until_every_change_is_decided_and_then_succeeds_or_fails() {
         use RunStatus::Applied;
         use RunStatus::AppliedManually;
         use RunStatus::DiffReady;
@@ -148,12 +152,12 @@ mod tests {
                 "failure: not everything was applied: rejected, expired or blocked",
             ),
         ] {
-            assert_eq!(said(status, remaining, &tally), expected);
+            assert_eq!(described(status, remaining, &tally), expected);
         }
     }
 
     #[test]
-    fn a_failure_is_told_in_one_short_line_without_secrets() {
+    fn a_failure_is_described_in_one_short_line_without_secrets() {
         let mut failed = run(RunStatus::Failed, 0);
         let message = format!("cannot reach https://ada:hunter2@git.example.com\n{}", "x".repeat(300));
         failed.error = Some(RunError::new("fetch", message, ""));

@@ -1,4 +1,4 @@
-//! The way to a repository's forge: its API, its project and its token, each checked before it is used.
+//! How Windlass connects to a repository's forge: API, project and token, each checked before it is used.
 
 use tokio::time::Instant;
 use windlass_api::types::{CheckInfo, CheckOutcome};
@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::credential::{self, CredentialUse};
 use crate::outside::forge::problem::ForgeProblem;
 
-/// How a repository's forge is reached, as far as the settings say.
+/// The API, project and credential of a repository's forge, from its settings.
 #[derive(Clone, Debug)]
 pub(crate) struct ForgeTarget {
     pub(crate) address: ApiAddress,
@@ -33,8 +33,8 @@ pub(crate) fn plain_http_policy(config: &ControlConfig) -> PlainHttp {
 }
 
 impl ForgeTarget {
-    /// Checks the settings. The host is checked each time and not only when they are changed: the operator may have
-    /// changed their mind since.
+    /// Checks the settings. The host is checked at each use and not only when the settings change, because the operator may
+    /// have changed the allowed hosts since.
     pub(crate) fn of(
         repository: &Repository,
         settings: &ForgeSettings,
@@ -70,13 +70,13 @@ impl ForgeTarget {
         Ok(ForgeTarget { address, project, credential_path })
     }
 
-    /// The credential, and the host it is told to.
+    /// The credential, and the host to which it is sent.
     pub(crate) fn credential_use(&self) -> CredentialUse {
         let (host, port) = self.address.destination();
         CredentialUse { path: self.credential_path.clone(), to: CredentialDestination::new(host, port) }
     }
 
-    /// Gets the token and prepares to ask.
+    /// Reads the token and creates the client.
     pub(crate) async fn connect(
         &self,
         repository: &Repository,
@@ -90,7 +90,7 @@ impl ForgeTarget {
     }
 }
 
-/// What kinds of forges are called.
+/// The kinds of forges, as help text.
 pub(crate) const FORGE_KINDS_HELP: &str =
     "write github, gitea (also for Forgejo), gitlab, or none to turn reporting off";
 
@@ -107,7 +107,7 @@ pub(crate) fn token_of(path: &str, fields: &CredentialFields) -> Result<Redacted
     })
 }
 
-/// The step of a connection test that asks the forge, without changing anything there.
+/// The step of a connection test that queries the forge, without changing anything there.
 pub(crate) async fn test_connection(
     repository: &Repository,
     settings: &ForgeSettings,
@@ -116,7 +116,7 @@ pub(crate) async fn test_connection(
 ) -> CheckInfo {
     let (outcome, message, help) = match test_token(repository, settings, account, server).await {
         Ok(found) => (CheckOutcome::Passed, found, String::new()),
-        Err(trouble) => (CheckOutcome::Failed, trouble.message, trouble.help),
+        Err(problem) => (CheckOutcome::Failed, problem.message, problem.help),
     };
     CheckInfo { step: "forge".to_owned(), outcome, message, help }
 }
@@ -127,20 +127,20 @@ async fn test_token(
     account: &str,
     server: &Control,
 ) -> Result<String, ForgeProblem> {
-    let way = ForgeTarget::of(repository, settings, server.config())?;
-    let forge = way.connect(repository, account, server).await?;
+    let target = ForgeTarget::of(repository, settings, server.config())?;
+    let forge = target.connect(repository, account, server).await?;
     let begun = Instant::now();
-    let reach = forge.test(&way.project).await;
+    let reach = forge.test(&target.project).await;
     if let Err(ForgeError::Unreachable { .. }) = &reach {
         tokio::time::sleep_until(begun + server.config().unreached_after).await;
     }
     let reach = reach?;
     match reach.access {
         RepositoryAccess::Write => {
-            Ok(format!("{} may write to {} on {}", reach.login, way.project, forge.kind().label()))
+            Ok(format!("{} may write to {} on {}", reach.login, target.project, forge.kind().label()))
         }
         RepositoryAccess::Read => {
-            let message = format!("{} may read {} but not set statuses", reach.login, way.project);
+            let message = format!("{} may read {} but not set statuses", reach.login, target.project);
             let help = "give the token's user write access to the repository";
             Err(ForgeProblem { code: "forge-forbidden", message, ..ForgeProblem::setting("forge", "", help) })
         }

@@ -1,4 +1,4 @@
-//! The alerts and providers of an account, as they are now.
+//! The accepted alerts and notification providers of an account.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use windlass_core::resource::{AlertSpec, Kind, NotificationProviderSpec, Resourc
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, ResourceFilter, StoreError};
 
-/// Read at a time.
+/// Resources read at a time.
 const AT_ONCE: usize = 500;
 
-/// An alert and since when it is one: what happened before is not told.
+/// An alert and when it was created: earlier events cause no notification.
 pub(crate) struct ActiveAlert {
     pub(crate) name: String,
     pub(crate) since: Timestamp,
@@ -27,7 +27,7 @@ impl ActiveAlert {
     }
 }
 
-/// Everything of a kind: name, since when, and what it is.
+/// All resources of a kind: name, creation time and spec.
 async fn all_of(
     reading: &mut Reading,
     account_id: &AccountId,

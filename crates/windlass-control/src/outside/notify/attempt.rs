@@ -1,4 +1,4 @@
-//! Sending what is due, and what comes of it.
+//! Sends due notifications and stores the outcome.
 
 use std::sync::Arc;
 
@@ -23,30 +23,31 @@ use crate::outside::notify::alerts::find_provider;
 use crate::outside::notify::collect::{FAILED, new_delivery};
 use crate::pace::workers::{QueuedJob, Workers};
 
-/// Read at a time: enough to find some of every account that has some.
+/// Deliveries read at a time: enough to find some of each account that has some.
 const READ_AT_ONCE: usize = 200;
 
-/// What a try came to.
+/// The outcome of an attempt.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptResult {
     pub(crate) delivery_id: DeliveryId,
     pub(crate) outcome: SendOutcome,
 }
 
-/// Whether anything is due, or a digest may be.
-pub(crate) async fn is_work(server: &Control, now: Timestamp) -> Result<bool, StoreError> {
+/// Whether a delivery is due, or a digest may be.
+pub(crate) async fn has_work(server: &Control, now: Timestamp) -> Result<bool, StoreError> {
     let mut reading = server.store().read().await?;
-    Ok(!reading.deliveries_due(now, 1).await?.is_empty() || !reading.deliveries_untold().await?.is_empty())
+    Ok(!reading.deliveries_due(now, 1).await?.is_empty()
+        || !reading.deliveries_without_digest().await?.is_empty())
 }
 
-/// Begins to send what is due. Says whether anything is, be it under way already.
-pub(crate) async fn begin_due(
+/// Starts sending due deliveries. Returns whether any is due, including those that are being sent already.
+pub(crate) async fn start_due_deliveries(
     server: &Control,
     lease: &Lease,
     workers: &mut Workers,
     ended: &Arc<Notify>,
 ) -> Result<bool, StoreError> {
-    let under_way = workers.lanes_under_way();
+    let busy = workers.busy_lanes();
     let due = server.store().read().await?.deliveries_due(now(), READ_AT_ONCE).await?;
     let is_work = !due.is_empty();
     let waiting = due.into_iter().map(|delivery| QueuedJob {
@@ -60,7 +61,7 @@ pub(crate) async fn begin_due(
         async move { send_one(&server, &lease, delivery).await }
     };
     let (server, ended) = (server.clone(), Arc::clone(ended));
-    workers.begin(waiting.collect(), &under_way, work, move |sent| {
+    workers.begin(waiting.collect(), &busy, work, move |sent| {
         if let Err(error) = sent {
             server.report_problem("notifications", &error);
         }
@@ -73,14 +74,14 @@ async fn send_one(server: &Control, lease: &Lease, delivery: Delivery) -> Result
     let mut stopping = server.watch_stopping();
     let outcome = tokio::select! {
         outcome = attempt(server, &delivery) => outcome?,
-        // It stays due: the next start sends it.
+        // It stays due, so the server sends it after the next start.
         _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
     };
     crash_point("notify.sent");
     save(server, lease, &delivery, &outcome).await
 }
 
-/// Tries one delivery, and says what came of it.
+/// Sends one delivery and returns the outcome.
 async fn attempt(server: &Control, delivery: &Delivery) -> Result<SendOutcome, StoreError> {
     let mut reading = server.store().read().await?;
     let provider = find_provider(&mut reading, &delivery.account_id, &delivery.provider).await?;
@@ -105,7 +106,7 @@ async fn send(
         None => CredentialFields::new(),
         Some(path) => match server.config().credentials.read(account, path.as_str()).await {
             Ok(fields) => fields,
-            // A credential that is not there now may be put there, and Vault may be opened.
+            // Someone may store the credential or unseal Vault later.
             Err(error) => return SendOutcome::Retry { reason: error.to_string(), after: None },
         },
     };
@@ -119,8 +120,8 @@ async fn send(
     server.sender().send(provider, &fields, parcel).await
 }
 
-/// Tries a message now, and keeps what came of it in the log. It is not tried again by itself.
-pub(crate) async fn try_now(
+/// Sends a message now and stores the outcome in the log, without automatic retries.
+pub(crate) async fn send_now(
     server: &Control,
     account_id: &AccountId,
     provider: (&str, &NotificationProviderSpec),
@@ -144,7 +145,7 @@ pub(crate) async fn try_now(
     Ok(AttemptResult { delivery_id: delivery.id, outcome })
 }
 
-/// What a try makes of a delivery.
+/// The new state of a delivery after an attempt.
 fn delivery_update(
     delivery: &Delivery,
     outcome: &SendOutcome,
@@ -176,8 +177,8 @@ async fn save(
     metrics::notification(tried.state.slug());
     let mut writing = server.store().write_account(&delivery.account_id).await?;
     writing.lease_check(lease).await?;
-    let is_saved = writing.delivery_attempted(&delivery.id, &tried).await?;
-    // What tells of a failure and fails itself is not told of: two broken providers would talk about each other for ever.
+    let is_saved = writing.delivery_record_attempt(&delivery.id, &tried).await?;
+    // A failed notification about a failure creates no event: two broken providers would notify about each other endlessly.
     if is_saved && tried.state == DeliveryState::Failed && delivery.event_kind != FAILED.slug() {
         writing.event(failure(delivery, tried.error.as_deref().unwrap_or_default(), now));
     }

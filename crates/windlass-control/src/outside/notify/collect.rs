@@ -1,4 +1,4 @@
-//! From events to deliveries: which alerts tell them, what was told already, and what is too much.
+//! From events to deliveries: matches alerts, removes duplicates and limits the rate.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use crate::control::Control;
 use crate::outside::notify::alerts::{self, ActiveAlert};
 use crate::outside::notify::link;
 
-/// Events looked at with one transaction.
+/// Events processed in one transaction.
 const AT_ONCE: usize = 200;
 
-/// The kind of event that tells of a delivery that was given up.
+/// The kind of event for a delivery that was abandoned.
 pub(crate) const FAILED: EventKind = EventKind::NotificationFailed;
 
-/// What an alert tells through a provider.
+/// A notification that an alert sends through a provider.
 struct AlertMatch {
     alert: String,
     provider: String,
@@ -35,33 +35,33 @@ struct AlertMatch {
     message: NotificationMessage,
 }
 
-/// What is to be saved for some events.
+/// What to save for a batch of events.
 #[derive(Default)]
 struct DeliveryBatch {
     deliveries: Vec<Delivery>,
     repeats: BTreeMap<DeliveryId, i64>,
 }
 
-/// Accounts with events that alerts have not seen, or that have no alerts any more.
-pub(crate) async fn accounts_to_look_at(server: &Control) -> Result<Vec<EventBacklog>, StoreError> {
+/// Accounts with events that alerts have not processed, or whose last alert was removed.
+pub(crate) async fn accounts_to_check(server: &Control) -> Result<Vec<EventBacklog>, StoreError> {
     let mut reading = server.store().read().await?;
     let mut found = Vec::new();
-    for behind in reading.accounts_with_backlog().await? {
-        if behind.cursor.is_some() || alerts::has_any(&mut reading, &behind.account_id).await? {
-            found.push(behind);
+    for backlog in reading.accounts_with_backlog().await? {
+        if backlog.cursor.is_some() || alerts::has_any(&mut reading, &backlog.account_id).await? {
+            found.push(backlog);
         }
     }
     Ok(found)
 }
 
-/// Looks at an account's new events.
+/// Processes an account's new events.
 pub(crate) async fn collect_deliveries(
     server: &Control,
     lease: &Lease,
-    behind: &EventBacklog,
+    backlog: &EventBacklog,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let account_id = &behind.account_id;
+    let account_id = &backlog.account_id;
     let mut reading = server.store().read().await?;
     let alerts = alerts::load(&mut reading, account_id).await?;
     let Some(first) = alerts.iter().map(|alert| alert.since).min() else {
@@ -74,7 +74,7 @@ pub(crate) async fn collect_deliveries(
     let providers = alerts::load_providers(&mut reading, account_id).await?;
     let names = repository_names(&mut reading, account_id).await?;
     let Some(account) = reading.account(account_id.as_str()).await? else { return Ok(()) };
-    let mut cursor = match behind.cursor {
+    let mut cursor = match backlog.cursor {
         Some(cursor) => cursor,
         None => reading.event_before(account_id, first).await?,
     };
@@ -84,11 +84,12 @@ pub(crate) async fn collect_deliveries(
         let Some(last) = events.last().map(|event| event.seq) else { return Ok(()) };
         let is_last = events.len() < AT_ONCE;
         let place = AccountContext { account: &account.name, names: &names, public_url: public_url(server) };
-        let tellings = match_alerts(&place, &alerts, &providers, events);
-        let groups: Vec<&str> = tellings.iter().map(|telling| telling.group.as_str()).collect();
-        let told = reading.deliveries_of_groups(account_id, &groups, now.minus(DEDUPLICATION_WINDOW)).await?;
-        let sent = reading.deliveries_counted(account_id, now.minus(RATE_WINDOW)).await?;
-        let batch = admit(account_id, tellings, told, &sent, now);
+        let matches = match_alerts(&place, &alerts, &providers, events);
+        let groups: Vec<&str> = matches.iter().map(|matched| matched.group.as_str()).collect();
+        let recent =
+            reading.deliveries_of_groups(account_id, &groups, now.minus(DEDUPLICATION_WINDOW)).await?;
+        let sent = reading.deliveries_count(account_id, now.minus(RATE_WINDOW)).await?;
+        let batch = admit(account_id, matches, recent, &sent, now);
         save(server, lease, account_id, &batch, last).await?;
         cursor = last;
         if is_last {
@@ -101,14 +102,14 @@ fn public_url(server: &Control) -> Option<&str> {
     server.config().public_url.as_deref()
 }
 
-/// What is known of the account an event happened in.
+/// The facts about the account of an event that messages show.
 struct AccountContext<'p> {
     account: &'p str,
     names: &'p RepositoryNames,
     public_url: Option<&'p str>,
 }
 
-/// Everything that alerts tell of these events.
+/// The notifications that alerts send about these events.
 fn match_alerts(
     place: &AccountContext<'_>,
     alerts: &[ActiveAlert],
@@ -117,29 +118,29 @@ fn match_alerts(
 ) -> Vec<AlertMatch> {
     let mut found = Vec::new();
     for event in events {
-        let happening = alert_event(&event, place.names);
+        let current = alert_event(&event, place.names);
         for alert in alerts.iter().filter(|alert| alert.since <= event.at) {
             let Some(spec) = alert.spec() else { continue };
             for name in spec.providers.iter().map(|name| name.as_str()) {
                 let Some(provider) = providers.get(name).filter(|_| !is_own_failure(&event, name)) else {
                     continue;
                 };
-                // Only a receiver that keeps what is going on is told that it is over, by what told it.
+                // Only Alertmanager keeps firing alerts, so only it gets a "resolved" message, from the alert that fired.
                 let keeps = provider.provider_type == ProviderType::Alertmanager;
-                let ended = happening.resolves().filter(|ended| keeps && alert_matches(spec, ended));
-                let (told, state) = match &ended {
+                let ended = current.resolves().filter(|ended| keeps && alert_matches(spec, ended));
+                let (reported, state) = match &ended {
                     Some(ended) => (ended, MessageState::Resolved),
-                    None if alert_matches(spec, &happening) => (&happening, MessageState::Firing),
+                    None if alert_matches(spec, &current) => (&current, MessageState::Firing),
                     None => continue,
                 };
-                // What is over is not the same as what began.
-                let same_as = if ended.is_some() { &happening } else { told };
+                // A "resolved" message is not a duplicate of the "firing" one, so its group is that of the new event.
+                let same_as = if ended.is_some() { &current } else { reported };
                 let link = link::page_of(place.public_url, &event);
                 found.push(AlertMatch {
                     alert: alert.name.clone(),
                     provider: name.to_owned(),
                     group: group_key(&alert.name, name, same_as),
-                    message: NotificationMessage::of(place.account, &alert.name, told, state, link),
+                    message: NotificationMessage::of(place.account, &alert.name, reported, state, link),
                     event: event.clone(),
                 });
             }
@@ -148,7 +149,7 @@ fn match_alerts(
     found
 }
 
-/// A provider that fails is not told that it does.
+/// Whether an event is about a failure of this provider itself, which does not get it.
 fn is_own_failure(event: &Event, provider: &str) -> bool {
     event.kind == FAILED.slug() && event.payload.get("provider").and_then(Value::as_str) == Some(provider)
 }
@@ -173,44 +174,44 @@ fn alert_event(event: &Event, names: &RepositoryNames) -> AlertEvent {
     }
 }
 
-/// Decides what becomes of each: sent, counted as the same, or told of by a digest.
+/// Decides about each notification: send it, count it as a duplicate, or leave it to a digest.
 fn admit(
     account_id: &AccountId,
-    tellings: Vec<AlertMatch>,
-    mut told: BTreeMap<String, DeliveryId>,
+    matches: Vec<AlertMatch>,
+    mut recent: BTreeMap<String, DeliveryId>,
     sent: &BTreeMap<String, usize>,
     now: Timestamp,
 ) -> DeliveryBatch {
     let mut batch = DeliveryBatch::default();
-    let mut paces: BTreeMap<String, ProviderRate> =
+    let mut rates: BTreeMap<String, ProviderRate> =
         sent.iter().map(|(provider, count)| (provider.clone(), ProviderRate::after(*count))).collect();
-    for telling in tellings {
-        if let Some(id) = told.get(&telling.group) {
+    for matched in matches {
+        if let Some(id) = recent.get(&matched.group) {
             *batch.repeats.entry(id.clone()).or_default() += 1;
             continue;
         }
-        let state = match paces.entry(telling.provider.clone()).or_default().admit() {
+        let state = match rates.entry(matched.provider.clone()).or_default().admit() {
             RateDecision::Send => DeliveryState::Pending,
             RateDecision::Suppress => DeliveryState::Suppressed,
         };
         let delivery = Delivery {
             state,
-            event_seq: Some(telling.event.seq),
+            event_seq: Some(matched.event.seq),
             ..new_delivery(
                 account_id,
-                (&telling.alert, &telling.provider),
-                &telling.group,
-                &telling.message,
+                (&matched.alert, &matched.provider),
+                &matched.group,
+                &matched.message,
                 now,
             )
         };
-        told.insert(telling.group, delivery.id.clone());
+        recent.insert(matched.group, delivery.id.clone());
         batch.deliveries.push(delivery);
     }
     batch
 }
 
-/// A delivery that is due.
+/// A new delivery that is due now.
 pub(crate) fn new_delivery(
     account_id: &AccountId,
     (alert, provider): (&str, &str),
@@ -249,19 +250,19 @@ async fn save(
     writing.lease_check(lease).await?;
     writing.deliveries_add(&batch.deliveries).await?;
     for (id, times) in &batch.repeats {
-        writing.delivery_repeated(id, *times).await?;
+        writing.delivery_add_repeats(id, *times).await?;
     }
     writing.cursor_set(account_id, seq).await?;
     writing.commit().await
 }
 
-/// Tells providers how much they were not told one by one, once there is room for it.
+/// Queues a digest of the suppressed deliveries of each provider, once its rate limit allows it.
 pub(crate) async fn queue_digests(server: &Control, lease: &Lease, now: Timestamp) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
-    let untold = reading.deliveries_untold().await?;
+    let suppressed = reading.deliveries_without_digest().await?;
     let mut ready = Vec::new();
-    for (account_id, provider, count) in untold {
-        let sent = reading.deliveries_counted(&account_id, now.minus(RATE_WINDOW)).await?;
+    for (account_id, provider, count) in suppressed {
+        let sent = reading.deliveries_count(&account_id, now.minus(RATE_WINDOW)).await?;
         let Some(account) = reading.account(account_id.as_str()).await? else { continue };
         if ProviderRate::after(sent.get(&provider).copied().unwrap_or(0)).has_room() {
             ready.push((account, provider, count));
@@ -274,7 +275,7 @@ pub(crate) async fn queue_digests(server: &Control, lease: &Lease, now: Timestam
         let digest = new_delivery(&account.id, ("", &provider), "", &message, now);
         let mut writing = server.store().write().await?;
         writing.lease_check(lease).await?;
-        writing.deliveries_digested(&account.id, &provider, &digest.id).await?;
+        writing.deliveries_mark_digested(&account.id, &provider, &digest.id).await?;
         writing.deliveries_add(std::slice::from_ref(&digest)).await?;
         writing.commit().await?;
     }

@@ -1,11 +1,11 @@
-//! The page to look at for an event.
+//! The link to the page about an event.
 
 use serde_json::Value;
 use url::Url;
 use windlass_core::event::{Event, EventKind};
 use windlass_core::id::RunId;
 
-/// The address of the page that shows what an event is about; none where nobody said where browsers reach this server.
+/// The address of the page that shows what an event is about; none if no public URL is configured.
 pub(crate) fn page_of(public_url: Option<&str>, event: &Event) -> Option<String> {
     let proposal = event.payload.get("proposal_id").and_then(Value::as_str);
     let run = event.correlation_id.as_ref().map(RunId::as_str);
@@ -23,7 +23,7 @@ pub(crate) fn page_of(public_url: Option<&str>, event: &Event) -> Option<String>
     }
 }
 
-/// An address below `/app`. Names are encoded, so that none becomes another address.
+/// An address below `/app`. Names are encoded, so that no name can change the path.
 pub(crate) fn page(public_url: Option<&str>, path: &[&str], query: &[(&str, &str)]) -> Option<String> {
     let mut url = Url::parse(public_url?).ok()?;
     url.path_segments_mut().ok()?.pop_if_empty().push("app").extend(path);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_leads_to_the_page_that_shows_it() {
+    fn each_event_links_to_the_page_that_shows_it() {
         let none = || json!({});
         let approval = link(EventKind::ApprovalRequested.slug(), Some("r1"), None, none());
         assert_eq!(approval, "https://w.example/app/approvals?run=r1");

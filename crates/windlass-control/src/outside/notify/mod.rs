@@ -1,9 +1,9 @@
-//! Notifications: events are looked at once, what alerts tell of them is written down, and what is written down is sent
-//! until it arrives or is given up.
+//! Notifications: Windlass processes each event once, stores a delivery for each matching alert and provider, and sends the
+//! delivery until it arrives or is abandoned.
 //!
-//! What is to be sent is stored with how far events were looked at, so that nothing is lost; it is stored as sent after
-//! it was, so that a server that dies in between sends it again, under the same id. Only the holder of a lease does any
-//! of it.
+//! Deliveries are stored in the same transaction as the number of the last processed event, so that none is lost. A delivery
+//! is stored as sent after it was sent, so that a server that crashes in between sends it again, with the same id. Only the
+//! holder of a lease does this work.
 
 pub mod alerts;
 pub mod attempt;
@@ -22,19 +22,19 @@ use crate::control::Control;
 use crate::pace::run_periodically;
 use crate::pace::workers::Workers;
 
-/// What only one server at a time does.
+/// The name of the lease: only one server at a time sends notifications.
 const LEASE: &str = "notifications";
 
-/// Longer than sending one takes when its receiver is slow.
+/// Longer than sending one notification to a slow receiver takes.
 const LEASE_FOR: Duration = Duration::from_secs(180);
 
-/// How often it is renewed, and looked for what became due, at least.
+/// The longest time between two renewals of the lease and checks for due deliveries.
 const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Sent at the same time: receivers are slow, and none should keep the others waiting.
+/// How many notifications are sent at the same time: receivers are slow, and none should delay the others.
 const SEND_SLOTS: WorkerSlots = WorkerSlots { all: 16, reserved: 4, per_account: 4, unproven: 2 };
 
-/// Works until the server stops.
+/// Runs until the server stops.
 pub(crate) async fn run_loop(server: Control) {
     let interval = server.config().intervals.notifications;
     run_periodically(&server, "notifications", &server.nudges().notifications, interval, turn).await;
@@ -42,9 +42,9 @@ pub(crate) async fn run_loop(server: Control) {
 
 async fn turn(server: &Control) -> Result<(), StoreError> {
     let now = now();
-    // Most turns find nothing to do, and then nothing is written: not even a lease.
-    let behind = collect::accounts_to_look_at(server).await?;
-    if behind.is_empty() && !attempt::is_work(server, now).await? {
+    // Most turns find nothing to do and then write nothing, not even a lease.
+    let backlog = collect::accounts_to_check(server).await?;
+    if backlog.is_empty() && !attempt::has_work(server, now).await? {
         return Ok(());
     }
     let Some(lease) = server.store().lease_take(LEASE, server.holder(), now, LEASE_FOR).await? else {
@@ -55,18 +55,18 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     done
 }
 
-/// Looks at events and sends what is due until there is nothing more to do. What is slow to arrive keeps neither the
-/// events nor the deliveries of other accounts waiting.
+/// Processes events and sends due deliveries until there is nothing more to do. A slow delivery delays neither the events nor
+/// the deliveries of other accounts.
 async fn work(server: &Control, lease: &Lease) -> Result<(), StoreError> {
     let mut workers = Workers::new(SEND_SLOTS);
     let ended = Arc::new(Notify::new());
     loop {
         let now = now();
-        for account in collect::accounts_to_look_at(server).await? {
+        for account in collect::accounts_to_check(server).await? {
             collect::collect_deliveries(server, lease, &account, now).await?;
         }
         collect::queue_digests(server, lease, now).await?;
-        let is_work = attempt::begin_due(server, lease, &mut workers, &ended).await?;
+        let is_work = attempt::start_due_deliveries(server, lease, &mut workers, &ended).await?;
         if server.is_stopping() || !(is_work || workers.is_busy()) {
             workers.finish().await;
             return Ok(());

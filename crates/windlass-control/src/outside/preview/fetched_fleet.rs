@@ -1,14 +1,14 @@
-//! What a preview looked at.
+//! The fleet that a preview read.
 
 use windlass_core::gate::Contributors;
 
 use crate::flow::sync::fleet_at_commit::FleetAtCommit;
 
-/// What was found, before it is compared.
+/// The fleet that a preview read, before it is compared.
 pub(crate) struct FetchedFleet {
-    pub(crate) material: FleetAtCommit,
+    pub(crate) fleet_at_commit: FleetAtCommit,
     pub(crate) commit: Option<String>,
     pub(crate) contributors: Contributors,
-    /// Why a sync would not take it.
+    /// Why a sync would reject the commit, or what cannot be compared.
     pub(crate) notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What would become of each step if it were proposed now.
+//! What would happen to each step if it were proposed now.
 
 use windlass_core::account::Account;
 use windlass_core::apply::{Gatekeeper, PossibleChange};
@@ -17,53 +17,52 @@ use crate::account_state::load::load_account_state;
 use crate::flow::gate::gatekeeper::with_hosts;
 use crate::flow::sync::fleet_at_commit::FleetAtCommit;
 
-/// What the gate wants to know beside the change.
+/// What the gate needs besides the change.
 pub(crate) struct ForecastContext<'a> {
     pub(crate) contributors: &'a Contributors,
     pub(crate) now: Timestamp,
 }
 
-/// Asks the gate about every step, in their order. A step waits only for what the steps before it do not bring.
+/// Forecasts the gate's decision for each step, in order. A step is blocked only by what the steps before it do not resolve.
 pub(crate) async fn forecast_steps(
     reading: &mut Reading,
     (account, repository): (&Account, &Repository),
     plan: &Plan,
-    material: &mut FleetAtCommit,
-    around: &ForecastContext<'_>,
+    fleet_at_commit: &mut FleetAtCommit,
+    context: &ForecastContext<'_>,
 ) -> Result<Vec<StepForecast>, StoreError> {
     let changes: Vec<Change> = plan.steps.iter().map(|step| step.change.clone()).collect();
-    let offered = reading.proposals_open_of(&repository.id).await?;
-    let offered: ResourceMap<&ExistingProposal> =
-        offered.iter().map(|offered| (offered.key.clone(), offered)).collect();
+    let open = reading.proposals_open_of(&repository.id).await?;
+    let open: ResourceMap<&ExistingProposal> = open.iter().map(|open| (open.key.clone(), open)).collect();
     let candidates: Vec<Candidate<'_>> = changes
         .iter()
         .map(|change| {
-            let proposal = offered.get(change.key.kind, &change.key.name);
+            let proposal = open.get(change.key.kind, &change.key.name);
             let proposal = proposal.filter(|it| it.base == change.base && it.desired == change.desired);
             let proposal = proposal.map(|proposal| &proposal.id);
             Candidate { change, claimant: Claimant::Repository { id: &repository.id, proposal } }
         })
         .collect();
-    let declarations = DeclarationSource::Read(&material.desired);
-    let mut world = load_account_state(reading, &account.id, &candidates, declarations).await?;
+    let declarations = DeclarationSource::Read(&fleet_at_commit.desired);
+    let mut state = load_account_state(reading, &account.id, &candidates, declarations).await?;
     let keys: Vec<ResourceKey> = changes.iter().map(|change| change.key.clone()).collect();
     let gatekeeper = with_hosts(Gatekeeper::before_approvals(account), reading, account, &keys).await?;
-    let places = material.declared_at(&keys);
+    let places = fleet_at_commit.declared_at(&keys);
     let previous_files = reading.resource_files(&account.id, &keys).await?;
-    let foreseen = candidates.iter().zip(&places).map(|(candidate, place)| {
-        let (change, conflicts) = (candidate.change, world.conflicts(*candidate));
-        let blocked_by = blockers(change, &world, &conflicts);
-        // What conflicts is not made, so that what refers to it waits too.
+    let forecasts = candidates.iter().zip(&places).map(|(candidate, place)| {
+        let (change, conflicts) = (candidate.change, state.conflicts(*candidate));
+        let blocked_by = blockers(change, &state, &conflicts);
+        // A conflicting change would not be applied, so changes that refer to its resource are blocked too.
         if conflicts.is_empty() {
-            world.note_applied(change, Some(&repository.id));
+            state.note_applied(change, Some(&repository.id));
         }
         let declared_at = place.as_ref().map(|(file, _)| file.as_str());
         let previous = previous_files.get(change.key.kind, &change.key.name).map(String::as_str);
         let paths: Vec<&str> = declared_at.into_iter().chain(previous).collect();
-        let foreseeable =
-            PossibleChange { change, repository, paths: &paths, contributors: around.contributors };
-        let judgement = gatekeeper.forecast(&foreseeable, around.now);
+        let possible =
+            PossibleChange { change, repository, paths: &paths, contributors: context.contributors };
+        let judgement = gatekeeper.forecast(&possible, context.now);
         StepForecast::of(judgement, &blocked_by)
     });
-    Ok(foreseen.collect())
+    Ok(forecasts.collect())
 }

@@ -1,8 +1,8 @@
 //! Previews: what a commit or files would change, compared with the accepted state, without proposing anything.
 //!
-//! A preview goes the way of a sync run (bring, read, compare) and calls the same functions, but ends in a row of its own.
-//! It makes no run and no proposal, stores nothing as desired, moves no marker and pins no host key. What it fetches goes
-//! into a mirror of its own, so that the one that runs use never holds anything but the tracked branch.
+//! A preview has the steps of a sync run (fetch, read, compare) and calls the same functions, but stores its result in its own
+//! row. It creates no run and no proposal, stores no desired state, moves no marker and pins no host key. It fetches into a
+//! separate mirror, so that the mirror of the sync runs contains only the tracked branch.
 
 pub mod fetch;
 pub mod fetched_fleet;
@@ -35,12 +35,12 @@ use crate::record;
 use crate::work::error::PreviewError;
 use crate::work::on_demand::{OnDemandWork, run_on_demand, run_to_completion};
 
-/// What to look at.
+/// What to preview.
 #[derive(Clone, Debug)]
 pub(crate) enum PreviewTarget {
-    /// Where a revision leads; which commit that must be, if that is known.
+    /// A revision, and the commit that it must be at, if that is known.
     Revision(Revision, Option<CommitId>),
-    /// Files that were sent, and what they are called.
+    /// Files that were sent, and their name.
     Files(SentFiles, String),
 }
 
@@ -65,7 +65,7 @@ impl PreviewTarget {
     }
 }
 
-/// How work ended that made this.
+/// How work with this result ended, for the crash history.
 fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
     match made {
         Ok(_) => WorkEnd::ReadThrough,
@@ -74,27 +74,27 @@ fn end_of<T>(made: &Result<T, PreviewError>) -> WorkEnd {
     }
 }
 
-/// What a reference of a repository would change. For whoever watches pull requests, who has leave to look at it: nobody
-/// asked, so nobody is on the record for it.
+/// What a reference of a repository would change, for the pull-request loop, which already has a permit. Nobody requested the
+/// preview, so the audit log does not record it.
 pub(crate) async fn preview_reference(
     server: &Control,
     repository: &Repository,
     reference: &str,
-    leave: WorkPermit,
+    permit: WorkPermit,
 ) -> Result<Preview, PreviewError> {
     let wanted = PreviewTarget::reference(reference, None)
         .map_err(|error| RunError::new("bad-ref", error.to_string(), REFERENCE_HELP))?;
     let _turn = server.preview_permits().take(&repository.account_id).await?;
-    let asked = PreviewRequest {
+    let request = PreviewRequest {
         repository: repository.clone(),
         wanted,
         confirmation: MassDestroyConfirmation::Missing,
         by: None,
     };
-    create_preview_now(server, asked, leave).await
+    create_preview_now(server, request, permit).await
 }
 
-/// What the tracked branch of a repository leads to now, read as if it were another account's, because someone asks.
+/// Reads the fleet at the head of a repository's tracked branch on request, with the context of any account.
 pub(crate) async fn read_branch(
     server: &Control,
     account: &Account,
@@ -107,8 +107,9 @@ pub(crate) async fn read_branch(
     let (server, account, repository) = (server.clone(), account.clone(), repository.clone());
     let revision = (Revision::Branch(branch), None);
     run_to_completion(turn, async move {
-        let look = |leave| fetch::fetch_and_read(&server, &account, &repository, revision, (context, leave));
-        run_on_demand(&server, &OnDemandWork::ReadsRepository(repository.clone()), look, end_of).await
+        let read =
+            |permit| fetch::fetch_and_read(&server, &account, &repository, revision, (context, permit));
+        run_on_demand(&server, &OnDemandWork::ReadsRepository(repository.clone()), read, end_of).await
     })
     .await
 }
@@ -119,7 +120,7 @@ pub(crate) fn markdown(preview: &Preview) -> Result<String, serde_json::Error> {
     Ok(display::markdown(&PlanView::read(&plan)))
 }
 
-/// A preview that someone asks for.
+/// A request for a preview.
 #[derive(Debug)]
 pub(crate) struct PreviewRequest {
     pub(crate) repository: Repository,
@@ -128,30 +129,30 @@ pub(crate) struct PreviewRequest {
     pub(crate) by: Option<Actor>,
 }
 
-/// Makes a preview that someone asks for and keeps it, on a task that holds its turn to the end. The one that is returned
-/// has its whole document; the one that is kept may lack its last steps.
+/// Creates and stores a requested preview, on a task that holds its permit to the end. The returned preview has its complete
+/// document; the stored one may lack the last steps.
 pub(crate) async fn create_preview(
     server: &Control,
-    asked: PreviewRequest,
+    request: PreviewRequest,
     turn: impl Send + 'static,
 ) -> Result<Preview, PreviewError> {
     let server = server.clone();
-    let request = match &asked.wanted {
-        PreviewTarget::Revision(..) => OnDemandWork::ReadsRepository(asked.repository.clone()),
-        PreviewTarget::Files(..) => OnDemandWork::ReadsSentFiles(asked.repository.clone()),
+    let work = match &request.wanted {
+        PreviewTarget::Revision(..) => OnDemandWork::ReadsRepository(request.repository.clone()),
+        PreviewTarget::Files(..) => OnDemandWork::ReadsSentFiles(request.repository.clone()),
     };
     run_to_completion(turn, async move {
-        run_on_demand(&server, &request, |leave| create_preview_now(&server, asked, leave), end_of).await
+        run_on_demand(&server, &work, |permit| create_preview_now(&server, request, permit), end_of).await
     })
     .await
 }
 
 async fn create_preview_now(
     server: &Control,
-    asked: PreviewRequest,
-    leave: WorkPermit,
+    request: PreviewRequest,
+    permit: WorkPermit,
 ) -> Result<Preview, PreviewError> {
-    let PreviewRequest { repository, wanted, confirmation, by } = asked;
+    let PreviewRequest { repository, wanted, confirmation, by } = request;
     let repository = &repository;
     let mut reading = server.store().read().await?;
     let account = reading.account(repository.account_id.as_str()).await?;
@@ -160,28 +161,28 @@ async fn create_preview_now(
     let context = accepted::reading_context(&mut reading, &account).await?;
     drop(reading);
     let (reference, source) = (wanted.name(), wanted.source());
-    let looked = match wanted {
+    let fetched = match wanted {
         PreviewTarget::Revision(revision, expected) => {
             fetch::fetch_and_read(
                 server,
                 &account,
                 repository,
                 (revision, expected),
-                (context, leave.clone()),
+                (context, permit.clone()),
             )
             .await?
         }
         PreviewTarget::Files(files, _) => {
             let prefix = repository.path_prefix.clone();
-            let material = read_files(files, context, prefix, leave.clone()).await?;
-            let notes = not_compared(&material.unknown_contents).into_iter().collect();
-            FetchedFleet { material, commit: None, contributors: Contributors::default(), notes }
+            let fleet_at_commit = read_files(files, context, prefix, permit.clone()).await?;
+            let notes = not_compared(&fleet_at_commit.unknown_contents).into_iter().collect();
+            FetchedFleet { fleet_at_commit, commit: None, contributors: Contributors::default(), notes }
         }
     };
-    let commit_sha = looked.commit.clone();
+    let commit_sha = fetched.commit.clone();
     let planning =
         plan::PreviewPlanner { account: &account, repository, confirmation, reference: &reference };
-    let found = planning.plan(server, looked).await?;
+    let found = planning.plan(server, fetched).await?;
     let preview = Preview {
         id: new_id(),
         account_id: account.id.clone(),
@@ -199,7 +200,7 @@ async fn create_preview_now(
     keep(server, preview, found.short, repository, by.as_ref()).await
 }
 
-/// What whoever sent files without saying what stands at the paths they name must know.
+/// A note for a sender of files who did not send the content of all paths that the files name.
 fn not_compared(unknown: &BTreeSet<String>) -> Option<String> {
     let first = unknown.first()?;
     let (paths, more) = match unknown.len() {
@@ -216,16 +217,16 @@ async fn read_files(
     files: SentFiles,
     context: ReadContext,
     prefix: String,
-    leave: WorkPermit,
+    permit: WorkPermit,
 ) -> Result<FleetAtCommit, RunError> {
     let task = tokio::task::spawn_blocking(move || {
-        let _leave = leave;
+        let _permit = permit;
         FleetAtCommit::read(&files, &context, &prefix)
     });
     task.await.map_err(|panic| panic_error(&panic))
 }
 
-/// Keeps a preview in place of the last one of its reference.
+/// Stores a preview. It replaces the last one of the same reference.
 async fn keep(
     server: &Control,
     mut preview: Preview,

@@ -1,9 +1,9 @@
-//! Webhooks: a forge says that something was pushed, and Windlass looks.
+//! Webhooks: a forge reports a push or a pull request, and Windlass syncs or previews it.
 //!
-//! A delivery is believed only if it is signed with the repository's secret, which is checked before anything is parsed.
-//! It means at most "look now": the run that it queues is the very one that `sync_now` queues. Of a payload, only the
-//! number of a pull request says what is fetched, and that is only ever previewed. Whoever may not know that a repository
-//! exists learns nothing here.
+//! Windlass accepts a delivery only if it is signed with the repository's secret, and checks that before it parses anything.
+//! A delivery can only trigger a sync, with the same run that `sync_now` queues, or a preview. From the payload, only the
+//! number of a pull request determines what is fetched, and that is only previewed. The response does not reveal whether a
+//! repository exists.
 
 pub mod outcome;
 pub mod pull_request;
@@ -23,7 +23,7 @@ use windlass_forge::hook::{
     DeliveryContent, PullRequest, SignatureRefusal as Unverified, UnverifiedDelivery, VerifiedDelivery,
     WebhookSecret, verify,
 };
-use windlass_store::{Received, Refused, StoreError, Writing};
+use windlass_store::{ReceivedDelivery, RejectedDelivery, StoreError, Writing};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -33,57 +33,57 @@ use crate::outside::webhook::outcome::DeliveryOutcome;
 use crate::record::RepositoryEvent;
 use crate::refusal::{Refusal, RefusalKind};
 
-impl From<DeliveryRejected> for Refusal {
-    fn from(unwelcome: DeliveryRejected) -> Refusal {
-        match unwelcome {
-            DeliveryRejected::Refused => {
+impl From<DeliveryRejection> for Refusal {
+    fn from(rejected: DeliveryRejection) -> Refusal {
+        match rejected {
+            DeliveryRejection::Refused => {
                 let message = "the delivery's signature does not match this webhook";
                 let help = "check the URL and the secret with `windlass repo webhook`";
                 Refusal::new(RefusalKind::Unauthenticated, "webhook-refused", message, help)
             }
-            DeliveryRejected::TooMany(wait) => {
+            DeliveryRejection::TooMany(wait) => {
                 Refusal::too_many("too many deliveries", wait, "correctly signed pushes are still accepted")
             }
-            DeliveryRejected::Store(error) => error.into(),
+            DeliveryRejection::Store(error) => error.into(),
         }
     }
 }
 
-/// Why a delivery was not taken.
+/// Why a delivery was rejected.
 #[derive(Debug)]
-pub enum DeliveryRejected {
-    /// There is no such repository, it is disabled, or the signature is wrong: which, is not told.
+pub enum DeliveryRejection {
+    /// The repository does not exist, it is disabled, or the signature is wrong; the response does not show which.
     Refused,
-    /// There were too many; wait so long.
+    /// There were too many; wait this long.
     TooMany(Duration),
-    /// The database could not tell.
+    /// The database failed.
     Store(StoreError),
 }
 
-impl From<StoreError> for DeliveryRejected {
-    fn from(error: StoreError) -> DeliveryRejected {
-        DeliveryRejected::Store(error)
+impl From<StoreError> for DeliveryRejection {
+    fn from(error: StoreError) -> DeliveryRejection {
+        DeliveryRejection::Store(error)
     }
 }
 
-/// A request as it came in.
+/// A request as received.
 pub struct IncomingDelivery<'r> {
     /// Which repository, as the address names it.
     pub repository: &'r str,
-    /// Where it comes from.
+    /// The address of the sender.
     pub from: &'r str,
     /// The text of a header.
     pub header: &'r (dyn Fn(&str) -> Option<&'r str> + Sync),
-    /// What was sent.
+    /// The body.
     pub body: &'r [u8],
 }
 
 /// The secret of a repository's webhook.
 pub(crate) fn secret_of(server: &Control, repository_id: &RepositoryId, generation: i64) -> WebhookSecret {
-    WebhookSecret::derive(server.keys().signing(), repository_id, generation)
+    WebhookSecret::derive(server.keys().signing_key(), repository_id, generation)
 }
 
-/// Verifies a delivery with the repository's secret, or with the one it had before the server's key was rotated.
+/// Verifies a delivery with the repository's secret, or with the secret from before the server's key was rotated.
 fn verify_any<'b>(
     server: &Control,
     place: (&RepositoryId, i64),
@@ -94,7 +94,7 @@ fn verify_any<'b>(
         let secret = WebhookSecret::derive(key, place.0, place.1);
         verify(UnverifiedDelivery { header: request.header, body: request.body }, &secret, now)
     };
-    let mut keys = server.keys().accepted(now);
+    let mut keys = server.keys().accepted_keys(now);
     let first = verified(keys.next().unwrap_or_default());
     match first {
         Ok(delivery) => Ok(delivery),
@@ -102,16 +102,16 @@ fn verify_any<'b>(
     }
 }
 
-/// Takes a delivery.
+/// Verifies and processes a delivery.
 pub async fn receive(
     server: &Control,
     request: &IncomingDelivery<'_>,
-) -> Result<DeliveryOutcome, DeliveryRejected> {
+) -> Result<DeliveryOutcome, DeliveryRejection> {
     let now = now();
     let mut reading = server.store().read().await?;
     let repository = reading.repository_of_webhook(request.repository).await?;
     let repository = repository.filter(|repository| repository.enabled);
-    // Without a repository the same is done with the secret of nobody, which nobody was ever shown.
+    // Without a repository, verifies with the secret of an empty id, which nobody has, so that the response time is the same.
     let nobody = RepositoryId::new("");
     let id = repository.as_ref().map_or(&nobody, |repository| &repository.id);
     let generation = reading.webhook(id).await?.generation;
@@ -123,16 +123,16 @@ pub async fn receive(
     }
 }
 
-/// What a delivery asks for.
+/// What a delivery triggers.
 enum DeliveryAction {
     Sync,
     PullRequest(PullRequest),
     Nothing(String),
 }
 
-fn delivery_action(branch: &str, meaning: DeliveryContent) -> DeliveryAction {
+fn delivery_action(branch: &str, content: DeliveryContent) -> DeliveryAction {
     let nothing = |reason: &str| DeliveryAction::Nothing(reason.to_owned());
-    match meaning {
+    match content {
         DeliveryContent::UnspecifiedChange => DeliveryAction::Sync,
         DeliveryContent::Push { branches } if branches.iter().any(|pushed| pushed == branch) => {
             DeliveryAction::Sync
@@ -149,26 +149,26 @@ fn delivery_action(branch: &str, meaning: DeliveryContent) -> DeliveryAction {
     }
 }
 
-/// Does what a believed delivery asks for, once.
+/// Processes a verified delivery once.
 async fn take(
     server: &Control,
     repository: &Repository,
     delivery: &VerifiedDelivery<'_>,
     now: Timestamp,
-) -> Result<DeliveryOutcome, DeliveryRejected> {
-    let wish = delivery_action(&repository.branch, delivery.content());
-    if let Err(wait) = server.allowances().valid_deliveries.take(repository.id.as_str(), Instant::now()) {
+) -> Result<DeliveryOutcome, DeliveryRejection> {
+    let action = delivery_action(&repository.branch, delivery.content());
+    if let Err(wait) = server.rate_limits().valid_deliveries.take(repository.id.as_str(), Instant::now()) {
         metrics::webhook(delivery.sender.slug(), "limited");
-        if let DeliveryAction::Sync = wish {
-            // Not lost: forges do not send again what was refused.
+        if let DeliveryAction::Sync = action {
+            // Schedules a sync nevertheless: forges do not send a rejected delivery again.
             let mut writing = server.store().write().await?;
             writing.repository_sync_by(&repository.id, now.plus(wait)).await?;
             note_pusher(&mut writing, repository, delivery, now).await?;
             writing.commit().await?;
         }
-        return Err(DeliveryRejected::TooMany(wait));
+        return Err(DeliveryRejection::TooMany(wait));
     }
-    let outcome = record_delivery(server, repository, delivery, wish, now).await?;
+    let outcome = record_delivery(server, repository, delivery, action, now).await?;
     metrics::webhook(delivery.sender.slug(), outcome.slug());
     if outcome == DeliveryOutcome::Accepted {
         server.nudges().sync.notify_one();
@@ -177,25 +177,25 @@ async fn take(
     Ok(outcome)
 }
 
-/// Writes what a delivery changes, and that it came, in one transaction.
+/// Stores what a delivery changes and that it was received, in one transaction.
 async fn record_delivery(
     server: &Control,
     repository: &Repository,
     delivery: &VerifiedDelivery<'_>,
-    wish: DeliveryAction,
+    action: DeliveryAction,
     now: Timestamp,
-) -> Result<DeliveryOutcome, DeliveryRejected> {
+) -> Result<DeliveryOutcome, DeliveryRejection> {
     let mut writing = server.store().write_account(&repository.account_id).await?;
     let Some(repository) = writing.repository(&repository.account_id, repository.id.as_str()).await? else {
-        return Err(DeliveryRejected::Refused);
+        return Err(DeliveryRejection::Refused);
     };
-    let does_something = !matches!(wish, DeliveryAction::Nothing(_));
+    let does_something = !matches!(action, DeliveryAction::Nothing(_));
     if does_something && !writing.webhook_delivery_record(&repository.id, delivery.identity, now).await? {
         return Ok(DeliveryOutcome::Duplicate);
     }
-    let outcome = match wish {
+    let outcome = match action {
         DeliveryAction::Sync => {
-            // A run that is fetching does not count as one that waits: another one follows it.
+            // A run that is already fetching does not count as queued: another run follows it.
             let request = SyncRequest::new(Trigger::Webhook, None);
             let run_id = queue_run(&mut writing, &repository, &request, now).await?;
             note_pusher(&mut writing, &repository, delivery, now).await?;
@@ -208,17 +208,22 @@ async fn record_delivery(
         }
         DeliveryAction::Nothing(reason) => DeliveryOutcome::Ignored(reason),
     };
-    let told = match &outcome {
+    let outcome_text = match &outcome {
         DeliveryOutcome::Ignored(reason) => format!("ignored: {reason}"),
         other => other.slug().to_owned(),
     };
-    let received = Received { at: now, from: delivery.sender, event: delivery.event.clone(), outcome: told };
-    writing.webhook_received(&repository.id, &received).await?;
+    let received = ReceivedDelivery {
+        at: now,
+        from: delivery.sender,
+        event: delivery.event.clone(),
+        outcome: outcome_text,
+    };
+    writing.webhook_set_last_received(&repository.id, &received).await?;
     server.commit(writing).await?;
     Ok(outcome)
 }
 
-/// Notes who pushed, for runs that are yet to read the commit and for proposals that were opened before the forge told.
+/// Stores who pushed, for runs that have not read the commit yet and for proposals that opened before the delivery arrived.
 async fn note_pusher(
     writing: &mut Writing,
     repository: &Repository,
@@ -228,7 +233,7 @@ async fn note_pusher(
     let Some(pusher) = delivery.pusher() else { return Ok(()) };
     let Some(contributor) = Contributor::new(ContributorRole::Pusher, &pusher.person) else { return Ok(()) };
     for head in &pusher.heads {
-        writing.push_note(&repository.id, head, &contributor.person, now).await?;
+        writing.push_record(&repository.id, head, &contributor.person, now).await?;
         let mut open = writing.proposals_of_commit(&repository.id, head).await?;
         for proposal in &mut open {
             proposal.contributors.add([contributor.clone()]);
@@ -252,19 +257,19 @@ fn received_event(
     NewEvent { correlation_id: Some(run_id), ..news.event(repository, now) }
 }
 
-/// Refuses a delivery. Those who send many wrong ones are asked to wait; they are still read, for what a stranger sends
-/// must not keep a forge out that comes through the same proxy.
+/// Rejects a delivery. A sender of many wrong ones gets "too many", but its deliveries are still verified: deliveries of
+/// strangers must not lock out a forge behind the same proxy.
 fn refuse(
     server: &Control,
     repository: Option<Repository>,
     refusal: Option<Unverified>,
     from: &str,
-) -> DeliveryRejected {
+) -> DeliveryRejection {
     metrics::webhook("unknown", "refused");
     if let (Some(repository), Some(refusal)) = (repository, refusal)
-        && server.allowances().refusal_events.take(repository.id.as_str(), Instant::now()).is_ok()
+        && server.rate_limits().refusal_events.take(repository.id.as_str(), Instant::now()).is_ok()
     {
-        // Beside the answer, which takes no longer for repositories that exist.
+        // In a separate task, so that the response takes no longer for repositories that exist.
         let (server, from) = (server.clone(), from.to_owned());
         tokio::spawn(async move {
             if let Err(error) = record_refusal(&server, &repository, refusal, from).await {
@@ -273,9 +278,9 @@ fn refuse(
         });
     }
     let block = AddressBlock::of_text(from).to_string();
-    match server.allowances().wrong_signatures.take(&block, Instant::now()) {
-        Ok(()) => DeliveryRejected::Refused,
-        Err(wait) => DeliveryRejected::TooMany(wait),
+    match server.rate_limits().wrong_signatures.take(&block, Instant::now()) {
+        Ok(()) => DeliveryRejection::Refused,
+        Err(wait) => DeliveryRejection::TooMany(wait),
     }
 }
 
@@ -295,7 +300,7 @@ async fn record_refusal(
     let kind = EventKind::WebhookRefused;
     let news = RepositoryEvent { kind, severity: Severity::Medium, by: "webhook", message, payload };
     writing.event(news.event(repository, now));
-    let refused = Refused { at: now, from, reason: refusal.to_string() };
-    writing.webhook_refused(&repository.id, &refused).await?;
+    let refused = RejectedDelivery { at: now, from, reason: refusal.to_string() };
+    writing.webhook_set_last_rejected(&repository.id, &refused).await?;
     server.commit(writing).await
 }

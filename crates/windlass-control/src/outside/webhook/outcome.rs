@@ -1,18 +1,18 @@
-//! What became of a delivery.
+//! The outcome of a webhook delivery.
 
-/// What became of a delivery that was signed rightly.
+/// The outcome of a webhook delivery with a valid signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// Windlass looks at the repository.
+    /// It triggered a sync or a preview.
     Accepted,
-    /// It came before.
+    /// It was received before.
     Duplicate,
-    /// It is of no use here, and why.
+    /// It triggers nothing; the text is the reason.
     Ignored(String),
 }
 
 impl DeliveryOutcome {
-    /// The spelling in numbers.
+    /// The spelling in metrics.
     pub(crate) fn slug(&self) -> &'static str {
         match self {
             DeliveryOutcome::Accepted => "accepted",

@@ -1,4 +1,4 @@
-//! What is done about pull requests: those into the followed branch are to be looked at.
+//! Webhook deliveries about pull requests: those into the tracked branch are queued for a preview.
 
 use windlass_core::repository::Repository;
 use windlass_core::time::Timestamp;
@@ -7,8 +7,8 @@ use windlass_store::{AccountWriting, PendingPullRequest, StoreError};
 
 use crate::outside::webhook::outcome::DeliveryOutcome;
 
-/// A pull request of a repository was opened, changed or closed. Whatever this writes becomes true with the note that the
-/// delivery came.
+/// Processes an opened, changed or closed pull request of a repository. The caller's transaction commits it together with the
+/// record of the delivery.
 pub(crate) async fn pull_request_changed(
     writing: &mut AccountWriting,
     repository: &Repository,
@@ -39,7 +39,7 @@ pub(crate) async fn pull_request_changed(
             ignored(format!("pull requests of {} are quarantined until someone releases it", repository.name))
         }
         (PullRequestAction::Opened | PullRequestAction::Updated, Some(reference)) => {
-            let wish = PendingPullRequest {
+            let pending = PendingPullRequest {
                 account_id: repository.account_id.clone(),
                 repository_id: repository.id.clone(),
                 number,
@@ -47,21 +47,21 @@ pub(crate) async fn pull_request_changed(
                 commit_sha: request.head_sha.clone(),
                 attempts: 0,
             };
-            writing.pull_request_add(&wish, now).await?;
+            writing.pull_request_add(&pending, now).await?;
             Ok(DeliveryOutcome::Accepted)
         }
         (PullRequestAction::Opened | PullRequestAction::Updated, None) => {
             ignored("this forge has no fetchable pull-request references".to_owned())
         }
         (PullRequestAction::Closed, _) => {
-            writing.pull_request_forget(&repository.id, number).await?;
+            writing.pull_request_delete_closed(&repository.id, number).await?;
             ignored("the pull request is closed".to_owned())
         }
         (PullRequestAction::Other, _) => ignored("the pull request's content did not change".to_owned()),
     }
 }
 
-/// Whether pull requests are planned that anybody can open.
+/// Whether pull requests from forks are planned, which anybody can open.
 fn plans_forks(repository: &Repository) -> bool {
     repository.forge.as_ref().is_some_and(|forge| forge.previews_of_forks)
 }

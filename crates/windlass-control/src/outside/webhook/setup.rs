@@ -1,4 +1,4 @@
-//! How a webhook is set up at each forge, in one line each. The guide says more.
+//! How to set up a webhook at each forge, in one line each. The guide has the details.
 
 use windlass_api::types::WebhookSetup;
 use windlass_forge::hook::WebhookSender;

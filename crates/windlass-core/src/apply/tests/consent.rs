@@ -71,7 +71,7 @@ fn approvals_that_do_not_suffice_any_more_are_asked_for_again() {
             "the approval of bob@example.com was for another state of this change",
         ),
         (
-            |given| given.fallen = Some("they left".to_owned()),
+            |given| given.lapsed = Some("they left".to_owned()),
             "the approval of bob@example.com no longer counts: they left",
         ),
         (
@@ -88,7 +88,7 @@ fn approvals_that_do_not_suffice_any_more_are_asked_for_again() {
 
     let twice =
         small().with_rules("[{name: two, action: require_approval, approvals: 2, reason: it is large}]");
-    assert_eq!(twice.becomes_of(&grows()), "asks again: the rule `two` asks for 2 approvals: it is large");
+    assert_eq!(twice.becomes_of(&grows()), "asks again: the rule `two` requires 2 approvals: it is large");
     let mut both = twice.scene(&[grows()], |proposal| [BOB, CY].map(|who| approval(proposal, who)).to_vec());
     assert_eq!(told(&both.judge(&grows())), "update cluster c for core");
 }
@@ -172,7 +172,7 @@ fn what_a_rule_blocks_by_now_waits_with_everything_else_that_holds_it() {
 fn what_needs_approval_is_asked_for_even_while_something_holds_it() {
     let mut held = small().with_rules("[{name: two, action: require_approval, approvals: 2}]");
     fail_sync(&mut held, "core");
-    assert_eq!(held.becomes_of(&grows()), "asks again: the rule `two` asks for 2 approvals");
+    assert_eq!(held.becomes_of(&grows()), "asks again: the rule `two` requires 2 approvals");
 }
 
 #[test]

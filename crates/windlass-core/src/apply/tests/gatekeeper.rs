@@ -115,7 +115,7 @@ fn a_known_host_is_held_to_rules_on_its_file_too() {
 }
 
 #[test]
-fn the_gate_is_asked_about_exactly_what_the_proposal_would_apply() {
+fn the_gate_checks_exactly_the_change_that_would_be_applied() {
     let rules = "[{name: wide, match: {labels: {size: large}}, action: require_approval, approvals: 2}, \
                  {name: ours, match: {repositories: ['cor*'], paths: ['fleet.yaml']}, action: auto_approve}]";
     let mut contested = grows();
@@ -229,8 +229,8 @@ fn what_nobody_proposed_yet_is_foreseen_as_it_would_be_judged_without_approvals(
                 paths: &proposal.declaring_files(),
                 contributors: &proposal.contributors,
             };
-            let foreseen = stage.gatekeeper([&proposal.change.key]).forecast(&foreseeable, stage.now);
-            assert_eq!(foreseen, judged(&stage, proposal, &[]), "{proposal:?}");
+            let forecast = stage.gatekeeper([&proposal.change.key]).forecast(&foreseeable, stage.now);
+            assert_eq!(forecast, judged(&stage, proposal, &[]), "{proposal:?}");
         }
     }
 }
@@ -249,7 +249,7 @@ fn an_approval_counts_for_what_it_named_from_who_may_give_it_until_it_falls() {
         assert!(!counts(&approval(&edited, person)), "{person}");
     }
     assert!(!counts(&approval(&grows(), BOB)), "what git wants is another content");
-    assert!(!counts(&Approval { fallen: Some("they left".to_owned()), ..approval(&edited, BOB) }));
+    assert!(!counts(&Approval { lapsed: Some("they left".to_owned()), ..approval(&edited, BOB) }));
     let nobody = Gatekeeper::before_approvals(&stage.account);
     assert!(!nobody.counts(&edited, stage.repositories.first(), &approval(&edited, BOB)));
     assert!(!nobody.is_approver(BOB) && gatekeeper.is_approver(BOB));

@@ -130,11 +130,11 @@ fn situation() -> impl Strategy<Value = Situation> {
                 core.last_status = LastStatus::Ended(RunStatus::Failed);
                 core.last_error = Some("no such branch".to_owned());
             }
-            let approvals = approvals.into_iter().map(|(who, is_right, has_fallen)| {
+            let approvals = approvals.into_iter().map(|(who, is_right, has_lapsed)| {
                 let given = approval(&proposal, who);
                 let other = approval_digest(&proposal.change.key, proposal.change.base, proposal.change.base);
                 let digest = if is_right { given.digest } else { other };
-                Approval { digest, fallen: has_fallen.then(|| "they left".to_owned()), ..given }
+                Approval { digest, lapsed: has_lapsed.then(|| "they left".to_owned()), ..given }
             });
             Situation { stage, rule, approvals: approvals.collect(), proposal }
         },
@@ -172,7 +172,7 @@ impl Situation {
             who => who == AUTHOR,
         };
         let counting =
-            self.approvals.iter().filter(|given| given.digest == exactly && given.fallen.is_none());
+            self.approvals.iter().filter(|given| given.digest == exactly && given.lapsed.is_none());
         let people = counting.map(|given| given.approver.as_str());
         let may = people.filter(|who| self.stage.approvers.contains(who));
         may.filter(|who| self.rule != Rule::NotAuthor || !had_a_hand(who)).collect()
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_applied_was_approved_for_exactly_the_accepted_state_it_is_applied_to(situation in situation()) {
+    fn an_applied_change_was_approved_for_exactly_the_current_accepted_state(situation in situation()) {
         let core = RepositoryId::new("core");
         let mut scene = situation.scene();
         let proposal = &situation.proposal;
@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_approved_for_what_is_there_and_is_nobody_elses_is_applied(situation in situation()) {
+    fn an_approved_change_with_an_accepted_base_and_unchanged_owner_is_applied(situation in situation()) {
         let proposal = &situation.proposal;
         let (accepted, owner) = match situation.accepted() {
             Some((spec, owner)) => (Some(spec.digest()), owner.as_ref()),
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_applied_is_never_applied_again_to_another_end(situation in situation()) {
+    fn an_applied_change_is_never_applied_again_with_another_result(situation in situation()) {
         let mut scene = situation.scene();
         if let Verdict::Apply { change, owner_id } = scene.judge(&situation.proposal) {
             match scene.judge(&situation.proposal) {
@@ -309,7 +309,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn in_the_order_of_its_plan_everything_that_was_approved_is_applied(before in tape(), after in tape()) {
+    fn all_approved_changes_are_applied_in_the_order_of_their_plan(before in tape(), after in tape()) {
         let after = made_up(&after);
         let stage = accepted(&made_up(&before), &[Some("core")]);
         let proposals = stage.proposed("core", &after);
@@ -325,7 +325,7 @@ proptest! {
     }
 
     #[test]
-    fn in_whatever_order_what_waits_for_its_own_plan_is_applied_in_the_end(
+    fn approved_changes_of_one_plan_are_eventually_applied_in_any_order(
         (before, after) in (tape(), tape()),
         order in vec(any::<u16>(), 64),
     ) {
@@ -346,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn judged_together_or_each_after_the_last_was_stored_the_same_becomes_of_proposals(
+    fn evaluating_proposals_together_or_one_by_one_gives_the_same_result(
         (before, core, edge) in (tape(), tape(), tape()),
         owners in vec(owner(), 5),
         order in vec(any::<u16>(), 64),

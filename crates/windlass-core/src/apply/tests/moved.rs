@@ -4,9 +4,9 @@ use super::*;
 use crate::diff::Cause;
 use crate::proposal::made_up::{create, destroy, edited, made_directly, update, wanted_by};
 
-const MOVED: &str = "superseded: the accepted state moved since this was approved";
-const BY_HAND: &str = "applied_manually: someone made this change by hand";
-const ELSEWHERE: &str = "withdrawn: the resource belongs to someone else since this was proposed";
+const MOVED: &str = "superseded: the accepted state changed since this was approved";
+const BY_HAND: &str = "applied_manually: someone made this change manually";
+const ELSEWHERE: &str = "withdrawn: the owner of the resource changed since this was proposed";
 
 /// An account in which the cluster is so and this repository has it.
 fn cluster(text: &str, owner: Option<&str>) -> Stage {
@@ -94,7 +94,7 @@ fn an_edit_is_applied_instead_of_what_git_wants() {
 }
 
 #[test]
-fn a_direct_change_leaves_a_resource_with_whoever_owns_it() {
+fn a_direct_change_does_not_change_the_owner() {
     for owner in [Some("core"), Some("edge"), None] {
         let expected = format!("update cluster c for {}", owner.unwrap_or("nobody"));
         assert_eq!(cluster(SMALL, owner).becomes_of(&direct(owner)), expected);
@@ -104,7 +104,7 @@ fn a_direct_change_leaves_a_resource_with_whoever_owns_it() {
 }
 
 #[test]
-fn a_direct_change_of_what_changed_hands_is_withdrawn() {
+fn a_direct_change_is_withdrawn_when_the_owner_changes() {
     for (then, now) in
         [(Some("core"), Some("edge")), (Some("core"), None), (None, Some("core")), (Some("gone"), None)]
     {

@@ -102,7 +102,7 @@ fn of_two_that_want_the_same_the_first_to_be_applied_has_it() {
         ..wanted_by(repository, create(Kind::Cluster, "c", SMALL))
     };
     let verdicts = Stage::new().become_of(&[of("edge", "1"), of("core", "2")]);
-    let moved = "superseded: the accepted state moved since this was approved";
+    let moved = "superseded: the accepted state changed since this was approved";
     assert_eq!(verdicts, ["create cluster c for edge", moved]);
 
     let network = |repository: &str, name: &str, cidr: &str| {
@@ -137,11 +137,11 @@ fn what_was_applied_a_moment_ago_is_what_the_next_is_compared_with() {
     let applied = "update cluster c for core";
     assert_eq!(
         stage.become_of(&[grows.clone(), direct(SMALL, MEDIUM)]),
-        [applied, "superseded: the accepted state moved since this was approved"]
+        [applied, "superseded: the accepted state changed since this was approved"]
     );
     assert_eq!(
         stage.become_of(&[grows.clone(), direct(SMALL, LARGE)]),
-        [applied, "applied_manually: someone made this change by hand"]
+        [applied, "applied_manually: someone made this change manually"]
     );
     assert_eq!(stage.become_of(&[grows, direct(LARGE, SMALL)]), [applied, applied]);
 }
@@ -169,7 +169,7 @@ fn what_ends_or_waits_or_is_asked_for_again_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn rules_about_a_host_hold_for_what_is_attached_to_it_in_the_same_commit() {
+fn rules_about_a_host_apply_to_resources_attached_in_the_same_commit() {
     let rules = "[{name: twice, match: {repositories: ['edg*']}, action: require_approval, approvals: 2}, \
                  {name: free, match: {repositories: ['cor*']}, action: auto_approve}]";
     let stage = Stage::new().with_rules(rules).with(Kind::Template, "t", PLATFORM, Some("edge"));
@@ -187,7 +187,7 @@ fn rules_about_a_host_hold_for_what_is_attached_to_it_in_the_same_commit() {
 }
 
 #[test]
-fn rules_about_labels_of_a_host_hold_from_the_change_on_that_gives_them() {
+fn rules_about_labels_of_a_host_apply_from_the_change_that_adds_them() {
     let rules = "[{name: prod, match: {labels: {tier: prod}}, action: require_approval, approvals: 2}, \
                  {name: free, action: auto_approve}]";
     let plain = node("t");

@@ -186,7 +186,7 @@ fn a_change_cannot_leave_a_rule_by_taking_a_label_or_a_file_off() {
 }
 
 #[test]
-fn an_approval_counts_only_for_what_it_named() {
+fn an_approval_counts_only_for_the_digest_it_names() {
     let key = node("edge-01");
     let subject = subject(Action::Update, &key);
     let stale = ApprovalFacts { approver: BOB, digest: Digest::of(b"what was there before"), lapsed: None };
@@ -234,7 +234,7 @@ fn a_person_counts_once_however_the_address_is_spelled() {
 }
 
 #[test]
-fn nobody_who_had_a_hand_in_it_approves_where_the_rule_says_so() {
+fn no_contributor_approves_if_the_rule_says_not_author() {
     let strict = policy("rules: [{name: strict, action: require_approval, not_author: true}]");
     let key = node("edge-01");
     for role in ContributorRole::ALL {
@@ -252,7 +252,7 @@ fn nobody_who_had_a_hand_in_it_approves_where_the_rule_says_so() {
 }
 
 #[test]
-fn where_contributors_may_be_missing_one_approval_more_is_needed_and_it_says_why() {
+fn missing_contributors_require_one_more_approval_with_a_reason() {
     let strict = policy("rules: [{name: strict, action: require_approval, not_author: true}]");
     let key = node("edge-01");
     for gap in ContributorsGap::ALL {
@@ -262,7 +262,7 @@ fn where_contributors_may_be_missing_one_approval_more_is_needed_and_it_says_why
         let judgement = at_noon(&strict, &subject, &[approval(BOB)]);
         assert_eq!(needs(&judgement), Some((1, 2)));
         let Consent::Needed { reasons, .. } = &judgement.consent else { unreachable!() };
-        assert!(reasons[0].to_string().contains("asks for one approval"), "{reasons:?}");
+        assert!(reasons[0].to_string().contains("requires one approval"), "{reasons:?}");
         let why = reasons[1].to_string();
         assert!(why.contains("one approval more") && why.contains(gap.reason()), "{why}");
         assert_eq!(why_not(&strict, &subject, &[approval(BOB)], ANN), None);
@@ -297,16 +297,16 @@ fn an_approval_counts_only_while_its_approver_may_approve() {
 fn an_approval_that_fell_stays_so_until_it_is_given_again() {
     let key = node("edge-01");
     let subject = subject(Action::Update, &key);
-    let fallen = ApprovalFacts { lapsed: Some("they left"), ..approval(BOB) };
-    let judgement = at_noon(&Policy::default(), &subject, &[fallen]);
+    let lapsed = ApprovalFacts { lapsed: Some("they left"), ..approval(BOB) };
+    let judgement = at_noon(&Policy::default(), &subject, &[lapsed]);
     let Consent::Needed { reasons, .. } = &judgement.consent else { panic!("{judgement:?}") };
     assert_eq!(reasons[1].to_string(), format!("the approval of {BOB} no longer counts: they left"));
-    assert_eq!(why_not(&Policy::default(), &subject, &[fallen], BOB), None);
-    assert_eq!(people(&at_noon(&Policy::default(), &subject, &[fallen, approval(BOB)])), [BOB]);
+    assert_eq!(why_not(&Policy::default(), &subject, &[lapsed], BOB), None);
+    assert_eq!(people(&at_noon(&Policy::default(), &subject, &[lapsed, approval(BOB)])), [BOB]);
 }
 
 #[test]
-fn what_someone_typed_is_approved_only_by_naming_its_content() {
+fn typed_content_is_approved_only_with_its_digest() {
     let key = node("edge-01");
     let (plain, spec) = (subject(Action::Update, &key), labelled("lab"));
     let seen = digest().to_string();
@@ -331,7 +331,7 @@ fn people_of(policy: &Policy, subject: &GateSubject<'_>, approver: &str) -> Vec<
 }
 
 #[test]
-fn what_someone_typed_is_approved_by_people_alone() {
+fn typed_content_is_approved_only_by_people() {
     let key = node("edge-01");
     let (edge, lab) = (labelled("edge"), labelled("lab"));
     for action in ["auto_approve", "notify_and_proceed"] {
@@ -357,7 +357,7 @@ fn what_someone_typed_is_approved_by_people_alone() {
 }
 
 #[test]
-fn what_another_repository_owns_is_approved_by_people_alone() {
+fn a_change_to_a_resource_of_another_repository_is_approved_only_by_people() {
     let key = node("edge-01");
     for action in ["auto_approve", "notify_and_proceed"] {
         let permissive = policy(&format!(
@@ -379,7 +379,7 @@ fn what_another_repository_owns_is_approved_by_people_alone() {
 }
 
 #[test]
-fn an_edit_never_escapes_what_the_commit_has_to_pass() {
+fn an_edit_must_pass_the_rules_for_the_declared_content_too() {
     let key = node("edge-01");
     let (prod, lab) = (labelled("prod"), labelled("lab"));
     let edited = |declared, after| GateSubject {
@@ -410,7 +410,7 @@ fn an_edit_never_escapes_what_the_commit_has_to_pass() {
 }
 
 #[test]
-fn auto_apply_approves_creates_and_updates_but_never_destroys_nor_what_is_blocked() {
+fn auto_apply_approves_creates_and_updates_but_no_destroys_and_nothing_blocked() {
     let key = node("edge-01");
     let by = |change, policy: &Policy| {
         at_noon(policy, &GateSubject { auto_apply: AutoApply::On, ..subject(change, &key) }, &[]).consent
@@ -430,7 +430,7 @@ fn auto_apply_approves_creates_and_updates_but_never_destroys_nor_what_is_blocke
 }
 
 #[test]
-fn a_rule_lets_a_destroy_through_only_where_it_names_destroys() {
+fn a_rule_approves_a_destroy_only_if_it_names_destroys() {
     let key = node("edge-01");
     for action in ["auto_approve", "notify_and_proceed"] {
         let silent = policy(&format!("rules: [{{name: it, action: {action}}}]"));
@@ -477,7 +477,7 @@ fn a_halted_account_applies_nothing_and_says_who_halted_it() {
 }
 
 #[test]
-fn what_restrains_a_host_holds_for_what_others_attach_to_it() {
+fn rules_about_a_host_apply_to_resources_that_others_attach_to_it() {
     let policy = policy(
         "rules:
   - {name: prod-twice, match: {repositories: ['prod-*']}, action: require_approval, approvals: 2}

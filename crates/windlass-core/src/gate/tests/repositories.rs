@@ -52,7 +52,7 @@ fn changes<'a>(before: &RepositorySettings<'a>) -> Vec<RepositorySettings<'a>> {
 }
 
 #[test]
-fn what_a_rule_trusts_of_a_repository_is_changed_by_approvers_alone() {
+fn only_approvers_change_the_settings_that_a_rule_trusts() {
     let trusted = settings("1", "fleet");
     for text in [
         "rules: [{name: it, match: {repositories: [fleet]}, action: auto_approve}]",
@@ -92,7 +92,7 @@ fn a_repository_that_nothing_lets_through_is_changed_by_writers() {
 }
 
 #[test]
-fn what_a_rule_restrains_or_owns_something_is_removed_by_approvers_alone() {
+fn only_approvers_remove_a_repository_that_a_rule_names_or_that_owns_resources() {
     let plain = settings("1", "fleet");
     for text in [
         "rules: [{name: it, match: {repositories: [fleet]}, action: block}]",
@@ -129,7 +129,7 @@ fn auto_apply_is_turned_on_and_what_it_trusts_is_changed_by_approvers_alone() {
 }
 
 #[test]
-fn a_name_is_no_way_into_a_rule_nor_out_of_one() {
+fn renaming_a_repository_cannot_avoid_or_gain_a_rule() {
     let by_name = bound("rules: [{name: it, match: {repositories: [fleet]}, action: auto_approve}]");
     let namesake = settings("2", "fleet");
     assert_eq!(why_approver_required(&by_name, RepositoryChange::Register(&namesake)), None);
@@ -170,7 +170,7 @@ fn one(name: &str, id: &str) -> Vec<(String, RepositoryId)> {
 }
 
 #[test]
-fn a_name_goes_on_standing_for_the_repository_it_stood_for() {
+fn a_saved_name_keeps_meaning_the_same_repository() {
     assert_eq!(resolved("fleet", &[], &[("1", "fleet")]), Ok(one("fleet", "1")));
     assert_eq!(resolved("fleet", &[("fleet", "1")], &[("1", "fleet")]), Ok(one("fleet", "1")));
     let renamed = resolved("fleet", &[("fleet", "1")], &[("1", "eu"), ("2", "us")]);

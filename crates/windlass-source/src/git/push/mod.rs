@@ -293,7 +293,7 @@ mod tests {
     use crate::remote::InsecureUrls;
 
     #[test]
-    fn no_word_of_an_address_is_taken_for_what_went_wrong() {
+    fn no_word_of_an_address_affects_the_error_class() {
         for address in [
             "https://10.0.0.5:6379/certificate.git",
             "https://certificate.example:6379/not%20found/SSL",

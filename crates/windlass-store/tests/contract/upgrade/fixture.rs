@@ -1,5 +1,5 @@
-//! Rows for every table, as the version that first had the table would have written them. Later columns get their defaults
-//! from their migrations.
+//! Rows for every table, as the version that introduced the table would have written them. Later columns get their
+//! defaults from their migrations.
 
 use serde_json::{Value, json};
 use windlass_core::digest::Digest;
@@ -8,21 +8,21 @@ use windlass_core::resource::{ResourceKey, Spec};
 use crate::world::{at, node, node_key, template};
 
 pub(crate) const ACCOUNT: &str = "account-1";
-/// An account whose log tells that its first entry was archived, and later is.
+/// An account whose audit log records that its first entry was archived; from version 15 on, it is.
 pub(crate) const ARCHIVED_ACCOUNT: &str = "account-2";
 pub(crate) const USER: &str = "user-1";
 pub(crate) const REPOSITORY: &str = "repository-1";
-/// The run that the repository's last plan is from.
+/// The run of the repository's last plan.
 pub(crate) const RUN: &str = "run-1";
-/// A run that a server was working on when it was stopped.
+/// A run that was in progress when the server stopped.
 pub(crate) const UNFINISHED_RUN: &str = "run-2";
-/// A proposal that waits, with one approval.
+/// A pending proposal with one approval.
 pub(crate) const PROPOSAL: &str = "proposal-1";
 pub(crate) const FILE: &str = "fleet.yaml";
-/// So many entries has the audit log of the account.
+/// The number of entries in the audit log of the account.
 pub(crate) const ENTRIES: i64 = 3;
 
-/// The milliseconds of the moment at which everything happened.
+/// The time of all rows, in milliseconds.
 pub(crate) fn moment() -> i64 {
     at(0).as_millis()
 }
@@ -35,7 +35,7 @@ pub(crate) fn statements(version: i64) -> Vec<String> {
     statements.extend(runs_and_proposals(version));
     statements.extend(drift(version));
     statements.extend(log());
-    statements.extend(outside());
+    statements.extend(external());
     statements.extend(later_tables(version));
     statements
 }
@@ -44,7 +44,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// `INSERT` of one row: each value a text or a number, as SQL writes it.
+/// `INSERT` of one row; each value is an SQL literal.
 fn insert(table: &str, row: &[(&str, String)]) -> String {
     let (columns, values): (Vec<&str>, Vec<&str>) =
         row.iter().map(|(column, value)| (*column, value.as_str())).unzip();
@@ -58,7 +58,7 @@ macro_rules! row {
     };
 }
 
-/// A value as SQL writes it.
+/// An SQL literal.
 struct Sql(String);
 
 impl From<&str> for Sql {
@@ -123,7 +123,7 @@ fn repositories() -> Vec<String> {
     ]
 }
 
-/// The accepted resources, and what git wants: the node in another region.
+/// The accepted resources, and the desired ones: git declares the node in another region.
 fn resources(version: i64) -> Vec<String> {
     let (last_agreed, at) = (if version < 14 { "settled" } else { "last_agreed" }, moment());
     let mut statements = Vec::new();
@@ -169,10 +169,10 @@ fn resources(version: i64) -> Vec<String> {
     statements
 }
 
-/// The first version that keeps specs by their digests instead of beside them.
+/// The first version that stores specs in `contents`, by digest.
 const SPECS_BY_DIGEST: i64 = 18;
 
-/// The column that holds a spec, where there is one.
+/// The column with a spec, in versions that have it.
 fn spec_column(version: i64, column: &'static str, spec: &Spec) -> Option<(&'static str, String)> {
     (version < SPECS_BY_DIGEST).then(|| (column, quoted(&spec.to_stored())))
 }
@@ -181,7 +181,7 @@ pub(crate) fn template_key() -> ResourceKey {
     ResourceKey::new(windlass_core::resource::Kind::Template, "edge")
 }
 
-/// What is accepted.
+/// The accepted resources.
 pub(crate) fn accepted() -> [(ResourceKey, Spec); 2] {
     [(node_key("edge-1"), node("eu")), (template_key(), template())]
 }
@@ -318,8 +318,8 @@ fn log() -> Vec<String> {
     statements
 }
 
-/// What belongs to requests, notifications and forges.
-fn outside() -> Vec<String> {
+/// Rows for leases, requests, previews, notifications and forges.
+fn external() -> Vec<String> {
     let at = moment();
     vec![
         row!("leases" { name: "apply", holder: "replica-1", epoch: 4, expires_at: at }),
@@ -347,7 +347,7 @@ fn later_tables(version: i64) -> Vec<String> {
             after_id: "b2", document: "{\"path\":\"motd\"}", made_at: at }));
     }
     if has(3) {
-        // As many as were kept when the rest was cut off silently.
+        // The number of contributors at which those versions cut off the list silently.
         let crowd: Vec<[String; 2]> =
             (0..200).map(|n| ["author".to_owned(), format!("{n}@example.com")]).collect();
         let crowd = quoted(&json!(crowd).to_string());
@@ -411,7 +411,7 @@ fn later_tables(version: i64) -> Vec<String> {
     statements
 }
 
-/// What is known of a target.
+/// Rows about a target.
 fn targets() -> Vec<String> {
     let (at, digest) = (moment(), node("eu").digest());
     vec![

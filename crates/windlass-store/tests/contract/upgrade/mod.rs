@@ -1,4 +1,4 @@
-//! Databases of every earlier version open with the current one, and keep everything they held.
+//! The current version opens databases of every earlier version, and keeps all their data.
 
 mod fixture;
 mod past;
@@ -7,7 +7,7 @@ use windlass_core::id::{AccountId, PlanId, ProposalId, RepositoryId, RunId, Sess
 use windlass_core::quarantine::WorkSubject;
 use windlass_core::resource::Kind;
 use windlass_store::{
-    Address, EventFilter, EventOrder, MigrationError, Reading, Store, StoreError, Verified,
+    Address, EventFilter, EventOrder, LogVerification, MigrationError, Reading, Store, StoreError,
 };
 
 use crate::world::{at, entry, event, node, node_key, runtime};
@@ -60,7 +60,7 @@ fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing()
             names.iter_mut().for_each(|name| *name = name_now(&past, table, name));
         }
         for (table, rows) in past.dump(&columns).await {
-            // A later migration may add rows of its own; those that were there stay.
+            // A later migration may add rows; existing rows must stay.
             for row in &before[&table] {
                 assert!(rows.contains(row), "{table} lost {row} on the way from migration {}", past.version);
             }
@@ -70,7 +70,7 @@ fn every_row_of_every_earlier_schema_is_kept_and_a_second_open_changes_nothing()
     });
 }
 
-/// Asking which migrations are pending names those after the version, and changes nothing.
+/// Reading the pending migrations returns those after the version, and changes nothing.
 async fn assert_pending(past: &Past) {
     let (columns, applied) = (past.columns().await, past.applied().await);
     let state = Store::schema_state(&past.address).await.unwrap();
@@ -81,7 +81,7 @@ async fn assert_pending(past: &Past) {
 }
 
 #[test]
-fn a_migration_that_was_changed_after_it_was_applied_is_refused() {
+fn a_migration_that_changed_after_it_was_applied_is_rejected() {
     at_version(3, |past| async move {
         past.raw
             .execute("UPDATE _sqlx_migrations SET checksum = checksum || checksum WHERE version = 2")
@@ -97,7 +97,7 @@ fn a_migration_that_was_changed_after_it_was_applied_is_refused() {
 }
 
 #[test]
-fn a_backup_before_an_upgrade_has_the_schema_that_the_database_has() {
+fn a_backup_before_an_upgrade_has_the_schema_of_the_database() {
     at_version(13, |past| async move {
         let Address::Sqlite(path) = &past.address else { return };
         let copy = path.with_file_name("copy.db");
@@ -111,7 +111,7 @@ fn a_backup_before_an_upgrade_has_the_schema_that_the_database_has() {
 }
 
 #[test]
-fn asking_for_pending_migrations_makes_no_file() {
+fn checking_for_pending_migrations_creates_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let files = || std::fs::read_dir(directory.path()).unwrap().count();
     runtime().block_on(async {
@@ -122,7 +122,7 @@ fn asking_for_pending_migrations_makes_no_file() {
         let before = files();
         assert!(Store::schema_state(&address).await.unwrap().pending.is_empty());
         assert_eq!(files(), before);
-        // Also of what a running server wrote and has not yet moved from its journal.
+        // Also while the journal contains writes of a running server.
         let store = Store::open(&address).await.unwrap();
         let mut writing = store.write().await.unwrap();
         writing.setting_put("name", "value").await.unwrap();
@@ -136,7 +136,7 @@ fn is_emptied(past: &Past, table: &str) -> bool {
     EMPTIED.iter().any(|(number, emptied)| past.version < *number && *emptied == table)
 }
 
-/// What a column is called now.
+/// The current name of a column.
 fn name_now(past: &Past, table: &str, column: &str) -> String {
     let renamed = RENAMED
         .iter()
@@ -155,7 +155,7 @@ async fn assert_second_open_changes_nothing(past: &Past) {
 }
 
 #[test]
-fn the_store_reads_checks_and_continues_what_every_earlier_schema_held() {
+fn the_store_reads_checks_and_extends_the_data_of_every_earlier_schema() {
     at_every_version(|past| async move {
         let store = Store::open(&past.address).await.unwrap();
         let mut reading = store.read().await.unwrap();
@@ -224,12 +224,12 @@ async fn read_repositories(reading: &mut Reading, past: &Past) {
     let wanted = reading.desired(&repository_id()).await.unwrap();
     let edge = wanted.iter().find(|wanted| wanted.key == node_key("edge-1")).unwrap();
     assert_eq!((edge.digest, edge.last_agreed), (node("us").digest(), Some(node("eu").digest())));
-    assert_eq!(reading.differing(&account_id(), &repository_id()).await.unwrap().len(), 1);
+    assert_eq!(reading.differing_resources(&account_id(), &repository_id()).await.unwrap().len(), 1);
     assert_eq!(reading.acceptances(&repository_id()).await.unwrap()[0].accepted, Some(node("eu").digest()));
     assert_eq!(reading.drifts(&repository_id()).await.unwrap()[0].accepted, Some(node("eu").digest()));
     assert_eq!(reading.webhook(&repository_id()).await.unwrap().generation, 2);
     assert_eq!(reading.pull_requests_due(at(1), at(2), 9).await.unwrap().len(), 1);
-    // From migration 6 to 11 the count was kept with the run and the pull request.
+    // From migration 6 to 11 the count was stored with the run and the pull request.
     let expected = if past.version >= 6 { 2 } else { 0 };
     assert_eq!(reading.suspicion(WorkSubject::Sync(&repository_id())).await.unwrap().deaths, expected);
 }
@@ -249,7 +249,7 @@ async fn read_proposals(reading: &mut Reading, past: &Past) {
     assert_eq!(proposal.effective_digest(), Some(node("ap").digest()));
     assert_eq!(reading.run_proposals(&run_id()).await.unwrap().len(), 1);
     let approvals = reading.approvals(&proposal_id()).await.unwrap();
-    assert_eq!((approvals[0].approver.as_str(), &approvals[0].fallen), ("bob", &None));
+    assert_eq!((approvals[0].approver.as_str(), &approvals[0].lapsed), ("bob", &None));
     if past.version >= 4 {
         assert_eq!(reading.plan_steps(&PlanId::new("plan-1")).await.unwrap()[0].name, "edge-1");
         assert_eq!(reading.approval_sets_in_force(&repository_id()).await.unwrap().len(), 1);
@@ -262,16 +262,22 @@ async fn read_log(reading: &mut Reading) {
     assert_eq!(events.iter().map(|event| event.message.as_str()).collect::<Vec<_>>(), ["edge-1 differs"]);
     for (account, expected) in [(ACCOUNT, ENTRIES), (ARCHIVED_ACCOUNT, 2), ("", 1)] {
         let verified = reading.audit_verify(&AccountId::new(account)).await.unwrap();
-        assert!(matches!(verified, Verified::Intact { entries, .. } if entries == expected), "{verified:?}");
+        assert!(
+            matches!(verified, LogVerification::Intact { entries, .. } if entries == expected),
+            "{verified:?}"
+        );
     }
 }
 
-/// New events and audit entries follow those that were there.
+/// New events and audit entries continue the existing ones.
 async fn continue_log(store: &Store) {
     let mut writing = store.write_account(&account_id()).await.unwrap();
     writing.event(event("next"));
     writing.audit(entry("next"));
     assert_eq!(writing.commit().await.unwrap(), 2);
     let verified = store.read().await.unwrap().audit_verify(&account_id()).await.unwrap();
-    assert!(matches!(verified, Verified::Intact { entries, .. } if entries == ENTRIES + 1), "{verified:?}");
+    assert!(
+        matches!(verified, LogVerification::Intact { entries, .. } if entries == ENTRIES + 1),
+        "{verified:?}"
+    );
 }

@@ -23,7 +23,7 @@ pub(crate) struct Past {
 /// The rows of every table, each row as one text.
 pub(crate) type Dump = BTreeMap<String, Vec<String>>;
 
-/// Runs a case on both databases at every version there ever was.
+/// Runs a case on both databases at every version.
 pub(crate) fn at_every_version<F: Future<Output = ()>>(case: impl Fn(Past) -> F) {
     for version in 1..=last_version() {
         at_version(version, &case);
@@ -55,8 +55,8 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The first migrations, read from their files: not the store's own list, so that nothing has to be public for tests. The
-/// store compares its checksums with those of these when it opens the database.
+/// The first migrations, read from their files and not from the store's list, so that the list need not be public. The
+/// store compares its checksums with those of these migrations when it opens the database.
 fn first_migrations(count: i64, address: &Address) -> Migrator {
     let migrations = files().into_iter().zip(1..=count).map(|(path, number)| {
         let name = path.file_stem().unwrap().to_str().unwrap()[5..].to_owned();
@@ -83,7 +83,7 @@ impl Past {
         Past { address, raw, version }
     }
 
-    /// Every table with its columns, but not sqlx's own.
+    /// Every table with its columns, except the table of sqlx.
     pub(crate) async fn columns(&self) -> BTreeMap<String, Vec<String>> {
         let sql = match &self.raw {
             Raw::Sqlite(_) => {
@@ -105,7 +105,7 @@ impl Past {
         columns
     }
 
-    /// What these columns of these tables hold.
+    /// The rows of these tables, with these columns.
     pub(crate) async fn dump(&self, columns: &BTreeMap<String, Vec<String>>) -> Dump {
         let mut dump = Dump::new();
         for (table, columns) in columns {
@@ -119,7 +119,7 @@ impl Past {
         dump
     }
 
-    /// Which migrations were applied, with their checksums and when.
+    /// Which migrations were applied: number, name and time.
     pub(crate) async fn applied(&self) -> Vec<String> {
         let sql = "SELECT CAST(version AS TEXT) || ' ' || description || ' ' || CAST(installed_on AS TEXT) AS answer \
                    FROM _sqlx_migrations ORDER BY version";

@@ -68,13 +68,13 @@ fn create_repository(state: &mut ForgeState, owner: &str, received: &ReceivedReq
         return (409, json!({"message": "The repository with the same name already exists."}));
     }
     state.repositories.push(full_name.clone());
-    let made = json!({
+    let created = json!({
         "id": 9, "full_name": full_name, "private": received.body["private"], "default_branch": "main",
         "clone_url": format!("https://gitea.example.com/{full_name}.git"),
         "ssh_url": format!("git@gitea.example.com:{full_name}.git"),
         "html_url": format!("https://gitea.example.com/{full_name}"),
     });
-    (201, made)
+    (201, created)
 }
 
 fn project(
@@ -138,7 +138,7 @@ pub(super) fn add_comment(state: &mut ForgeState, number: &str, author: i64, bod
 }
 
 fn list(flavour: ForgeFlavour, state: &ForgeState, number: &str, query: &str) -> Value {
-    let asked = |name: &str| {
+    let query_number = |name: &str| {
         query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok())
     };
     let author = if flavour == ForgeFlavour::GitLab { "author" } else { "user" };
@@ -149,8 +149,8 @@ fn list(flavour: ForgeFlavour, state: &ForgeState, number: &str, query: &str) ->
         // All at once, whatever page is requested.
         ForgeFlavour::Gitea => listed.collect(),
         ForgeFlavour::GitHub | ForgeFlavour::GitLab => {
-            let size = asked("per_page").unwrap_or(30).min(100);
-            listed.skip((asked("page").unwrap_or(1).max(1) - 1) * size).take(size).collect()
+            let size = query_number("per_page").unwrap_or(30).min(100);
+            listed.skip((query_number("page").unwrap_or(1).max(1) - 1) * size).take(size).collect()
         }
     }
 }

@@ -42,21 +42,22 @@ impl FakeForge {
     pub fn start(flavour: ForgeFlavour) -> FakeForge {
         let state: Arc<Mutex<ForgeState>> = Arc::default();
         let (stop, stopped) = oneshot::channel();
-        let (tell, listed) = std::sync::mpsc::channel();
+        let (address_sender, address_receiver) = std::sync::mpsc::channel();
         let shared = (flavour, Arc::clone(&state));
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(async move {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-                tell.send(listener.local_addr().expect("an address")).expect("someone waits for it");
-                let router = Router::new().fallback(take).with_state(shared);
+                let address = listener.local_addr().expect("an address");
+                address_sender.send(address).expect("someone waits for it");
+                let router = Router::new().fallback(handle_request).with_state(shared);
                 let serving = axum::serve(listener, router).with_graceful_shutdown(async {
                     let _ = stopped.await;
                 });
                 let _ = serving.await;
             });
         });
-        let address = listed.recv().expect("it listens");
+        let address = address_receiver.recv().expect("it listens");
         FakeForge { flavour, address, state, stop: Some(stop), thread: Some(thread) }
     }
 
@@ -140,7 +141,7 @@ impl FakeForge {
         self.state().statuses.clone()
     }
 
-    /// The repositories that were created: path of the request, and name.
+    /// The repositories that were created, as `owner/name`.
     pub fn repositories(&self) -> Vec<String> {
         self.state().repositories.clone()
     }
@@ -160,7 +161,7 @@ fn lock(state: &Mutex<ForgeState>) -> MutexGuard<'_, ForgeState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn take(
+async fn handle_request(
     State((flavour, state)): State<(ForgeFlavour, Arc<Mutex<ForgeState>>)>,
     method: Method,
     uri: Uri,

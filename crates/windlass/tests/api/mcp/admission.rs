@@ -44,7 +44,7 @@ async fn nobody_is_let_in_without_a_token_that_is_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn neither_another_sites_page_nor_a_name_that_was_bent_to_us_reaches_the_tools() {
+async fn no_page_of_another_site_and_no_rebound_host_name_reaches_the_tools() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     let token = installation.api_token(&admin, &ALL, Life::Good).await;

@@ -27,7 +27,7 @@ async fn refusals(installation: &Installation) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_decides_nothing_whatever_the_person_may() {
+async fn a_session_approves_nothing_through_tools_with_any_permission() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;
     let admin = installation.admin().await;
@@ -51,7 +51,7 @@ async fn a_session_decides_nothing_whatever_the_person_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_confirms_no_mass_destroy() {
+async fn a_session_cannot_confirm_a_mass_destroy_through_tools() {
     let installation = Installation::start().await;
     first_proposal(&installation).await;
     let admin = installation.admin().await;
@@ -71,7 +71,7 @@ async fn a_session_confirms_no_mass_destroy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_decides_only_if_it_was_given_that() {
+async fn a_token_approves_only_with_the_permission_to_approve() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;
     let admin = installation.admin().await;
@@ -151,7 +151,7 @@ async fn a_token_made_for_mcp_looks_and_proposes_as_far_as_its_maker_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_that_someone_can_never_use_are_not_offered() {
+async fn tools_without_permission_are_not_listed() {
     let installation = Installation::start().await;
     let admin = installation.admin().await;
     for permission in Permission::ALL {
@@ -170,7 +170,7 @@ async fn tools_that_someone_can_never_use_are_not_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_another_accounts_is_as_absent_as_what_never_was() {
+async fn a_resource_of_another_account_is_answered_like_a_missing_one() {
     let installation = Installation::start().await;
     let proposal = first_proposal(&installation).await;
     let other = installation.new_account("other").await;

@@ -9,7 +9,7 @@ use windlass_server::{Gitea, credentials_in};
 use windlass_testkit::servers::{FakeForge, ForgeFlavour};
 
 use super::client::{SIGNING_METHODS, ToolTransport, Tools};
-use crate::harness::{Installation, PATIENCE, config, file_url, fleet};
+use crate::harness::{Installation, TIMEOUT, config, file_url, fleet};
 
 /// The tutorial's fleet.
 const TUTORIAL: &str = include_str!("../../../src/commands/demo.yaml");
@@ -22,7 +22,7 @@ async fn run_that_is(tools: &Tools, id: &str, status: &str) -> Value {
         if run["status"] == status {
             return run;
         }
-        assert!(run["status"] != "failed" && begun.elapsed() < PATIENCE, "{run}");
+        assert!(run["status"] != "failed" && begun.elapsed() < TIMEOUT, "{run}");
     }
 }
 
