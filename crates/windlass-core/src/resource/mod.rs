@@ -9,6 +9,7 @@ mod bundle;
 mod cluster;
 mod content;
 mod federation;
+mod host;
 mod key;
 mod kind;
 mod kind_section;
@@ -19,6 +20,7 @@ mod network;
 mod node;
 mod notification;
 mod read;
+mod rollout;
 mod spec;
 mod template;
 
@@ -28,16 +30,20 @@ pub use bundle::{
 };
 pub use cluster::{ClusterGroupSpec, ClusterSpec, ExpressionOperator, LabelExpression, LabelSelector};
 pub use federation::FederationPeerSpec;
+pub use host::{
+    HostDirectory, HostFile, HostGroup, HostLink, HostService, HostSpec, HostTimer, HostUser, ServiceState,
+};
 pub use key::ResourceKey;
 pub(crate) use key::member_name;
 pub use kind::Kind;
 pub(crate) use kind_section::KindSection;
 pub use map::ResourceMap;
-pub use module::{HostFile, HostService, HostSpec, ModuleSpec, ServiceState, Variety};
+pub use module::{DriftMode, ModuleSpec, Variety};
 pub use needs::{Reference, ResourceSpec, SpecPath};
 pub use network::{NetworkSpec, PeerSpec, RoutingMode, VirtualIpSpec};
 pub use node::{LifecycleClass, NodeSpec};
 pub use notification::{AlertResource, AlertSeverity, AlertSpec, NotificationProviderSpec, ProviderType};
 pub use read::ReadSpec;
+pub use rollout::{NodeRollout, NodeWave, OfflineNodes};
 pub use spec::Spec;
 pub use template::TemplateSpec;

@@ -1,12 +1,13 @@
-//! Modules: units of configuration for machines, and what the host agent applies for them.
+//! Modules: units of configuration for machines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::host::HostSpec;
 use super::kind::Kind;
 use super::needs::{Reference, ResourceSpec, SpecPath};
-use crate::shape::{Bounded, Decoder, FreeSettings, choice, record};
-use crate::value::{AbsolutePath, FileMode, ModulePin, Name, RepositoryPath, SettingName, UnitName, Version};
-use crate::yaml::NodeRef;
+use super::rollout::NodeRollout;
+use crate::shape::{Bounded, FreeSettings, choice, record};
+use crate::value::{ModulePin, RepositoryPath, Version};
 
 /// The priority of a module. The range covers any scheme of tens and hundreds.
 pub(crate) type Priority = Bounded<0, 1_000_000>;
@@ -24,12 +25,12 @@ choice! {
 }
 
 choice! {
-    /// Whether a service runs.
-    pub enum ServiceState {
-        /// Started, and started again when it stopped.
-        Running = "running",
-        /// Stopped.
-        Stopped = "stopped",
+    /// What the agent does when a machine differs from what a module says.
+    pub enum DriftMode {
+        /// Report it. People decide what to do.
+        Report = "report",
+        /// Correct it at once, and report what was corrected.
+        Correct = "correct",
     }
 }
 
@@ -51,64 +52,13 @@ record! {
         config: FreeSettings = FreeSettings::default() => "{nginx_workers: 4}",
         /// What the host agent makes true on the machine.
         host: Option<HostSpec> = None => "{packages: [nginx]}",
+        /// What the agent does when a machine differs from what this module says.
+        drift: DriftMode = DriftMode::Report => "correct",
+        /// How a change of this module moves over the nodes that have it.
+        rollout: Option<NodeRollout> = None => "{max_unavailable: 10%}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
-}
-
-record! {
-    /// What the host agent makes true on a machine. Values may use `{{ config.x }}` and `{{ node.x }}`.
-    pub struct HostSpec {
-        /// Packages to install.
-        packages: BTreeSet<Name> = BTreeSet::new() => "[nginx]",
-        /// Files to write, by absolute path.
-        files: BTreeMap<AbsolutePath, HostFile> = BTreeMap::new() => "{/etc/motd: {content: hello}}",
-        /// Services to keep in a state.
-        services: BTreeMap<UnitName, HostService> = BTreeMap::new() => "{nginx: {state: running}}",
-        /// Kernel settings.
-        sysctl: BTreeMap<SettingName, serde_json::Value> = BTreeMap::new() => "{net.ipv4.ip_forward: 1}",
-    }
-}
-
-record! {
-    /// A file on a machine, given by its content or by a file of the repository.
-    pub struct HostFile {
-        /// The content itself. Either this or `source`.
-        content: Option<String> = None => "worker_processes {{ config.nginx_workers }};",
-        /// A file of the repository, relative to fleet.yaml. Either this or `content`.
-        source: Option<RepositoryPath> = None => "files/nginx.conf",
-        /// Permission bits, in octal.
-        mode: FileMode = FileMode(0o644) => "\"0644\"",
-        /// The user that owns the file.
-        owner: Name = root() => "root",
-        /// The group that owns the file.
-        group: Name = root() => "root",
-    }
-    check HostFile::check
-}
-
-impl HostFile {
-    fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
-        decoder.exactly_one(node, &[("content", self.content.is_some()), ("source", self.source.is_some())])
-    }
-}
-
-record! {
-    /// The state of a service.
-    pub struct HostService {
-        /// Whether it runs.
-        state: ServiceState = ServiceState::Running => "running",
-        /// Whether it starts with the machine.
-        enabled: bool = true => "true",
-        /// Files whose change reloads it.
-        reload_on: BTreeSet<AbsolutePath> = BTreeSet::new() => "[/etc/nginx/nginx.conf]",
-        /// Files whose change restarts it.
-        restart_on: BTreeSet<AbsolutePath> = BTreeSet::new() => "[/etc/default/nginx]",
-    }
-}
-
-fn root() -> Name {
-    crate::shape::TextValue::read("root").expect("root is a name")
 }
 
 impl ResourceSpec for ModuleSpec {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::kind::Kind;
 use super::needs::{Reference, ResourceSpec, SpecPath};
+use super::rollout::NodeRollout;
 use crate::diagnostic::{Code, Finding};
 use crate::quote::quoted;
 use crate::shape::{Decoder, FreeSettings, Segment, record};
@@ -29,6 +30,8 @@ record! {
         modules: Vec<ModulePin> = Vec::new() => "[system-base@1.0.0, nginx@live]",
         /// Free-form facts about the template; never interpreted.
         metadata: FreeSettings = FreeSettings::default() => "{purpose: edge-cdn}",
+        /// How a change of this template moves over its nodes.
+        rollout: Option<NodeRollout> = None => "{max_unavailable: 10%}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }

@@ -5,21 +5,25 @@
 
 mod count_or_percent;
 mod duration;
+mod host;
 mod label;
 mod name;
 mod net;
 mod path;
 mod receiver;
+mod schedule;
 mod version;
 mod wildcard;
 
 pub use count_or_percent::CountOrPercent;
 pub use duration::Timeout;
+pub use host::{AccountName, CheckCommand, PackageName, PackagePin, SshPublicKey};
 pub use label::{LabelKey, LabelValue, Labels};
 pub use name::{Hostname, Name, Namespace, VariableName};
 pub use net::{Cidr, HttpsUrl, IpAddress, KeyFingerprint, PeerEndpoint};
 pub use path::{AbsolutePath, FileMode, RepositoryPath, SettingName, UnitName};
 pub use receiver::{CredentialPath, MailAddress, ReceiverUrl};
+pub use schedule::Schedule;
 pub use version::{Lifecycle, ModulePin, Selector, Version};
 pub use wildcard::Wildcard;
 
