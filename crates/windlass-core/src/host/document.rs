@@ -39,6 +39,13 @@ pub struct NodeModule {
     pub config: Map<String, Value>,
 }
 
+impl NodeModule {
+    /// The digest that an agent reports for the module while it is in sync on its node.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&serde_json::to_vec(self).expect("a module of a document is JSON"))
+    }
+}
+
 impl NodeDocument {
     /// The bytes that are stored, sent and signed.
     pub fn to_bytes(&self) -> Vec<u8> {

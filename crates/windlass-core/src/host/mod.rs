@@ -7,6 +7,7 @@
 
 mod compose;
 mod describe;
+mod difference;
 mod document;
 mod effect;
 mod item;
@@ -17,6 +18,7 @@ mod versions;
 
 pub use compose::{HostProblem, HostState};
 pub use describe::{DescribedItem, SettingOrigin, UsedSetting, describe};
+pub use difference::{FieldDifference, push_value};
 pub use document::{NodeDocument, NodeModule};
 pub use effect::{FleetContent, ItemChange, ItemChangeKind, NodeEffect, NodesChangedAlike, changed_nodes};
 pub use item::{DesiredFile, FileContent, HostItem, HostItemId, ItemFromModule};

@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use windlass_core::host::HostItem;
 
-use super::difference::FieldDifference;
 use super::error::HostError;
 use super::machine::Machine;
 use super::tree::parent_of;
+use windlass_core::host::FieldDifference;
 
 /// A type of item: how the agent compares it with the host, makes it true, and removes it.
 ///

@@ -14,7 +14,6 @@ mod account_command;
 mod accounts;
 mod blob;
 mod command;
-mod difference;
 mod error;
 mod inventory;
 mod item_type;
@@ -40,7 +39,6 @@ mod tree;
 mod types;
 
 pub use blob::BlobSource;
-pub use difference::FieldDifference;
 pub use error::HostError;
 pub use packages::{Apt, Dnf, PackageManager, RecordedPackages};
 pub use report::{ChangeKind, ItemDrift, ItemOutcome, ItemReport, RunReport};
@@ -50,6 +48,7 @@ pub use services::{
 };
 pub use step_hook::StepHook;
 pub use target::HostTarget;
+pub use windlass_core::host::FieldDifference;
 
 #[cfg(doc)]
 use windlass_core::host::HostState;

@@ -1,10 +1,10 @@
 //! Compares mode and owners of a path.
 
 use super::accounts;
-use super::difference::{FieldDifference, push_value};
 use super::error::HostError;
 use super::machine::Machine;
 use super::tree::{Ownership, PathMetadata};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Adds what differs of mode, owner and group. `desired` is the three of them.
 pub(crate) fn push_attributes(

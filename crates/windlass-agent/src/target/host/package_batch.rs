@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::difference::FieldDifference;
+use windlass_core::host::FieldDifference;
 
 /// The packages of a run.
 #[derive(Default)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use windlass_core::content::{FileSide, MAX_FILE_BYTES};
 use windlass_core::host::BlobDigest;
 
-use super::difference::{FieldDifference, push_value};
 use super::error::HostError;
 use super::machine::Machine;
 use super::tree::{Attributes, HostTree, PathMetadata, PathType, Replacement};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// What was at a path before the agent's first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use windlass_core::host::HostItemId;
 use windlass_core::resource::DriftMode;
 
-use super::difference::FieldDifference;
+use windlass_core::host::FieldDifference;
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,6 @@
 use windlass_core::host::{HostItem, HostItemId, HostState, ItemFromModule, NodeDocument};
 use windlass_core::resource::DriftMode;
 
-use super::difference::FieldDifference;
 use super::error::HostError;
 use super::inventory::{EntryStatus, Inventory, InventoryEntry};
 use super::item_type::AnyItemType;
@@ -15,6 +14,7 @@ use super::package_batch::PackageBatch;
 use super::plan::{PlanStep, plan_steps};
 use super::report::{ChangeKind, ItemOutcome, ItemReport, RunReport};
 use super::types;
+use windlass_core::host::FieldDifference;
 
 /// Whether a run changes the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use windlass_core::host::{HostItem, HostItemId};
 use windlass_core::resource::{HostService, ServiceState};
 use windlass_core::value::AbsolutePath;
 
-use super::difference::FieldDifference;
 use super::error::HostError;
 use super::inventory::NotificationKind;
 use super::report::ItemOutcome;
 use super::run::{Effects, Run, outcome_of};
 use super::services::{RunState, ServiceAction};
+use windlass_core::host::FieldDifference;
 
 /// Where systemd reads unit files.
 const UNIT_DIRECTORIES: &[&str] = &[

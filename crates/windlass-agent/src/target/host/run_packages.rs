@@ -3,11 +3,11 @@
 use windlass_core::host::{HostItem, ItemFromModule};
 use windlass_core::value::PackagePin;
 
-use super::difference::FieldDifference;
 use super::error::HostError;
 use super::report::ItemOutcome;
 use super::run::{Effects, Run, outcome_of};
 use super::types;
+use windlass_core::host::FieldDifference;
 
 /// A package to install.
 struct MissingPackage<'r> {

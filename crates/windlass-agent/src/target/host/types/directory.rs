@@ -4,13 +4,13 @@ use windlass_core::host::HostItem;
 use windlass_core::resource::HostDirectory;
 use windlass_core::value::AbsolutePath;
 
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::owner::push_attributes;
 use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::tree::PathType;
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Directories. The inventory lists those that the agent created; it removes them when they are empty.
 pub(crate) struct DirectoryType;

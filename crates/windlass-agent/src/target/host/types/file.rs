@@ -9,13 +9,13 @@ use windlass_core::value::{AbsolutePath, CheckCommand};
 
 use crate::target::host::blob::{copy_blob, read_blob};
 use crate::target::host::command::{self, VALIDATION_LIMIT};
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::owner::push_attributes;
 use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::tree::{PathMetadata, PathType, Replacement};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Files.
 pub(crate) struct FileType;

@@ -7,10 +7,10 @@ use windlass_core::value::AccountName;
 
 use crate::target::host::account_command;
 use crate::target::host::accounts;
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Groups.
 pub(crate) struct GroupType;

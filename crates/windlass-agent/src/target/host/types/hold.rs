@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use windlass_core::host::HostItem;
 use windlass_core::value::PackageName;
 
-use crate::target::host::difference::FieldDifference;
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
+use windlass_core::host::FieldDifference;
 
 /// Holds.
 pub(crate) struct HoldType;

@@ -4,12 +4,12 @@ use windlass_core::host::HostItem;
 use windlass_core::resource::HostLink;
 use windlass_core::value::AbsolutePath;
 
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::tree::PathType;
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Symbolic links.
 pub(crate) struct LinkType;

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use windlass_core::host::HostItem;
 use windlass_core::value::PackagePin;
 
-use crate::target::host::difference::FieldDifference;
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::packages::satisfies;
+use windlass_core::host::FieldDifference;
 
 /// Packages.
 pub(crate) struct PackageType;

@@ -5,11 +5,11 @@ use windlass_core::host::HostItem;
 use windlass_core::resource::{HostService, ServiceState};
 use windlass_core::value::UnitName;
 
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::services::{RunState, ServiceAction, ServiceStatus, StartupState};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Services.
 pub(crate) struct ServiceType;

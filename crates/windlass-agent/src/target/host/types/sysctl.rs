@@ -7,11 +7,11 @@ use windlass_core::host::HostItem;
 use windlass_core::value::SettingName;
 
 use super::text_file::write_text;
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::tree::{Attributes, PathType};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// The settings that the host reads when it starts. Each change writes the file as a whole.
 const SETTINGS: &str = "/etc/sysctl.d/60-windlass.conf";

@@ -2,10 +2,10 @@
 
 use windlass_core::content::FileSide;
 
-use crate::target::host::difference::FieldDifference;
 use crate::target::host::error::HostError;
 use crate::target::host::machine::Machine;
 use crate::target::host::tree::Attributes;
+use windlass_core::host::FieldDifference;
 
 /// Adds what differs between a file and a text.
 pub(super) fn push_text(

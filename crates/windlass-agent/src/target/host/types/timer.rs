@@ -6,13 +6,13 @@ use windlass_core::resource::HostTimer;
 use windlass_core::value::UnitName;
 
 use super::text_file::{push_text, write_text};
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::services::{RunState, ServiceAction, StartupState, TimerSupport};
 use crate::target::host::tree::Attributes;
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Commands on a schedule.
 pub(crate) struct TimerType;

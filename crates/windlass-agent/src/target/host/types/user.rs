@@ -10,12 +10,12 @@ use windlass_core::value::{AbsolutePath, AccountName};
 use super::text_file::push_text;
 use crate::target::host::account_command;
 use crate::target::host::accounts::{self, UserAccount};
-use crate::target::host::difference::{FieldDifference, push_value};
 use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::tree::{Attributes, parent_of};
+use windlass_core::host::{FieldDifference, push_value};
 
 /// Users.
 pub(crate) struct UserType;

@@ -1,10 +1,8 @@
 //! How an item differs from the host: field by field, with secrets masked.
 
+use crate::content::{ContentChange, ContentDifference, ContentId, FileChange, FileDifference, FileSide};
+use crate::secret;
 use serde::{Deserialize, Serialize};
-use windlass_core::content::{
-    ContentChange, ContentDifference, ContentId, FileChange, FileDifference, FileSide,
-};
-use windlass_core::secret;
 
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +25,7 @@ pub enum FieldDifference {
 
 impl FieldDifference {
     /// A field whose value differs.
-    pub(crate) fn value(field: &str, observed: Option<&str>, desired: Option<&str>) -> FieldDifference {
+    pub fn value(field: &str, observed: Option<&str>, desired: Option<&str>) -> FieldDifference {
         let masked = |text: &str| {
             let text = secret::without_secrets(text);
             secret::mask_excerpt(&text, 0..text.len())
@@ -40,7 +38,7 @@ impl FieldDifference {
     }
 
     /// The content of a file.
-    pub(crate) fn content(path: &str, observed: &FileSide, desired: &FileSide) -> Option<FieldDifference> {
+    pub fn content(path: &str, observed: &FileSide, desired: &FileSide) -> Option<FieldDifference> {
         // The ids stay unused: only the list of files is kept.
         let change = ContentChange { path: path.to_owned(), before: None, after: ContentId::blob([0; 20]) };
         let mut difference = ContentDifference::new(change);
@@ -49,7 +47,7 @@ impl FieldDifference {
     }
 
     /// Whether the host has nothing of this field.
-    pub(crate) fn is_new(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         match self {
             FieldDifference::Value { observed, .. } => observed.is_none(),
             FieldDifference::Content(content) => content.change == FileChange::Added,
@@ -57,13 +55,13 @@ impl FieldDifference {
     }
 
     /// Whether this is the value of that field.
-    pub(crate) fn is_field(&self, name: &str) -> bool {
+    pub fn is_field(&self, name: &str) -> bool {
         matches!(self, FieldDifference::Value { field, .. } if field == name)
     }
 }
 
 /// Adds a value that differs; equal values add nothing.
-pub(crate) fn push_value(
+pub fn push_value(
     differences: &mut Vec<FieldDifference>,
     field: &str,
     observed: Option<&str>,
