@@ -36,6 +36,23 @@ pub const BLOBS: &str = "/agent/v1/blobs";
 /// Where it reports.
 pub const REPORT: &str = "/agent/v1/report";
 
+/// The name in the server's certificate on the agent listener, whatever its address is. Agents verify this name and the
+/// pinned authority, so a server may move, and have several addresses.
+pub const SERVER_NAME: &str = "windlass-agents.internal";
+
+/// The error code of every refused enrolment: it does not say whether the token is unknown, used, expired or for another host.
+pub const ENROLMENT_REFUSED: &str = "enrolment-refused";
+/// The error code of an enrolment that a person has to approve. The agent tries again with the same token and the same key, after
+/// the seconds of `Retry-After`.
+pub const JOIN_PENDING: &str = "join-pending";
+/// The error code of every request of a revoked agent.
+pub const AGENT_REVOKED: &str = "agent-revoked";
+/// The error code of a request with a certificate that expired: the agent renews it first.
+pub const CERTIFICATE_EXPIRED: &str = "certificate-expired";
+
+/// What an enrolment key begins with.
+pub const ENROLMENT_KEY_PREFIX: &str = "windlass1.";
+
 /// The largest report. An agent with more to say sends several.
 pub const MAX_REPORT_BYTES: usize = 1024 * 1024;
 /// The most drifted items in one report. An agent that finds more says how many it left out.

@@ -10,6 +10,9 @@ use windlass_core::redacted::Redacted;
 use crate::endpoint::{Method, Operation};
 use crate::types::{ErrorBody, ErrorEnvelope};
 
+/// A response whose body is read piece by piece.
+pub type StreamedResponse = reqwest::Response;
+
 /// Longer than the longest wait the server offers.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -186,7 +189,7 @@ impl ApiCall<'_> {
     }
 
     /// Calls, for an answer that is read as it comes.
-    pub async fn send_response(self) -> Result<reqwest::Response, ClientError> {
+    pub async fn send_response(self) -> Result<StreamedResponse, ClientError> {
         let server = self.client.server().to_owned();
         let unreachable = |source| ClientError::unreachable(&server, source);
         let method = reqwest::Method::from_bytes(self.method.as_str().as_bytes())

@@ -7,6 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::noun::Noun;
 use crate::permission::Permission;
+use crate::query_parameters::{
+    CHAIN, DIRECT, FOLLOW_EVENTS, LIST_ALL_RESOURCES, LIST_AUDIT, LIST_CHECKPOINTS, LIST_DELIVERIES,
+    LIST_EVENTS, LIST_NODE_STATUS, LIST_PROPOSALS, LIST_RESOURCES, LIST_ROLLOUTS, LIST_RUNS, NODE_LOG,
+    NODE_STATUS_SUMMARY, NONE, PAGE, SHOW_ROLLOUT, UNBIND, VERIFY_AUDIT, WAIT,
+};
 use crate::types as t;
 
 /// Marks a request that a tool makes for someone. With it, a session approves nothing by whatever operation: through
@@ -139,84 +144,6 @@ macro_rules! endpoints {
     };
 }
 
-const NONE: &[(&str, &str)] = &[];
-const PAGE: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-];
-const WAIT: &[(&str, &str)] = &[("wait", "Seconds to wait for the run to compare, up to 60; default 0.")];
-const LIST_PROPOSALS: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("status", "States, separated by commas; `open` for all open states."),
-    ("run", "Of this sync run."),
-    ("repository", "Of this repository, by id or name; `none` for direct changes."),
-    ("kind", "Of this kind of resource."),
-    ("change", "Only `create`, `update` or `destroy`."),
-    ("name", "For the resource with this name."),
-    ("q", "Text in the resource's name."),
-];
-const LIST_RESOURCES: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("q", "Text in the name."),
-    ("repository", "Owned by this repository, by id or name; `none` for those without an owner."),
-];
-const DIRECT: &[(&str, &str)] = &[("reason", "The reason for the direct change, recorded in the audit log.")];
-const LIST_ALL_RESOURCES: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("q", "Text in the name."),
-    ("kind", "Of this kind."),
-    ("repository", "Owned by this repository, by id or name; `none` for those without an owner."),
-];
-const LIST_RUNS: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("repository", "Of this repository, by id or name."),
-];
-const LIST_EVENTS: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("after", "Events after this number, oldest first."),
-    ("kind", "Of this kind; `gitops.` for all kinds with that prefix."),
-    ("run", "Of this sync run."),
-    ("repository", "About this repository, by id or name."),
-    ("resource", "About this resource: `kind/name`."),
-    ("severity", "Of this severity."),
-    ("q", "Text in the message."),
-];
-const FOLLOW_EVENTS: &[(&str, &str)] = &[
-    (
-        "after",
-        "Events after this number; default: only new events. The header `Last-Event-ID` does the same.",
-    ),
-    ("kind", "Of this kind; `gitops.` for all kinds with that prefix."),
-];
-const LIST_AUDIT: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("target", "Entries about this target: `kind/name`."),
-];
-const CHAIN: &[(&str, &str)] =
-    &[("chain", "`installation` for the installation's own log, which only its administrators see.")];
-const VERIFY_AUDIT: &[(&str, &str)] = &[
-    ("expect", "A hash seen earlier: some entry must have it."),
-    ("chain", "`installation` for the installation's own log, which only its administrators see."),
-];
-const LIST_CHECKPOINTS: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("chain", "`installation` for the installation's own log, which only its administrators see."),
-];
-const LIST_DELIVERIES: &[(&str, &str)] = &[
-    ("limit", "The page size, 1 to 500; default 50."),
-    ("cursor", "The previous page's `meta.next_cursor`."),
-    ("provider", "Through this provider."),
-    ("state", "Only `pending`, `sent`, `failed` or `suppressed`."),
-];
-const UNBIND: &[(&str, &str)] =
-    &[("credential_path", "The credential's path."), ("host", "The host, as `host:port`.")];
 const EXPORT: &[(&str, &str)] = &[
     ("repository", "Only what this repository owns, by id or name."),
     ("form", "`list` (default) or `map`."),
@@ -227,8 +154,8 @@ const EXPORT: &[(&str, &str)] = &[
     ),
 ];
 
-use Access::{Needs, Public, Root, SignedIn};
-use Permission::{FleetRead, GitopsAdmin, GitopsApprove, GitopsRead, GitopsSync, GitopsWrite};
+use Access::{Agent, Needs, Public, Root, SignedIn};
+use Permission::{FleetRead, FleetWrite, GitopsAdmin, GitopsApprove, GitopsRead, GitopsSync, GitopsWrite};
 
 endpoints! {
     Health Get "/healthz" Public, NONE, (-) -> (-): "Whether the process is alive.";
@@ -363,8 +290,25 @@ endpoints! {
     ProposalApply Post "/api/v1/system/proposals/{id}/apply" Needs(GitopsApprove), WAIT, (-) -> (t::ProposalEnvelope):
         "Applies an approved proposal now and returns the result.";
 
+    RolloutList Get "/api/v1/system/rollouts" Needs(FleetRead), LIST_ROLLOUTS, (-) -> (t::RolloutList):
+        "Rollouts, newest first.";
+    RolloutShow Get "/api/v1/system/rollouts/{id}" Needs(FleetRead), SHOW_ROLLOUT, (-) -> (t::RolloutEnvelope):
+        "A rollout with its waves and the nodes that failed.";
+    RolloutPause Post "/api/v1/system/rollouts/{id}/pause" Needs(GitopsSync), NONE,
+        (t::RolloutDecisionBody) -> (t::RolloutEnvelope): "Pauses a rollout: no further node gets the change.";
+    RolloutResume Post "/api/v1/system/rollouts/{id}/resume" Needs(GitopsApprove), NONE,
+        (t::RolloutDecisionBody) -> (t::RolloutEnvelope):
+        "Resumes a rollout that was paused or stopped. Nodes that have failed so far do not stop it again.";
+    RolloutAbort Post "/api/v1/system/rollouts/{id}/abort" Needs(GitopsSync), NONE,
+        (t::RolloutDecisionBody) -> (t::RolloutEnvelope):
+        "Aborts a rollout: nodes that it did not reach keep what they have.";
+    RolloutPromote Post "/api/v1/system/rollouts/{id}/promote" Needs(GitopsApprove), NONE,
+        (t::RolloutDecisionBody) -> (t::RolloutEnvelope): "Gives the change to every node of a rollout now.";
+
     ResourceList Get "/api/v1/system/resources" Needs(FleetRead), LIST_ALL_RESOURCES, (-) -> (t::ResourceList):
         "Accepted resources of every kind.";
+    NodeRender Get "/api/v1/system/nodes/{id}/render" Needs(FleetRead), NONE, (-) -> (t::NodeRender):
+        "What a node shall be: every package, file and service, and where each comes from.";
     Export Get "/api/v1/system/export_fleet_yaml" Needs(FleetRead), EXPORT, (-) -> (-): "The accepted state as \
         fleet.yaml.";
 
@@ -382,17 +326,77 @@ endpoints! {
         "Checks every entry of the audit log against its hash, and the log against its signed checkpoints.";
     AuditKeyShow Get "/api/v1/system/audit/key" Needs(GitopsRead), NONE, (-) -> (t::AuditKeys):
         "The current and former public keys for checkpoints of the audit log.";
+    ModuleVersionList Get "/api/v1/system/node_modules/{id}/versions" Needs(FleetRead), NONE,
+        (-) -> (t::ModuleVersionList): "The versions of a module, newest first, and how many resources use each.";
+    ModuleVersionPatch Patch "/api/v1/system/node_modules/{id}/versions/{version}" Needs(Permission::FleetWrite), DIRECT,
+        (t::ModuleVersionBody) -> (t::ResourceInfo):
+        "Promotes, demotes or retires a module version; returns 202 with a proposal if that needs approval.";
     CheckpointList Get "/api/v1/system/audit/checkpoints" Needs(GitopsRead), LIST_CHECKPOINTS,
         (-) -> (t::CheckpointList): "Signed checkpoints of the audit log, newest first.";
     CheckpointCreate Post "/api/v1/system/audit/checkpoints" Needs(GitopsAdmin), CHAIN, (-) -> (t::CheckpointEnvelope):
         "Signs the head of the audit log now.";
+
+    AgentAssignment Get "/agent/v1/assignment" Access::Agent, NONE, (-) -> (serde_json::Value):
+        "The signed assignment of the agent's target, with its document.";
+    AgentBlob Get "/agent/v1/blobs/{digest}" Access::Agent, NONE, (-) -> (-):
+        "A blob of the agent's assignment, compressed with zstd; `Range: bytes=N-` resumes.";
+    NodeEnroll Post "/api/v1/system/nodes/{id}/enrollment" Needs(FleetWrite), NONE,
+        (t::EnrollmentBody) -> (t::EnrollmentCreated): "Creates a token with which the agent of a node enrols, once.";
+    ClusterEnroll Post "/api/v1/system/clusters/{id}/enrollment" Needs(FleetWrite), NONE,
+        (t::EnrollmentBody) -> (t::EnrollmentCreated): "Creates a token with which the agent of a cluster enrols, once.";
+    EnrollmentTokenList Get "/api/v1/system/enrollment_tokens" Needs(FleetRead), NONE,
+        (-) -> (t::EnrollmentTokenList): "The tokens with which agents can still enrol, newest first. Never their secrets.";
+    EnrollmentTokenCreate Post "/api/v1/system/enrollment_tokens" Needs(FleetWrite), NONE,
+        (t::BatchEnrollmentBody) -> (t::EnrollmentCreated):
+        "Creates a token with which the agents of several nodes enrol, such as those of an autoscaling group.";
+    EnrollmentTokenRevoke Delete "/api/v1/system/enrollment_tokens/{id}" Needs(FleetWrite), NONE, (-) -> (-):
+        "Revokes an enrolment token. Agents that enrolled with it stay.";
+    NodeJoinList Get "/api/v1/system/node_joins" Needs(FleetRead), NONE, (-) -> (t::NodeJoinList):
+        "Nodes that want to join and wait for a person, oldest first.";
+    NodeJoinApprove Post "/api/v1/system/node_joins/{id}/approve" Needs(GitopsApprove), NONE,
+        (-) -> (t::NodeJoinEnvelope): "Approves that a node joins.";
+    NodeJoinReject Post "/api/v1/system/node_joins/{id}/reject" Needs(GitopsApprove), NONE,
+        (-) -> (t::NodeJoinEnvelope): "Rejects that a node joins.";
+    NodeAgentRevoke Post "/api/v1/system/nodes/{id}/revoke_agent" Needs(FleetWrite), NONE, (-) -> (t::AgentRevoked):
+        "Revokes the agent of a node: its stream ends and its requests are refused at once.";
+    ClusterAgentRevoke Post "/api/v1/system/clusters/{id}/revoke_agent" Needs(FleetWrite), NONE,
+        (-) -> (t::AgentRevoked): "Revokes the agent of a cluster.";
+
+    AgentEnroll Post "/agent/v1/enroll" Public, NONE, (serde_json::Value) -> (serde_json::Value):
+        "On the agent listener: an agent enrols with a token and gets its certificate.";
+    AgentRenew Post "/agent/v1/renew" Agent, NONE, (serde_json::Value) -> (serde_json::Value):
+        "On the agent listener: an agent renews its certificate.";
+    AgentStream Get "/agent/v1/stream" Agent, NONE, (-) -> (-):
+        "On the agent listener: the stream of news for an agent, one JSON message a line.";
+    NodeStatusList Get "/api/v1/system/node_status" Needs(FleetRead), LIST_NODE_STATUS, (-) -> (t::NodeStatusList):
+        "Nodes with their status and its reason, by name.";
+    NodeStatusSummary Get "/api/v1/system/node_status/summary" Needs(FleetRead), NODE_STATUS_SUMMARY,
+        (-) -> (t::NodeStatusSummary): "How many nodes have each status, by template, region or label.";
+    NodeStatusShow Get "/api/v1/system/nodes/{id}/status" Needs(FleetRead), NONE, (-) -> (t::NodeDetail):
+        "A node's status and its reason, its modules and its host.";
+    NodeDriftShow Get "/api/v1/system/nodes/{id}/drift" Needs(FleetRead), NONE, (-) -> (t::NodeDrift):
+        "How a node's host differs from what is assigned, item by item.";
+    NodeLog Get "/api/v1/system/nodes/{id}/log" Needs(GitopsRead), NODE_LOG, (-) -> (t::EventList):
+        "What the agent of a node reported: its events, newest first.";
+    NodeObserve Post "/api/v1/system/nodes/{id}/observe" Needs(GitopsSync), NONE, (-) -> (t::ObserveRequested):
+        "Asks the agent of a node to look now.";
+    NodeDriftRevert Post "/api/v1/system/nodes/{id}/drift/revert" Needs(GitopsSync), NONE, (-) -> (t::NodeReverted):
+        "Has the agent of a node apply everything that is assigned again.";
+    NodeDriftAdopt Post "/api/v1/system/nodes/{id}/drift/adopt" Needs(GitopsWrite), NONE,
+        (t::NodeItemBody) -> (t::NodeAdopted): "The patch that makes git declare a file as it is on a node's host.";
+    NodeDriftAccept Post "/api/v1/system/nodes/{id}/drift/accept" Needs(GitopsApprove), NONE,
+        (t::NodeAcceptBody) -> (t::NodeDrift): "Accepts the drift of an item, optionally until a date.";
+    NodeDriftUnaccept Post "/api/v1/system/nodes/{id}/drift/unaccept" Needs(GitopsApprove), NONE,
+        (t::NodeItemBody) -> (t::NodeDrift): "Ends the acceptance of an item.";
+    AgentReport Post "/agent/v1/report" Access::Agent, NONE, (serde_json::Value) -> (serde_json::Value):
+        "An agent reports what it sees on its node.";
 }
 
 fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
     let all = format!("/api/v1/system/{}", noun.path());
     let one = format!("{all}/{{id}}");
     let (plural, singular) = (noun.plural().replace('_', " "), noun.singular().replace('_', " "));
-    let (read, write) = (Needs(FleetRead), Needs(Permission::FleetWrite));
+    let (read, write) = (Needs(FleetRead), Needs(FleetWrite));
     let spec = Some(describe::<serde_json::Value> as Describe);
     let info = Some(describe::<t::ResourceInfo> as Describe);
     let endpoint = |verb, method, path: &str, access, summary: String, request, response| Endpoint {
@@ -471,6 +475,13 @@ fn resource_endpoints(noun: Noun) -> Vec<Endpoint> {
     ]
 }
 
+impl Endpoint {
+    /// Whether the agent listener serves it; the listener for people does not.
+    pub fn is_for_agents(&self) -> bool {
+        self.path.starts_with("/agent/")
+    }
+}
+
 impl Operation {
     /// Its endpoint.
     pub fn endpoint(self) -> Endpoint {
@@ -501,59 +512,5 @@ impl Operation {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn no_two_endpoints_share_a_method_and_path_and_each_operation_has_one() {
-        let all = endpoints();
-        let routes: BTreeSet<_> =
-            all.iter().map(|endpoint| (endpoint.method, endpoint.path.clone())).collect();
-        let operations: BTreeSet<_> = all.iter().map(|endpoint| endpoint.operation).collect();
-        assert_eq!(routes.len(), all.len());
-        assert_eq!(operations.len(), all.len());
-    }
-
-    #[test]
-    fn only_these_are_public() {
-        let public: Vec<String> = endpoints()
-            .into_iter()
-            .filter(|endpoint| endpoint.access == Access::Public)
-            .map(|e| e.path)
-            .collect();
-        // The last one asks for a signature instead of a token.
-        assert_eq!(
-            public,
-            [
-                "/healthz",
-                "/readyz",
-                "/metrics",
-                "/api/openapi.json",
-                "/api/v1/auth/login",
-                "/api/v1/webhooks/{repository}"
-            ]
-        );
-    }
-
-    #[test]
-    fn nothing_that_only_looks_needs_more_than_a_viewer_has_except_administration() {
-        // Names of credentials are for those who register repositories with them, secrets of webhooks for those who
-        // set them up.
-        const FOR_WRITERS: [&str; 3] = [
-            "/api/v1/system/vault_credentials",
-            "/api/v1/system/credential_bindings",
-            "/api/v1/system/gitops_repositories/{id}/webhook",
-        ];
-        let viewer = crate::permission::Role::Viewer.permissions();
-        for endpoint in endpoints().iter().filter(|endpoint| endpoint.method == Method::Get) {
-            let is_fine = match endpoint.access {
-                Access::Needs(GitopsWrite) => FOR_WRITERS.contains(&endpoint.path.as_str()),
-                Access::Needs(permission) => viewer.contains(&permission) || permission == GitopsAdmin,
-                _ => true,
-            };
-            assert!(is_fine, "{}", endpoint.path);
-        }
-    }
-}
+#[path = "endpoint_tests.rs"]
+mod tests;

@@ -10,5 +10,6 @@ pub mod endpoint;
 pub mod noun;
 pub mod openapi;
 pub mod permission;
+mod query_parameters;
 pub mod types;
 mod word;

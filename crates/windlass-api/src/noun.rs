@@ -42,6 +42,8 @@ nouns! {
     NodeTemplate Template "node_templates" "node_template" "node_templates",
     /// Modules.
     NodeModule Module "node_modules" "node_module" "node_modules",
+    /// Module versions.
+    NodeModuleVersion ModuleVersion "node_module_versions" "node_module_version" "node_module_versions",
     /// Nodes.
     Node Node "nodes" "node" "nodes",
     /// Nodes, as the machines they are.
@@ -75,6 +77,7 @@ impl Noun {
         match kind {
             Kind::Template => Noun::NodeTemplate,
             Kind::Module => Noun::NodeModule,
+            Kind::ModuleVersion => Noun::NodeModuleVersion,
             Kind::Node => Noun::Node,
             Kind::Assignment => Noun::Assignment,
             Kind::Network => Noun::Network,

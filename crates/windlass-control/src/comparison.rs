@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_core::digest::Digest;
 use windlass_core::id::RunId;
 use windlass_core::time::Timestamp;
 
@@ -12,6 +13,8 @@ pub(crate) struct LastComparison {
     pub(crate) run_id: RunId,
     /// The version of the account's state after that run.
     pub(crate) state_version: i64,
+    /// What pins of modules selected among.
+    pub(crate) modules: Digest,
     /// When the first accepted drift that it skipped expires.
     pub(crate) until: Option<Timestamp>,
 }
@@ -27,8 +30,12 @@ mod tests {
 
     #[test]
     fn only_results_of_removed_repositories_are_forgotten() {
-        let comparison =
-            |run: &str| LastComparison { run_id: RunId::new(run), state_version: 1, until: None };
+        let comparison = |run: &str| LastComparison {
+            run_id: RunId::new(run),
+            state_version: 1,
+            modules: Digest::of(b""),
+            until: None,
+        };
         let mut last = BTreeMap::from([("kept", comparison("1")), ("removed", comparison("2"))]);
         retain_known(&BTreeSet::from(["kept", "never compared"]), &mut last);
         assert_eq!(last, BTreeMap::from([("kept", comparison("1"))]));

@@ -9,7 +9,7 @@ use windlass_core::content::{ContentChange, ContentDifference, ContentId};
 use windlass_core::desired::Desired;
 use windlass_core::diagnostic::{Code, Diagnostic};
 use windlass_core::id::RepositoryId;
-use windlass_core::resource::Spec;
+use windlass_core::resource::{ResourceSpec as _, Spec};
 use windlass_source::{GitObjects, Mirror, Objects, content_differences};
 
 use crate::control::Control;
@@ -84,7 +84,13 @@ pub(crate) fn contents_to_keep(
         .filter(|(_, _, accepted)| accepted.owner == *repository || accepted.owner == Owner::Nobody);
     let specs = declared.chain(owned.map(|(_, _, accepted)| &accepted.spec));
     let mut kept = BTreeSet::new();
-    specs.for_each(|spec| spec.repository_paths(&mut |path, _| kept.extend(path.content())));
+    specs.for_each(|spec| {
+        kept.extend(spec.contents().into_values());
+        // A version keeps its content when the module has moved on.
+        if let Some(module) = spec.version_content() {
+            module.repository_paths(&mut |path, _| kept.extend(path.content()));
+        }
+    });
     kept
 }
 

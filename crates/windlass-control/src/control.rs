@@ -2,25 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
-use windlass_core::id::{AccountId, HolderId, RepositoryId};
+use windlass_api::types::ProposalEffects;
+use windlass_core::id::{AccountId, HolderId, ProposalId, RepositoryId};
 use windlass_core::time::Timestamp;
 use windlass_notify::NotificationSender;
 use windlass_outbound::AddressGuard;
 use windlass_store::{AccountWriting, Lease, Store, StoreError};
 
+use crate::agents::authority::AgentAuthority;
+use crate::agents::hub::Hub;
 use crate::comparison::LastComparison;
 use crate::config::ControlConfig;
+use crate::delivery_cache::DeliveryCache;
 use crate::keys::Keyring;
 use crate::keys::signed_heads::SignedHeads;
 use crate::limits::body_budget;
+use crate::limits::bounded_cache::BoundedCache;
 use crate::limits::fair_permits::{FairPermit, FairPermits};
 use crate::limits::isolation::WorkIsolation;
 use crate::limits::rate_limit::RateLimits;
+use crate::reports::queue::ReportQueue;
 use crate::{idempotency, metrics};
 
 /// How long a loop waits after the database failed, before it tries again.
@@ -28,6 +34,12 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// The part that has a problem when requests cannot be saved.
 const WRITING: &str = "writing";
+
+/// The memory for effects of proposals: the pages that people look at.
+const EFFECTS_BYTES: usize = 8 << 20;
+
+/// The effects of a proposal, by its id and version and the version of the account's state.
+pub(crate) type EffectsCache = BoundedCache<(ProposalId, i64, i64), Arc<ProposalEffects>>;
 
 /// The control plane of a running server, shared by its loops and requests.
 #[derive(Clone, Debug)]
@@ -45,6 +57,7 @@ struct Inner {
     apply_turns: watch::Sender<ApplyTurns>,
     stopping: watch::Sender<bool>,
     interrupt: AtomicBool,
+    accounts_with_rollouts: AtomicUsize,
     problems: Mutex<BTreeMap<&'static str, String>>,
     last_comparisons: Mutex<BTreeMap<RepositoryId, LastComparison>>,
     holder: HolderId,
@@ -52,10 +65,15 @@ struct Inner {
     remote_permits: FairPermits,
     reading_permits: FairPermits,
     keys: Keyring,
+    authority: AgentAuthority,
+    hub: Arc<Hub>,
     signed_heads: SignedHeads,
     preview_bodies: body_budget::BodyBudget,
     work_isolation: WorkIsolation,
     rate_limits: RateLimits,
+    delivery_cache: DeliveryCache,
+    effects_cache: EffectsCache,
+    reports: ReportQueue,
     sender: NotificationSender,
     guard: AddressGuard,
     forge_guard: AddressGuard,
@@ -80,6 +98,12 @@ pub struct Nudges {
     pub(crate) pull_requests: Notify,
     /// A checkpoint of the audit log was made and may have to be sent to another system.
     pub(crate) checkpoints: Notify,
+    /// The accepted state may have changed: nodes may need new assignments.
+    pub(crate) assign: Notify,
+    /// Agents reported events that have no numbers yet.
+    pub(crate) agent_events: Notify,
+    /// Targets may have new assignments, agents were revoked, or someone asked an agent to look.
+    pub agents: Notify,
     /// For the loop that listens to other replicas. Nothing notifies it: that loop only follows its interval.
     pub(crate) replicas: Notify,
 }
@@ -97,6 +121,8 @@ pub struct ControlParts {
     pub store: Store,
     /// The keys that sign sessions, forms and checkpoints.
     pub keys: Keyring,
+    /// The certificate authority of agents, of the same keys.
+    pub authority: AgentAuthority,
     /// The heads of the audit log that this server signed last.
     pub signed_heads: SignedHeads,
     /// Sends notifications.
@@ -106,7 +132,7 @@ pub struct ControlParts {
 impl Control {
     /// A control plane whose loops are not running yet.
     pub fn new(config: ControlConfig, parts: ControlParts) -> Control {
-        let ControlParts { store, keys, signed_heads, sender } = parts;
+        let ControlParts { store, keys, authority, signed_heads, sender } = parts;
         let guard = AddressGuard::new(config.address_rules());
         let forge_guard = AddressGuard::new(config.forge_address_rules());
         let inner = Inner {
@@ -120,6 +146,7 @@ impl Control {
             apply_turns: watch::Sender::new(ApplyTurns::default()),
             stopping: watch::Sender::new(false),
             interrupt: AtomicBool::new(false),
+            accounts_with_rollouts: AtomicUsize::new(0),
             problems: Mutex::default(),
             last_comparisons: Mutex::default(),
             holder: windlass_store::new_id(),
@@ -127,10 +154,15 @@ impl Control {
             remote_permits: FairPermits::default(),
             reading_permits: FairPermits::default(),
             keys,
+            authority,
+            hub: Arc::default(),
             signed_heads,
             preview_bodies: body_budget::BodyBudget::default(),
             work_isolation: WorkIsolation::default(),
             rate_limits: RateLimits::default(),
+            delivery_cache: DeliveryCache::default(),
+            effects_cache: EffectsCache::new(EFFECTS_BYTES),
+            reports: ReportQueue::default(),
             sender,
         };
         Control { inner: Arc::new(inner) }
@@ -191,6 +223,16 @@ impl Control {
         &self.inner.keys
     }
 
+    /// The certificate authority of agents.
+    pub fn authority(&self) -> &AgentAuthority {
+        &self.inner.authority
+    }
+
+    /// The connected agents of this replica.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.inner.hub
+    }
+
     /// The heads of the audit log that this server signed last.
     pub(crate) fn signed_heads(&self) -> &SignedHeads {
         &self.inner.signed_heads
@@ -199,6 +241,16 @@ impl Control {
     /// The rate limits of webhooks and of invalid tokens.
     pub fn rate_limits(&self) -> &RateLimits {
         &self.inner.rate_limits
+    }
+
+    /// What agents asked for recently.
+    pub(crate) fn delivery_cache(&self) -> &DeliveryCache {
+        &self.inner.delivery_cache
+    }
+
+    /// What open proposals do to nodes, as it was shown last.
+    pub(crate) fn effects_cache(&self) -> &EffectsCache {
+        &self.inner.effects_cache
     }
 
     /// Commits a transaction and wakes everything that watches for writes.
@@ -219,14 +271,37 @@ impl Control {
         idempotency::mark_committed();
         self.inner.written.send_modify(|count| *count += 1);
         self.inner.nudges.forge.notify_one();
+        self.inner.nudges.assign.notify_one();
         Ok(())
+    }
+
+    /// Wakes everything that watches for writes, after a transaction that belongs to no account.
+    pub(crate) fn note_write(&self) {
+        self.inner.written.send_modify(|count| *count += 1);
+    }
+
+    /// The queue of agents' reports.
+    pub(crate) fn reports(&self) -> &ReportQueue {
+        &self.inner.reports
     }
 
     /// Another replica wrote something: wakes what watches for writes, and the loops that can do work requested there.
     pub(crate) fn wake_after_remote_write(&self) {
         self.inner.written.send_modify(|count| *count += 1);
-        let Nudges { sync, apply, pull_requests, .. } = &self.inner.nudges;
-        [sync, apply, pull_requests].into_iter().for_each(Notify::notify_one);
+        let Nudges { sync, apply, pull_requests, assign, agents, .. } = &self.inner.nudges;
+        [sync, apply, pull_requests, assign, agents].into_iter().for_each(Notify::notify_one);
+    }
+
+    /// Records how many accounts have rollouts that are not over.
+    pub(crate) fn note_accounts_with_rollouts(&self, accounts: usize) {
+        self.inner.accounts_with_rollouts.store(accounts, Ordering::Relaxed);
+    }
+
+    /// Nodes reported something: wakes the loop that moves rollouts, if there are any.
+    pub(crate) fn wake_rollouts(&self) {
+        if self.inner.accounts_with_rollouts.load(Ordering::Relaxed) > 0 {
+            self.inner.nudges.assign.notify_one();
+        }
     }
 
     /// Wakes every loop: another replica may have left work unfinished.
@@ -240,11 +315,15 @@ impl Control {
             forge,
             pull_requests,
             checkpoints,
+            assign,
+            agent_events,
+            agents,
             replicas: _,
         } = &self.inner.nudges;
-        [sync, apply, drift, notifications, housekeeping, forge, pull_requests, checkpoints]
+        [sync, apply, drift, notifications, housekeeping, forge, pull_requests, checkpoints, assign, agents]
             .into_iter()
             .for_each(Notify::notify_one);
+        agent_events.notify_one();
     }
 
     /// Changes with each write, here or on another replica.

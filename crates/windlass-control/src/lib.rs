@@ -7,6 +7,7 @@
 
 pub mod account_state;
 pub mod admission;
+pub mod agents;
 pub mod archive;
 pub mod ask;
 pub mod caller;
@@ -18,6 +19,7 @@ pub mod content_differences;
 pub mod control;
 pub mod crash;
 pub mod credential;
+pub mod delivery_cache;
 pub mod email;
 pub mod failure;
 pub mod flow;
@@ -33,6 +35,7 @@ pub mod password;
 pub mod payload;
 pub mod record;
 pub mod refusal;
+pub mod reports;
 pub mod secret;
 pub mod spans;
 pub mod work;

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windlass_core::proposal::Status;
+use windlass_core::report::{StatusTally, TargetStatus};
+use windlass_core::rollout::RolloutStatus;
 
 /// The recorder of the process.
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
@@ -108,10 +110,26 @@ metrics! {
     APPLY_WAIT SlowHistogram "windlass_apply_wait_seconds" [], "time from a change's approval until it was applied";
     DRIFT Gauge "windlass_drifted_resources" [], "drifted resources of all accounts (manual changes); counted once a \
         minute";
+    NODES Gauge "windlass_nodes" ["state"], "nodes of all accounts, by status; counted once a minute";
+    REPORTS Counter "windlass_agent_reports_total" ["outcome"], "reports of agents: `stored`, `refused`, or `dropped` because the queue \
+        was full";
+    REPORT_SECONDS QuickHistogram "windlass_agent_report_seconds" [], "time from a report's arrival until it was stored";
+    REPORT_QUEUE Gauge "windlass_agent_report_queue" [], "reports that wait to be stored";
+    AGENT_EVENTS_DROPPED Counter "windlass_agent_events_dropped_total" [], "events of agents that were dropped, because one agent sent too many";
+    ROLLOUTS Gauge "windlass_rollouts_open" ["status"], "rollouts of all accounts that are not over: `running`, \
+        `paused`, `stopped` or `promoted`; counted once a minute";
+    ROLLOUT_NODES Gauge "windlass_rollout_nodes_waiting" [], "nodes that a rollout keeps a change from, also after it \
+        was aborted; counted once a minute";
     HALTED Gauge "windlass_accounts_halted" [], "halted accounts; counted once a minute";
     WEBHOOKS Counter "windlass_webhooks_total" ["sender", "outcome"], "webhook deliveries by forge: `accepted`, \
         `duplicate`, `ignored`, `limited` or `refused`";
     NOTIFICATIONS Counter "windlass_notifications_total" ["state"], "attempts to send a notification, by result";
+    AGENT_STREAMS Gauge "windlass_agent_streams" [], "agents with an open stream to this server";
+    AGENT_ENROLMENTS Counter "windlass_agent_enrolments_total" ["outcome"], "attempts of agents to enrol: `done`, \
+        `refused`, `throttled` or `failed`";
+    AGENT_RENEWALS Counter "windlass_agent_renewals_total" ["outcome"], "renewed certificates of agents: `done` or `failed`";
+    AGENT_HANDSHAKES Counter "windlass_agent_handshakes_total" ["outcome"], "TLS handshakes on the agent listener: `done`, \
+        `failed`, or `refused` because there were too many connections";
     COMMIT_SECONDS QuickHistogram "windlass_database_commit_seconds" [], "how long the database took to commit a \
         transaction";
     TURNS Counter "windlass_loop_turns_total" ["loop", "outcome"], "iterations of the server's loops: `done`, or \
@@ -147,7 +165,19 @@ pub(crate) fn start_recording() -> Option<PrometheusHandle> {
         metrics::counter!(TLS_RELOADS, "outcome" => outcome.word()).increment(0);
     }
     event_streams(0);
-    for name in [FETCH_BYTES, APPLIED, FAILED] {
+    agent_streams(0);
+    for outcome in [MetricOutcome::Done, MetricOutcome::Refused] {
+        metrics::counter!(AGENT_ENROLMENTS, "outcome" => outcome.word()).increment(0);
+        metrics::counter!(AGENT_HANDSHAKES, "outcome" => outcome.word()).increment(0);
+    }
+    metrics::counter!(AGENT_RENEWALS, "outcome" => MetricOutcome::Done.word()).increment(0);
+    report_queue(0);
+    // Present from the start too, without a sample.
+    drop(metrics::histogram!(REPORT_SECONDS));
+    for outcome in ReportOutcome::ALL {
+        metrics::counter!(REPORTS, "outcome" => outcome.word()).increment(0);
+    }
+    for name in [FETCH_BYTES, APPLIED, FAILED, AGENT_EVENTS_DROPPED] {
         metrics::counter!(name).increment(0);
     }
     metrics::counter!(WEBHOOKS, "sender" => "unknown", "outcome" => "refused").increment(0);
@@ -201,6 +231,50 @@ impl MetricOutcome {
     }
 }
 
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportOutcome {
+    /// It was stored.
+    Stored,
+    /// The server did not accept it, or could not store it.
+    Refused,
+    /// The queue was full.
+    Dropped,
+}
+
+impl ReportOutcome {
+    const ALL: [ReportOutcome; 3] = [ReportOutcome::Stored, ReportOutcome::Refused, ReportOutcome::Dropped];
+
+    fn word(self) -> &'static str {
+        match self {
+            ReportOutcome::Stored => "stored",
+            ReportOutcome::Refused => "refused",
+            ReportOutcome::Dropped => "dropped",
+        }
+    }
+}
+
+/// Records a report that was answered.
+pub(crate) fn report(outcome: ReportOutcome, took: Duration) {
+    metrics::counter!(REPORTS, "outcome" => outcome.word()).increment(1);
+    metrics::histogram!(REPORT_SECONDS).record(took.as_secs_f64());
+}
+
+/// Counts a report for which there was no room.
+pub(crate) fn report_dropped() {
+    metrics::counter!(REPORTS, "outcome" => ReportOutcome::Dropped.word()).increment(1);
+}
+
+/// Sets the number of reports that wait.
+pub(crate) fn report_queue(waiting: usize) {
+    metrics::gauge!(REPORT_QUEUE).set(to_f64(waiting));
+}
+
+/// Counts events of agents that were dropped.
+pub(crate) fn agent_events_dropped(count: u64) {
+    metrics::counter!(AGENT_EVENTS_DROPPED).increment(count);
+}
+
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEnd {
@@ -238,6 +312,24 @@ pub fn connection_ended(how: ConnectionEnd) {
 /// Sets the number of open event streams.
 pub fn event_streams(open: usize) {
     metrics::gauge!(EVENT_STREAMS).set(to_f64(open));
+}
+
+/// Sets the number of agents with an open stream.
+pub(crate) fn agent_streams(open: usize) {
+    metrics::gauge!(AGENT_STREAMS).set(to_f64(open));
+}
+
+pub(crate) fn agent_enrolment(outcome: MetricOutcome) {
+    metrics::counter!(AGENT_ENROLMENTS, "outcome" => outcome.word()).increment(1);
+}
+
+pub(crate) fn agent_renewal(outcome: MetricOutcome) {
+    metrics::counter!(AGENT_RENEWALS, "outcome" => outcome.word()).increment(1);
+}
+
+/// Counts a TLS handshake on the agent listener.
+pub fn agent_handshake(outcome: MetricOutcome) {
+    metrics::counter!(AGENT_HANDSHAKES, "outcome" => outcome.word()).increment(1);
 }
 
 /// Counts a reload of the TLS certificate.
@@ -297,6 +389,11 @@ pub(crate) struct AccountGauges {
     pub(crate) proposals: Vec<(Status, usize)>,
     pub(crate) drifted: usize,
     pub(crate) halted: usize,
+    pub(crate) nodes: StatusTally,
+    /// The status of each rollout that holds nodes.
+    pub(crate) rollouts: Vec<RolloutStatus>,
+    /// The nodes that they keep a change from.
+    pub(crate) nodes_waiting: usize,
 }
 
 pub(crate) fn set_account_gauges(gauges: &AccountGauges) {
@@ -305,6 +402,15 @@ pub(crate) fn set_account_gauges(gauges: &AccountGauges) {
         let count = found.map(|(_, count)| *count).sum();
         metrics::gauge!(PROPOSALS, "status" => status.slug()).set(to_f64(count));
     }
+    for status in TargetStatus::ALL {
+        #[expect(clippy::cast_precision_loss, reason = "nothing is counted beyond 2^52")]
+        metrics::gauge!(NODES, "state" => status.slug()).set(gauges.nodes.of(*status) as f64);
+    }
+    for status in RolloutStatus::ALL.iter().filter(|status| status.is_open()) {
+        let count = gauges.rollouts.iter().filter(|known| *known == status).count();
+        metrics::gauge!(ROLLOUTS, "status" => status.slug()).set(to_f64(count));
+    }
+    metrics::gauge!(ROLLOUT_NODES).set(to_f64(gauges.nodes_waiting));
     metrics::gauge!(DRIFT).set(to_f64(gauges.drifted));
     metrics::gauge!(HALTED).set(to_f64(gauges.halted));
 }

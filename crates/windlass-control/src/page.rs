@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use windlass_api::types::PageMeta;
 use windlass_core::id::Id;
+use windlass_core::resource::{Kind, ResourceKey};
 
 use crate::refusal::Refusal;
 
@@ -50,6 +51,17 @@ impl PageQuery {
 /// Reads an id from a cursor.
 pub fn read_id<T: Id>(text: &str) -> Option<T> {
     uuid::Uuid::try_parse(text).ok().map(|_| T::from_text(text.to_owned()))
+}
+
+/// Reads the key of a resource from a cursor, as [`key_position`] writes it.
+pub fn read_key(text: &str) -> Option<ResourceKey> {
+    let (kind, name) = text.split_once('/')?;
+    Some(ResourceKey::new(Kind::from_word(kind)?, name))
+}
+
+/// The position of a resource in a list that is sorted by key.
+pub fn key_position(key: &ResourceKey) -> String {
+    format!("{}/{}", key.kind, key.name)
 }
 
 fn invalid_cursor() -> Refusal {

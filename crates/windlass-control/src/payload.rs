@@ -28,6 +28,7 @@ const fn name_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Assignment => &["node", "module"],
         Kind::Template
         | Kind::Module
+        | Kind::ModuleVersion
         | Kind::Network
         | Kind::FederationPeer
         | Kind::Cluster

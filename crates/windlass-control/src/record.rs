@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 use windlass_core::diff::{Action, Change};
 use windlass_core::event::{EventKind, NewEvent, Severity};
-use windlass_core::id::{ProposalId, RepositoryId, RunId};
+use windlass_core::id::{ProposalId, RepositoryId, RolloutId, RunId};
 use windlass_core::proposal::{Proposal, Status};
 use windlass_core::repository::Repository;
+use windlass_core::resource::ResourceKey;
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{Actor, AuditEntry, Outcome};
@@ -147,6 +148,36 @@ impl RepositoryEvent<'_> {
             severity: self.severity,
             resource: None,
             repository_id: Some(repository.id.clone()),
+            correlation_id: None,
+            source: self.by.to_owned(),
+            message: self.message,
+            payload: self.payload,
+            at: now,
+        }
+    }
+}
+
+/// The content of an event about a rollout.
+#[derive(Debug)]
+pub(crate) struct RolloutEvent<'n> {
+    pub(crate) kind: EventKind,
+    pub(crate) severity: Severity,
+    /// Who caused it.
+    pub(crate) by: &'n str,
+    pub(crate) message: String,
+    pub(crate) payload: Value,
+}
+
+impl RolloutEvent<'_> {
+    /// The event itself.
+    pub(crate) fn event(mut self, id: &RolloutId, governed_by: &ResourceKey, now: Timestamp) -> NewEvent {
+        self.payload["rollout_id"] = json!(id);
+        self.payload["page"] = json!(format!("/app/rollouts/{id}"));
+        NewEvent {
+            kind: self.kind,
+            severity: self.severity,
+            resource: Some(governed_by.clone()),
+            repository_id: None,
             correlation_id: None,
             source: self.by.to_owned(),
             message: self.message,

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use windlass_api::agent::{AGENT_REVOKED, ENROLMENT_REFUSED, JOIN_PENDING};
 use windlass_api::types::{ErrorBody, ErrorDetail};
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::run::RunError;
 use windlass_store::StoreError;
 
+use crate::agents::authority::AuthorityError;
 use crate::failure::{INTERNAL, QUARANTINED};
 use crate::limits::fair_permits::NoPermit;
 
@@ -131,10 +133,36 @@ impl Refusal {
         )
     }
 
+    /// The agent was revoked.
+    pub fn agent_revoked() -> Refusal {
+        let help = "enrol the host again, with a new token";
+        Refusal::new(RefusalKind::Forbidden, AGENT_REVOKED, "this agent was revoked", help)
+    }
+
+    /// The same answer for every reason why an agent may not enrol.
+    pub(crate) fn enrolment_refused() -> Refusal {
+        let help =
+            "create a token with `windlass node enroll`; the account's events say why this one was refused";
+        let message = "the token is not valid for this host";
+        Refusal::new(RefusalKind::Forbidden, ENROLMENT_REFUSED, message, help)
+    }
+
+    /// A person has to approve that a node joins.
+    pub(crate) fn join_pending(retry_after: Duration) -> Refusal {
+        let help = "approve it with `windlass node join approve`; the agent tries again by itself";
+        let error = Refusal::conflict(JOIN_PENDING, "a person has to approve that this host joins", help);
+        Refusal { retry_after: Some(retry_after.as_secs()), ..error }
+    }
+
     /// The server has too much to do at the moment.
     pub fn busy(message: &str) -> Refusal {
         let error = Refusal::new(RefusalKind::TooMany, "busy", message, "try again in a few seconds");
         Refusal { retry_after: Some(5), ..error }
+    }
+
+    /// The same refusal, with how long the client shall wait before it tries again.
+    pub(crate) fn after_seconds(self, seconds: u64) -> Refusal {
+        Refusal { retry_after: Some(seconds), ..self }
     }
 
     /// Problems with a resource or a document, each with its place.
@@ -189,6 +217,18 @@ impl Refusal {
     /// The error alone, for one item of a batch.
     pub fn into_body(self) -> ErrorBody {
         *self.body
+    }
+}
+
+impl From<AuthorityError> for Refusal {
+    fn from(error: AuthorityError) -> Refusal {
+        tracing::error!(%error, "the authority of agents failed");
+        Refusal::new(
+            RefusalKind::Internal,
+            INTERNAL,
+            "a certificate could not be issued",
+            "see the server's log",
+        )
     }
 }
 

@@ -13,6 +13,14 @@ pub(crate) fn new_token_secret() -> Redacted<String> {
     Redacted::new(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
 }
 
+/// The prefix of tokens with which agents enrol.
+const ENROLMENT_PREFIX: &str = "wlenroll_";
+
+/// A new token with which an agent enrols: 256 random bits.
+pub(crate) fn new_enrolment_secret() -> Redacted<String> {
+    Redacted::new(format!("{ENROLMENT_PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
+}
+
 /// The hash that is stored of an API token. A token is random enough that no slow hash is needed.
 pub fn hash_of_secret(secret: &str) -> String {
     Digest::of(secret.as_bytes()).to_string()

@@ -20,6 +20,14 @@ states! {
         MissingResource "missing_resource",
         /// Its platform is not in the catalogue.
         MissingPlatform "missing_platform",
+        /// No version of a module satisfies one of its pins.
+        NoVersion "no_version",
+        /// The module has a version of this number with other content.
+        VersionReused "version_reused",
+        /// The module version was not made yet.
+        VersionNotMade "version_not_made",
+        /// Only a person can take a module version back to an earlier state.
+        VersionBack "version_back",
         /// No window of the rule about it is open.
         OutsideWindows "outside_windows",
         /// The account is halted.
@@ -56,6 +64,32 @@ pub enum BlockedBy {
         /// Which platform.
         platform: String,
     },
+    /// No version of a module satisfies one of its pins.
+    NoVersion {
+        /// The module.
+        module: String,
+        /// The state that the pin asks for.
+        state: String,
+    },
+    /// The module has a version of this number with other content.
+    VersionReused {
+        /// The module.
+        module: String,
+        /// The number.
+        version: String,
+    },
+    /// The module version was not made yet.
+    VersionNotMade {
+        /// Its name.
+        name: String,
+    },
+    /// Only a person can take a module version back to an earlier state.
+    VersionBack {
+        /// Its state.
+        from: String,
+        /// The earlier state.
+        to: String,
+    },
     /// No window of the rule about it is open.
     OutsideWindows {
         /// When the next one opens.
@@ -85,6 +119,10 @@ impl BlockedBy {
             BlockedBy::StillReferenced { .. } => BlockedByKind::StillReferenced,
             BlockedBy::MissingResource { .. } => BlockedByKind::MissingResource,
             BlockedBy::MissingPlatform { .. } => BlockedByKind::MissingPlatform,
+            BlockedBy::NoVersion { .. } => BlockedByKind::NoVersion,
+            BlockedBy::VersionReused { .. } => BlockedByKind::VersionReused,
+            BlockedBy::VersionNotMade { .. } => BlockedByKind::VersionNotMade,
+            BlockedBy::VersionBack { .. } => BlockedByKind::VersionBack,
             BlockedBy::OutsideWindows { .. } => BlockedByKind::OutsideWindows,
             BlockedBy::Halted(_) => BlockedByKind::Halted,
             BlockedBy::SyncFailed(_) => BlockedByKind::SyncFailed,
@@ -113,6 +151,18 @@ impl fmt::Display for BlockedBy {
             BlockedBy::MissingResource { key } => write!(f, "{key} does not exist yet"),
             BlockedBy::MissingPlatform { platform } => {
                 write!(f, "the platform {platform} is not in the catalogue")
+            }
+            BlockedBy::NoVersion { module, state } => {
+                write!(f, "no version of the module {module} is {state}")
+            }
+            BlockedBy::VersionReused { module, version } => {
+                write!(f, "version {version} of {module} exists with other content; give it a new version")
+            }
+            BlockedBy::VersionNotMade { name } => {
+                write!(f, "there is no version {name} yet; applying a module with that version makes it")
+            }
+            BlockedBy::VersionBack { from, to } => {
+                write!(f, "the version is {from}; only a direct change with a reason takes it back to {to}")
             }
             BlockedBy::OutsideWindows { next } => Hold::OutsideWindows { next: next.clone() }.fmt(f),
             BlockedBy::Halted(halt) => halt.fmt(f),

@@ -1,9 +1,9 @@
 //! The catalogue of every account: node platforms and a few modules, so that a first fleet works without own modules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-pub use crate::known::{KnownResources, KnownVersions};
+pub use crate::known::{KnownModule, KnownModules, KnownResources, KnownVersion, KnownVersions};
 use crate::manifest::{FileManifest, FileRole, ReadContext, read_file};
 use crate::resource::{ResourceMap, Spec};
 use crate::value::Lifecycle;
@@ -24,6 +24,18 @@ pub const PLATFORMS: &[&str] = &[
 pub static MODULES: LazyLock<FileManifest> =
     LazyLock::new(|| read_file("catalogue.yaml", include_bytes!("catalogue.yaml"), FileRole::Included));
 
+/// The modules of the catalogue beside those that an account declares itself. An own module takes the place of the
+/// catalogue's, which is retired then: only exact pins find it.
+pub fn modules_beside<'o>(
+    own: &'o BTreeSet<&'o str>,
+) -> impl Iterator<Item = (&'static str, &'static Spec, Lifecycle)> + 'o {
+    MODULES.declarations.iter().map(|declared| {
+        let name = declared.key.name.as_str();
+        let state = if own.contains(name) { Lifecycle::Retired } else { Lifecycle::Live };
+        (name, declared.spec.as_ref(), state)
+    })
+}
+
 impl KnownResources {
     /// Only the catalogue: all that is known offline.
     pub fn offline() -> KnownResources {
@@ -34,15 +46,35 @@ impl KnownResources {
         };
         for declaration in &MODULES.declarations {
             known.resources.insert(declaration.key.clone(), ());
+        }
+        known.set_versions(&KnownModules::catalogue());
+        known.versions.values_mut().for_each(|versions| versions.complete = false);
+        known
+    }
+}
+
+impl KnownModules {
+    /// The modules of the catalogue.
+    pub fn catalogue() -> KnownModules {
+        let mut known = KnownModules::default();
+        known.add_catalogue();
+        known
+    }
+
+    /// The modules of an account: what is accepted, by name, and the catalogue.
+    pub fn of_accepted<'r>(resources: impl IntoIterator<Item = (&'r str, &'r Spec)>) -> KnownModules {
+        let mut known = KnownModules::default();
+        known.add_accepted(resources);
+        known.add_catalogue();
+        known
+    }
+
+    fn add_catalogue(&mut self) {
+        for declaration in &MODULES.declarations {
             if let Spec::Module(module) = declaration.spec.as_ref() {
-                let versions =
-                    module.version.iter().map(|version| (version.clone(), Lifecycle::Live)).collect();
-                known
-                    .versions
-                    .insert(declaration.key.name.clone(), KnownVersions { versions, complete: false });
+                self.add_module(&declaration.key.name, module);
             }
         }
-        known
     }
 }
 

@@ -131,8 +131,9 @@ codes! {
     PinMissing "pin-missing" Warning:
         "The module is not pinned to a version, so the newest `live` one is used and may change without a commit. \
             Write `name@1.26.0`, or `name@live` if this is intended.";
-    PinUnknown "pin-unknown" Error:
-        "The pinned version does not exist.";
+    PinUnknown "pin-unknown" Warning:
+        "The pinned version does not exist. The change is blocked until it does: a version exists once a module with \
+            that `version` was applied.";
     PinState "pin-state" Warning:
         "These files declare no version in that lifecycle state, so one must already exist in Windlass.";
     PlatformMissing "platform-missing" Error:
@@ -167,8 +168,8 @@ codes! {
         "The value is `(hidden)`, the mask that exports and responses show instead of a secret. Write the value \
             itself, or a reference such as `vault:path#field`.";
     VersionReused "version-reused" Warning:
-        "The module's content changes but its version does not, so the version no longer identifies the content. \
-            Give it a new version.";
+        "The module's content changes but its version does not. The content of a version never changes, so Windlass \
+            blocks the change. Give the module a new version.";
     OwnedElsewhere "owned-elsewhere" Error:
         "Another repository owns this resource. Windlass proposes it and blocks it, with everything that depends on \
             it, until that repository no longer declares it. Other changes are not affected. Remove it there first, or declare it only there.";

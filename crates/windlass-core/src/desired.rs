@@ -46,13 +46,18 @@ pub struct ProviderConfig {
 impl Declared {
     /// Sets the content ids of the paths that the spec names, where they are known.
     pub fn note_contents(&mut self, content_of: impl Fn(&str) -> Option<ContentId>) {
-        // Without contents, the resource's digest equals that of its declaration, which is expensive to compute for
+        self.replace_spec(self.spec.with_contents(content_of));
+    }
+
+    /// Replaces the spec by the same declaration with other additions.
+    pub(crate) fn replace_spec(&mut self, spec: Spec) {
+        // Without additions, the resource's digest equals that of its declaration, which is expensive to compute for
         // many files.
-        let declared = match self.spec.contents().is_empty() {
-            true => self.digest,
-            false => self.spec.declared_digest(),
+        let declared = match self.spec.has_additions() {
+            true => self.spec.declared_digest(),
+            false => self.digest,
         };
-        self.spec = Arc::new(self.spec.with_contents(content_of));
+        self.spec = Arc::new(spec);
         self.digest = self.spec.digest_over(declared);
     }
 }

@@ -28,6 +28,28 @@ states! {
         AccountHalted "account.halted",
         /// Someone resumed applying.
         AccountResumed "account.resumed",
+        /// An agent applied a generation, and every item is in sync.
+        AgentApplied "agent.applied",
+        /// An agent could not apply some items of a generation.
+        AgentApplyFailed "agent.apply_failed",
+        /// An agent corrected drift.
+        AgentCorrected "agent.corrected",
+        /// An item that had drifted is in sync again.
+        AgentDriftResolved "agent.drift_resolved",
+        /// Someone changed an item on a host.
+        AgentDrifted "agent.drifted",
+        /// An agent is out of contact.
+        AgentOffline "agent.offline",
+        /// An agent is in contact again.
+        AgentOnline "agent.online",
+        /// An agent refused an assignment, a document or a blob.
+        AgentRefused "agent.refused",
+        /// A change cut an agent off from its server, and the agent took it back.
+        AgentReverted "agent.reverted",
+        /// An agent started.
+        AgentStarted "agent.started",
+        /// An agent cannot work as it should.
+        AgentTrouble "agent.trouble",
         /// A run has proposals that need review.
         ApprovalRequested "gitops.approval_requested",
         /// Someone accepted a difference.
@@ -102,12 +124,44 @@ states! {
         WebhookRefused "gitops.webhook_refused",
         /// A webhook got a new secret.
         WebhookRotated "gitops.webhook_rotated",
+        /// A client certificate for an agent was refused.
+        AgentCertificateRefused "agent.certificate_refused",
+        /// An agent enrolled.
+        AgentEnrolled "agent.enrolled",
+        /// An agent could not enrol.
+        AgentEnrolmentRefused "agent.enrolment_refused",
+        /// A node that a batch token selects waits until a person approves that it joins.
+        AgentJoinRequested "agent.join_requested",
+        /// Someone approved that a node joins.
+        AgentJoinApproved "agent.join_approved",
+        /// Someone rejected that a node joins.
+        AgentJoinRejected "agent.join_rejected",
+        /// Someone revoked an agent.
+        AgentRevoked "agent.revoked",
         /// Reporting to a forge failed.
         ForgeReportFailed "forge.report_failed",
         /// A notification could not be delivered.
         NotificationFailed "notification.failed",
         /// A resource was created, changed or deleted.
         ResourceChanged "resource.changed",
+        /// Someone aborted a rollout. Nodes that it did not reach keep what they have.
+        RolloutAborted "rollout.aborted",
+        /// Every node that a rollout reaches has the change.
+        RolloutCompleted "rollout.completed",
+        /// Someone paused a rollout.
+        RolloutPaused "rollout.paused",
+        /// Someone released a rollout to all of its nodes.
+        RolloutPromoted "rollout.promoted",
+        /// Someone resumed a rollout.
+        RolloutResumed "rollout.resumed",
+        /// A change began to move over nodes.
+        RolloutStarted "rollout.started",
+        /// A rollout stopped: too many nodes failed.
+        RolloutStopped "rollout.stopped",
+        /// A later change gives the nodes of a rollout other documents.
+        RolloutSuperseded "rollout.superseded",
+        /// The first nodes of another wave of a rollout got the change.
+        RolloutWaveStarted "rollout.wave_started",
     }
 }
 

@@ -83,6 +83,12 @@ ids! {
     DeliveryId,
     /// An agent of a target.
     AgentId,
+    /// A rollout of a change over nodes.
+    RolloutId,
+    /// A token with which agents enrol.
+    EnrolmentTokenId,
+    /// A node that wants to join and waits for a person.
+    JoinId,
     /// A server process, among those that share a database.
     ReplicaId,
     /// Who holds leases: a server, or a piece of work of one.

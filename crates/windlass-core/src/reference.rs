@@ -11,8 +11,8 @@ use crate::manifest::FleetFile;
 use crate::shape::{FieldDescription, Record, RecordDescription};
 use crate::states::Spelled;
 use crate::{
-    access, audit, code, content, delivery, diff, event, forge, gate, plan, preview, proposal, repository,
-    run,
+    access, audit, code, content, delivery, diff, enrolment, event, forge, gate, plan, preview, proposal,
+    report, repository, rollout, run,
 };
 
 /// Every section and field of fleet.yaml.
@@ -146,6 +146,7 @@ const STATES: &[StatesSection] = &[
             word_set::<forge::WebhookSender>,
         ],
     ),
+    ("Nodes", &[word_set::<report::TargetStatus>]),
     (
         "Previews",
         &[
@@ -163,6 +164,15 @@ const STATES: &[StatesSection] = &[
             word_set::<audit::Outcome>,
         ],
     ),
+    (
+        "Rollouts",
+        &[
+            word_set::<rollout::RolloutStatus>,
+            word_set::<rollout::RolloutNodeState>,
+            word_set::<rollout::RolloutAction>,
+        ],
+    ),
+    ("Agents", &[word_set::<enrolment::JoinPolicy>, word_set::<enrolment::JoinState>]),
     ("People and tokens", &[word_set::<access::Role>, word_set::<access::Permission>]),
 ];
 

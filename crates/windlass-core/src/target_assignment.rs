@@ -11,7 +11,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
+use crate::gate::{Consent, GrantedBy, Judgement};
 use crate::host::{BlobDigest, NodeDocument};
+use crate::id::ProposalId;
 use crate::resource::{Kind, ResourceKey};
 use crate::time::Timestamp;
 
@@ -67,6 +69,13 @@ pub enum CoveringApproval {
         proposal: String,
         /// The rule.
         rule: String,
+    },
+    /// Someone who may approve it changed it directly, without a repository and without a proposal.
+    DirectChange {
+        /// Who.
+        person: String,
+        /// When.
+        at: Timestamp,
     },
     /// It is part of the catalogue that comes with Windlass.
     Catalogue,
@@ -235,12 +244,27 @@ impl TargetAssignment {
 
 impl CoveringApproval {
     /// Whether somebody or something approved it.
-    fn is_given(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         match self {
             CoveringApproval::People { proposal, people } => !proposal.is_empty() && !people.is_empty(),
             CoveringApproval::Policy { proposal, rule } => !proposal.is_empty() && !rule.is_empty(),
+            CoveringApproval::DirectChange { person, .. } => !person.is_empty(),
             CoveringApproval::Catalogue => true,
         }
+    }
+
+    /// The approval of a proposal that the gate grants; none if it does not.
+    pub fn of_proposal(proposal: &ProposalId, judgement: &Judgement) -> Option<CoveringApproval> {
+        let proposal = proposal.to_string();
+        let Consent::Granted { by } = &judgement.consent else { return None };
+        Some(match by {
+            GrantedBy::People(people) => CoveringApproval::People { proposal, people: people.clone() },
+            GrantedBy::Policy { .. } => {
+                let rule = judgement.rule.clone().unwrap_or_else(|| "default".to_owned());
+                CoveringApproval::Policy { proposal, rule }
+            }
+            GrantedBy::AutoApply => CoveringApproval::Policy { proposal, rule: "auto_apply".to_owned() },
+        })
     }
 }
 

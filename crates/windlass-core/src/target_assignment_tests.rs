@@ -126,3 +126,15 @@ fn content_without_a_covering_approval_is_refused() {
     assert_eq!(refused(&|it| it.covered[0].approval = nobody.clone()), not_covered);
     assert_eq!(refused(&|it| it.document = BlobDigest::of(b"other")), AssignmentRefusal::WrongDocument);
 }
+
+#[test]
+fn a_direct_change_by_a_person_covers_and_one_by_nobody_does_not() {
+    let at = Timestamp::from_millis(0);
+    for (person, is_covered) in [("ada@example.com", true), ("", false)] {
+        let mut assignment = assignment();
+        assignment.covered[0].approval = CoveringApproval::DirectChange { person: person.to_owned(), at };
+        assert_eq!(assignment.open_document(&document().to_bytes()).is_ok(), is_covered, "{person}");
+    }
+    let written = serde_json::to_string(&CoveringApproval::DirectChange { person: "ada".to_owned(), at });
+    assert_eq!(written.unwrap(), r#"{"by":"direct_change","person":"ada","at":"1970-01-01T00:00:00.000Z"}"#);
+}

@@ -9,7 +9,10 @@ use windlass_api::endpoint::{Operation, ResourceVerb};
 use windlass_api::noun::Noun;
 
 use crate::tool::{Effect, Tool};
-use crate::tools::{credentials, drift, events, export, forges, proposals, repositories, resources, runs};
+use crate::tools::{
+    credentials, drift, events, export, forges, modules, nodes, proposals, repositories, resources, rollouts,
+    runs,
+};
 
 /// Every tool.
 pub fn tools() -> &'static [Tool] {
@@ -26,6 +29,7 @@ fn rows() -> Vec<Tool> {
     let mut rows = repository_rows();
     rows.extend(proposal_rows());
     rows.extend(fleet_rows());
+    rows.extend(node_rows());
     rows
 }
 
@@ -84,6 +88,30 @@ fn repository_rows() -> Vec<Tool> {
             Effect::Reads,
             Operation::DriftReport,
             "Differences between git and the accepted state, and who caused them.",
+        ),
+    ]
+}
+
+fn node_rows() -> Vec<Tool> {
+    vec![
+        Tool::row::<nodes::List>(
+            "system_list_node_status",
+            Effect::Reads,
+            Operation::NodeStatusList,
+            "Nodes with their status (in sync, applying, drifted, failed, offline, unknown) and the reason in one \
+                sentence.",
+        ),
+        Tool::row::<nodes::Get>(
+            "system_get_node_status",
+            Effect::Reads,
+            Operation::NodeStatusShow,
+            "A node's status and its reason, its modules and its host.",
+        ),
+        Tool::row::<nodes::Drift>(
+            "system_get_node_drift",
+            Effect::Reads,
+            Operation::NodeDriftShow,
+            "How a node's host differs from what is assigned, item by item.",
         ),
     ]
 }
@@ -163,6 +191,12 @@ fn fleet_rows() -> Vec<Tool> {
                 may become a proposal; it is audited and is drift. Takes the payload of an `update_node` proposal as \
              it is.",
         ),
+        Tool::row::<modules::Versions>(
+            "system_list_module_versions",
+            Effect::Reads,
+            Operation::ModuleVersionList,
+            "The versions of a module: state, digest of the content, and how many resources use each.",
+        ),
         Tool::row::<credentials::List>(
             "list_vault_credentials",
             Effect::Reads,
@@ -174,6 +208,18 @@ fn fleet_rows() -> Vec<Tool> {
             Effect::Reads,
             Operation::EventList,
             "Events: syncs, proposals, drift, changes. Newest first.",
+        ),
+        Tool::row::<rollouts::List>(
+            "system_list_rollouts",
+            Effect::Reads,
+            Operation::RolloutList,
+            "Rollouts: how changes move over nodes, newest first.",
+        ),
+        Tool::row::<rollouts::Get>(
+            "system_get_rollout",
+            Effect::Reads,
+            Operation::RolloutShow,
+            "A rollout: its waves with the number of nodes in each state, and the nodes that failed with the reason.",
         ),
     ]
 }

@@ -28,8 +28,14 @@ const SPECIFIED: &[&str] = &[
     "system_create_node",
     "system_create_template",
     "system_update_instance",
+    "system_list_module_versions",
     "list_vault_credentials",
     "system_list_fleet_events",
+    "system_list_node_status",
+    "system_get_node_status",
+    "system_get_node_drift",
+    "system_list_rollouts",
+    "system_get_rollout",
 ];
 
 #[test]

@@ -24,6 +24,10 @@ pub struct Config {
     pub secret_key: KeySource,
     /// The address to listen on.
     pub listen: SocketAddr,
+    /// The address to listen on for agents; by default, the server does not listen for agents.
+    pub agent_listen: Option<SocketAddr>,
+    /// How many connections agents may have. By default, half of the files that the process may open.
+    pub max_agent_connections: Option<usize>,
     /// The certificate and key, if the server terminates TLS itself.
     pub tls: Option<TlsFiles>,
     /// The proxies whose forwarding headers count.
@@ -63,6 +67,8 @@ impl Config {
             control,
             secret_key: KeySource::DataDirectory,
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
+            agent_listen: None,
+            max_agent_connections: None,
             tls: None,
             trusted_proxies: TrustedProxies::default(),
             max_connections: None,

@@ -1,5 +1,6 @@
 //! The control plane over HTTP: start-up, authentication, the API, the web app and MCP, each thin over `windlass-control`.
 
+mod agent_listener;
 mod auth;
 mod config;
 mod connections;
@@ -9,12 +10,15 @@ mod gate_machine;
 mod http;
 mod limits;
 mod mcp;
+#[cfg(test)]
+mod node_reports;
 mod routes;
 mod start;
 mod state;
 mod telemetry;
 mod web;
 
+pub use agent_listener::tls::AgentTlsError;
 pub use config::Config;
 pub use connections::Timeouts;
 pub use connections::tls::{TlsError, TlsFiles};

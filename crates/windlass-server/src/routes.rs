@@ -7,14 +7,17 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::timeout::TimeoutLayer;
 use windlass_api::endpoint::{Operation, ResourceVerb, endpoints};
+use windlass_control::ask::enrolment::join::JoinDecision;
 use windlass_control::ask::resource::change::UpdateExtent;
+use windlass_core::resource::Kind;
 
 use crate::erased::{delete, get, patch, post, put};
 use crate::http::request_timeout::REQUEST_TIMEOUT;
 use crate::http::{
-    accounts, audit, auth, checkpoints, credentials, drift, events, export, forge, guard, health,
-    idempotency, invitations, notifications, plan_sets, policy, previews, proposals, quarantines, relocate,
-    repositories, resource_changes, resources, runs, tokens, users, webhooks,
+    accounts, agent_delivery, agent_reports, agents, audit, auth, checkpoints, credentials, drift, enrolment,
+    events, export, forge, guard, health, idempotency, invitations, module_versions, nodes, notifications,
+    plan_sets, policy, previews, proposals, quarantines, relocate, repositories, resource_changes, resources,
+    rollouts, runs, tokens, users, webhooks,
 };
 use crate::state::Server;
 use crate::{mcp, web};
@@ -22,7 +25,9 @@ use crate::{mcp, web};
 /// Every route of the API and every page, with their middleware.
 pub(crate) fn router(server: &Server) -> Router {
     let mut router = Router::new();
-    for endpoint in endpoints() {
+    // Only the agent listener admits agents. Their endpoints are here too, so that the guard refuses people, and records it; but
+    // for the one without a caller.
+    for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.operation != Operation::AgentEnroll) {
         let streams = endpoint.operation == Operation::EventStream;
         let mut route = handler(endpoint.operation);
         if !streams {
@@ -50,7 +55,7 @@ pub(crate) fn router(server: &Server) -> Router {
         .with_state(server.clone())
 }
 
-fn handler(operation: Operation) -> MethodRouter<Server> {
+pub(crate) fn handler(operation: Operation) -> MethodRouter<Server> {
     match operation {
         Operation::Health => get(health::health),
         Operation::Ready => get(health::ready),
@@ -118,7 +123,14 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::ProposalReject => post(proposals::reject),
         Operation::ProposalEdit => post(proposals::edit),
         Operation::ProposalApply => post(proposals::apply),
+        Operation::RolloutList => get(rollouts::list),
+        Operation::RolloutShow => get(rollouts::show),
+        Operation::RolloutPause => post(rollouts::pause),
+        Operation::RolloutResume => post(rollouts::resume),
+        Operation::RolloutAbort => post(rollouts::abort),
+        Operation::RolloutPromote => post(rollouts::promote),
         Operation::ResourceList => get(resources::list_all),
+        Operation::NodeRender => get(nodes::render),
         Operation::Export => get(export::export),
         Operation::EventList => get(events::list),
         Operation::EventStream => get(events::stream),
@@ -128,8 +140,36 @@ fn handler(operation: Operation) -> MethodRouter<Server> {
         Operation::AuditList => get(audit::list),
         Operation::AuditVerify => get(audit::verify),
         Operation::AuditKeyShow => get(checkpoints::keys),
+        Operation::ModuleVersionList => get(module_versions::list),
+        Operation::ModuleVersionPatch => patch(module_versions::change),
         Operation::CheckpointList => get(checkpoints::list),
         Operation::CheckpointCreate => post(checkpoints::create),
+        Operation::AgentAssignment => get(agent_delivery::assignment),
+        Operation::AgentBlob => get(agent_delivery::blob),
+        Operation::NodeEnroll => post(|s, w, p, b| enrolment::create(Kind::Node, s, w, p, b)),
+        Operation::ClusterEnroll => post(|s, w, p, b| enrolment::create(Kind::Cluster, s, w, p, b)),
+        Operation::EnrollmentTokenList => get(enrolment::list_tokens),
+        Operation::EnrollmentTokenCreate => post(enrolment::create_several),
+        Operation::EnrollmentTokenRevoke => delete(enrolment::end_token),
+        Operation::NodeJoinList => get(enrolment::list_joins),
+        Operation::NodeJoinApprove => post(|s, w, p| enrolment::decide(JoinDecision::Approve, s, w, p)),
+        Operation::NodeJoinReject => post(|s, w, p| enrolment::decide(JoinDecision::Reject, s, w, p)),
+        Operation::NodeAgentRevoke => post(|s, w, p| enrolment::revoke(Kind::Node, s, w, p)),
+        Operation::ClusterAgentRevoke => post(|s, w, p| enrolment::revoke(Kind::Cluster, s, w, p)),
+        Operation::AgentEnroll => post(agents::enroll),
+        Operation::AgentRenew => post(agents::renew),
+        Operation::AgentStream => get(agents::stream),
+        Operation::NodeStatusList => get(nodes::list),
+        Operation::NodeStatusSummary => get(nodes::summary),
+        Operation::NodeStatusShow => get(nodes::show),
+        Operation::NodeDriftShow => get(nodes::drift),
+        Operation::NodeLog => get(nodes::log),
+        Operation::NodeObserve => post(nodes::observe),
+        Operation::NodeDriftRevert => post(nodes::revert),
+        Operation::NodeDriftAdopt => post(nodes::adopt),
+        Operation::NodeDriftAccept => post(nodes::accept),
+        Operation::NodeDriftUnaccept => post(nodes::unaccept),
+        Operation::AgentReport => post(agent_reports::report),
         Operation::Resource(noun, verb) => match verb {
             ResourceVerb::List => get(move |s, w, q| resources::list(noun, s, w, q)),
             ResourceVerb::Create => post(move |s, w, t, b| resource_changes::create(noun, s, w, t, b)),

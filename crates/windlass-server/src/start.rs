@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use windlass_control::agents::authority::{AgentAuthority, AuthorityError};
 use windlass_control::ask::first_start::{FirstLogin, FirstStartError, first_start};
 use windlass_control::ask::{credential_binding, policy};
 use windlass_control::clock::now;
@@ -21,6 +22,10 @@ use windlass_oidc::settings::OidcSettingsError;
 use windlass_oidc::{GroupGrant, Oidc};
 use windlass_store::{Store, StoreError};
 
+use crate::agent_listener;
+use crate::agent_listener::limits::{AgentConnections, connections_of_process};
+use crate::agent_listener::serve::AgentListener;
+use crate::agent_listener::tls::AgentTlsError;
 use crate::config::Config;
 use crate::connections::listen::{ListenOptions, listen};
 use crate::connections::tls::{TlsError, TlsKeys, reload_loop};
@@ -70,6 +75,18 @@ pub enum StartError {
     /// TLS cannot be used as configured.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The certificates of the agent listener cannot be made.
+    #[error(transparent)]
+    AgentAuthority(#[from] AuthorityError),
+    /// TLS of the agent listener cannot be used.
+    #[error(transparent)]
+    AgentTls(#[from] AgentTlsError),
+    /// Agents cannot know where to connect to.
+    #[error("the server listens for agents on {address}, and --agent-url is missing")]
+    AgentUrl {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The first administrator could not be created.
     #[error(transparent)]
     FirstStart(#[from] FirstStartError),
@@ -82,7 +99,14 @@ pub struct RunningServer {
     first_login: Option<FirstLogin>,
     loops: JoinSet<()>,
     http: tokio::task::JoinHandle<()>,
+    agents: Option<RunningAgentListener>,
     _lock: Option<File>,
+}
+
+/// The running listener for agents.
+struct RunningAgentListener {
+    address: SocketAddr,
+    task: tokio::task::JoinHandle<()>,
 }
 
 /// Starts a server. The future is boxed, so that the code that serves requests is compiled and optimised with this crate,
@@ -91,7 +115,7 @@ pub fn start(config: Config) -> BoxFuture<'static, Result<RunningServer, StartEr
     Box::pin(start_server(config))
 }
 
-async fn start_server(config: Config) -> Result<RunningServer, StartError> {
+async fn start_server(mut config: Config) -> Result<RunningServer, StartError> {
     let directory = config.control.data_dir.clone();
     let unusable = |source| StartError::DataDirectory { path: directory.clone(), source };
     make_private(&config.control.data_dir).map_err(unusable)?;
@@ -108,16 +132,15 @@ async fn start_server(config: Config) -> Result<RunningServer, StartError> {
     policy::bind_stored_policies(&store).await?;
     let first_login = first_start(&store, &config.first_account, &config.first_admin).await?;
     credential_binding::bind_existing(&store, &config.control).await?;
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .map_err(|source| StartError::Listen { address: config.listen, source })?;
-    let address =
-        listener.local_addr().map_err(|source| StartError::Listen { address: config.listen, source })?;
+    let (listener, address) = bind(config.listen).await?;
+    let for_agents = bind_for_agents(&mut config).await?;
     let oidc = single_sign_on(&store, &config, address).await?;
     metrics::start_metrics();
     let guard = windlass_outbound::AddressGuard::new(config.control.address_rules());
     let sender = windlass_notify::NotificationSender::new(config.control.insecure_notifications, &guard)?;
-    let control = Control::new(config.control.clone(), ControlParts { store, keys, signed_heads, sender });
+    let authority = AgentAuthority::new(&keys)?;
+    let parts = ControlParts { store, keys, authority, signed_heads, sender };
+    let control = Control::new(config.control.clone(), parts);
     let mut loops = loops::start(&control);
     let server = Server::new(config, control, oidc);
     if let Some(keys) = &tls {
@@ -131,7 +154,45 @@ async fn start_server(config: Config) -> Result<RunningServer, StartError> {
         stopping: server.watch_stopping(),
     };
     let http = tokio::spawn(listen(listener, options, router, tls));
-    Ok(RunningServer { server, address, first_login, loops, http, _lock: lock })
+    let agents = for_agents.map(|bound| listen_for_agents(&server, bound)).transpose()?;
+    Ok(RunningServer { server, address, first_login, loops, http, agents, _lock: lock })
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Binds the listener for agents, if there is one, and completes where agents reach it.
+async fn bind_for_agents(config: &mut Config) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    let Some(address) = config.agent_listen else { return Ok(None) };
+    let (listener, address) = bind(address).await?;
+    if config.control.agent_url.is_none() {
+        if !address.ip().is_loopback() {
+            return Err(StartError::AgentUrl { address });
+        }
+        config.control.agent_url = Some(format!("https://{address}"));
+    }
+    Ok(Some((listener, address)))
+}
+
+fn listen_for_agents(
+    server: &Server,
+    (listener, address): (TcpListener, SocketAddr),
+) -> Result<RunningAgentListener, StartError> {
+    let total = server.config().max_agent_connections.unwrap_or_else(connections_of_process);
+    let shared = AgentListener {
+        router: agent_listener::routes::router(server),
+        acceptor: agent_listener::tls::acceptor(server.authority())?,
+        connections: Arc::new(AgentConnections::new(total)),
+        stopping: server.watch_stopping(),
+        server: server.clone(),
+    };
+    let url = server.config().control.agent_url.as_deref();
+    tracing::info!(%address, url, connections = total, "listening for agents");
+    Ok(RunningAgentListener { address, task: tokio::spawn(agent_listener::listen::listen(listener, shared)) })
 }
 
 /// Creates the directory if it does not exist, and makes it accessible to its owner only.
@@ -204,6 +265,11 @@ impl RunningServer {
         self.address
     }
 
+    /// The address on which it listens for agents, if it does.
+    pub fn agent_address(&self) -> Option<SocketAddr> {
+        self.agents.as_ref().map(|agents| agents.address)
+    }
+
     /// The origin of that address: `http://…` or `https://…`.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.server.config().scheme().word(), self.address)
@@ -221,6 +287,10 @@ impl RunningServer {
         // Requests that wait, and event streams, end when the server stops. Any other request has 10 seconds.
         let _ = tokio::time::timeout(std::time::Duration::from_secs(10), &mut self.http).await;
         self.http.abort();
+        if let Some(mut agents) = self.agents.take() {
+            let _ = tokio::time::timeout(std::time::Duration::from_secs(10), &mut agents.task).await;
+            agents.task.abort();
+        }
         self.server.store().close().await;
     }
 }

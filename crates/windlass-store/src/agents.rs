@@ -17,6 +17,35 @@ use crate::page::new_id;
 use crate::sql::{Row, values};
 use crate::write::{AccountWriting, Writing};
 
+/// An agent's newest certificate, and the version of the program that asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentCertificate<'c> {
+    /// The version of the agent.
+    pub agent_version: &'c str,
+    /// The certificate's serial number, in hex.
+    pub serial: &'c str,
+    /// When it expires.
+    pub expires_at: Timestamp,
+}
+
+/// When a server last heard of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentContact {
+    /// The agent.
+    pub id: AgentId,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An agent that was revoked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokedAgent {
+    /// The agent.
+    pub id: AgentId,
+    /// When.
+    pub revoked_at: Timestamp,
+}
+
 const COLUMNS: &str =
     "id, account_id, target_kind, target_name, enrolment, enrolled_at, last_contact_at, revoked_at";
 
@@ -45,6 +74,22 @@ impl Reading {
         );
         let rows = self.connection.rows_built(sql, resource_row(account_id, target)).await?;
         rows.first().map(read_agent).transpose()
+    }
+
+    /// The agent with this id, also if it was revoked.
+    pub async fn agent(&mut self, id: &AgentId) -> Result<Option<Agent>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM agents WHERE id = $1");
+        let rows = self.connection.rows_built(sql, values![id]).await?;
+        rows.first().map(read_agent).transpose()
+    }
+
+    /// The agents of all accounts that were revoked at this time or later, in that order.
+    pub async fn agents_revoked_since(&mut self, since: Timestamp) -> Result<Vec<RevokedAgent>, StoreError> {
+        let sql = "SELECT id, revoked_at FROM agents WHERE revoked_at >= $1 ORDER BY revoked_at";
+        let rows = self.connection.rows(sql, values![since]).await?;
+        let read =
+            |row: &Row| Ok(RevokedAgent { id: row.id("id")?, revoked_at: row.timestamp("revoked_at")? });
+        rows.iter().map(read).collect()
     }
 
     /// The agents of an account that were not revoked, by target.
@@ -103,5 +148,42 @@ impl Writing {
         );
         let rows = self.connection.rows_built(sql, values![id, now]).await?;
         rows.first().map(read_agent).transpose()
+    }
+
+    /// Records contacts with agents. Returns those that were not revoked, as [`Writing::agent_contact`] does.
+    pub async fn agents_contact(
+        &mut self,
+        ids: &[&AgentId],
+        now: Timestamp,
+    ) -> Result<Vec<Agent>, StoreError> {
+        let given = ids.iter().map(|id| values![*id, now]).collect();
+        let suffix = ") UPDATE agents SET last_contact_at = given.at FROM given \
+                      WHERE agents.id = given.agent_id AND agents.revoked_at IS NULL \
+                      RETURNING id, account_id, target_kind, target_name, enrolment, enrolled_at, last_contact_at, \
+                      revoked_at";
+        let rows = self.connection.rows_many("WITH given (agent_id, at) AS (VALUES", given, suffix).await?;
+        rows.iter().map(read_agent).collect()
+    }
+
+    /// Records the certificate that an agent got. False if the agent was revoked.
+    pub async fn agent_certified(
+        &mut self,
+        id: &AgentId,
+        certificate: AgentCertificate<'_>,
+    ) -> Result<bool, StoreError> {
+        let sql = "UPDATE agents SET agent_version = $2, certificate_serial = $3, certificate_expires_at = $4 \
+                   WHERE id = $1 AND revoked_at IS NULL";
+        let AgentCertificate { agent_version, serial, expires_at } = certificate;
+        Ok(self.connection.execute(sql, values![id, agent_version, serial, expires_at]).await? == 1)
+    }
+
+    /// Records contacts with many agents in few statements. A later contact that is stored already is kept. The contacts
+    /// should be in the order of their agents, so that two replicas do not wait for each other.
+    pub async fn agents_contacted(&mut self, contacts: &[AgentContact]) -> Result<u64, StoreError> {
+        let rows = contacts.iter().map(|contact| values![&contact.id, contact.at]).collect();
+        let suffix = ") UPDATE agents SET last_contact_at = given.at FROM given WHERE agents.id = given.id \
+                      AND agents.revoked_at IS NULL \
+                      AND (agents.last_contact_at IS NULL OR agents.last_contact_at < given.at)";
+        self.connection.execute_many("WITH given (id, at) AS (VALUES", rows, suffix).await
     }
 }

@@ -1,5 +1,7 @@
 //! Target assignments: the document that each target must apply, by digest, with its generation.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use windlass_core::digest::Digest;
 use windlass_core::id::AccountId;
 use windlass_core::observed::Generation;
@@ -23,6 +25,38 @@ pub struct NewAssignment<'a> {
     pub document: &'a str,
     /// The digest of the document.
     pub digest: Digest,
+    /// The approvals of the target's own resources, as JSON.
+    pub own_approvals: &'a str,
+    /// The approvals of resources that it shares with other targets, as JSON. Each text is stored once.
+    pub shared_approvals: &'a str,
+}
+
+/// An assignment with everything that is signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAssignment {
+    /// Its generation.
+    pub generation: Generation,
+    /// The digest of its document.
+    pub digest: Digest,
+    /// Its document.
+    pub document: String,
+    /// The approvals of the target's own resources, as JSON.
+    pub own_approvals: String,
+    /// The approvals of resources that it shares with other targets, as JSON.
+    pub shared_approvals: String,
+}
+
+/// An assignment that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignmentNews {
+    /// The account.
+    pub account_id: AccountId,
+    /// The node or cluster.
+    pub target: ResourceKey,
+    /// The generation of its assignment.
+    pub generation: Generation,
+    /// When it was assigned.
+    pub assigned_at: Timestamp,
 }
 
 fn read_assignment(row: &Row) -> Result<AcceptedTarget, StoreError> {
@@ -56,6 +90,90 @@ impl Reading {
         rows.iter().map(|row| Ok((read_target(row)?, read_assignment(row)?))).collect()
     }
 
+    /// The assignment of a target with its document and its approvals; none if it never had one.
+    pub async fn assignment_to_sign(
+        &mut self,
+        account_id: &AccountId,
+        target: &ResourceKey,
+    ) -> Result<Option<StoredAssignment>, StoreError> {
+        let sql = "SELECT generation, digest, own_approvals, \
+                   (SELECT body FROM contents WHERE contents.digest = assignments.digest) AS document, \
+                   (SELECT body FROM contents WHERE contents.digest = shared_approvals) AS shared \
+                   FROM assignments WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
+        let rows = self.connection.rows(sql, resource_row(account_id, target)).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let AcceptedTarget { generation, digest } = read_assignment(row)?;
+        let document = row.optional_text("document")?.ok_or_else(|| StoreError::Broken {
+            column: format!("document of {target}"),
+            value: format!("nothing is stored for {digest}"),
+        })?;
+        let own_approvals = row.text("own_approvals")?;
+        let shared_approvals = row.optional_text("shared")?.unwrap_or_else(|| "[]".to_owned());
+        Ok(Some(StoredAssignment { generation, digest, document, own_approvals, shared_approvals }))
+    }
+
+    /// Documents of assignments of all accounts, by account and target, after one: for finding what they refer to.
+    pub async fn assignment_documents(
+        &mut self,
+        after: Option<&(AccountId, ResourceKey)>,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, ResourceKey, String)>, StoreError> {
+        let sql = format!(
+            "SELECT account_id, target_kind, target_name, \
+             (SELECT body FROM contents WHERE contents.digest = assignments.digest) AS document FROM assignments \
+             WHERE (account_id, target_kind, target_name) > ($1, $2, $3) \
+             ORDER BY account_id, target_kind, target_name LIMIT {limit}"
+        );
+        let values = match after {
+            Some((account_id, target)) => resource_row(account_id, target),
+            None => values!["", "", ""],
+        };
+        let rows = self.connection.rows_built(sql, values).await?;
+        let read = |row: &Row| {
+            let document = row.optional_text("document")?.unwrap_or_default();
+            Ok((row.id("account_id")?, read_target(row)?, document))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The assignments of all accounts that changed at this time or later, in that order.
+    pub async fn assignments_since(&mut self, since: Timestamp) -> Result<Vec<AssignmentNews>, StoreError> {
+        let sql = "SELECT account_id, target_kind, target_name, generation, assigned_at FROM assignments \
+                   WHERE assigned_at >= $1 ORDER BY assigned_at";
+        let rows = self.connection.rows(sql, values![since]).await?;
+        let read = |row: &Row| {
+            Ok(AssignmentNews {
+                account_id: row.id("account_id")?,
+                target: read_target(row)?,
+                generation: Generation(number_from(row.number("generation")?)),
+                assigned_at: row.timestamp("assigned_at")?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The documents with these digests.
+    pub async fn documents_of(
+        &mut self,
+        digests: &BTreeSet<Digest>,
+    ) -> Result<BTreeMap<Digest, String>, StoreError> {
+        let rows = digests.iter().map(|digest| values![*digest]).collect();
+        let prefix = "WITH given (digest) AS (VALUES";
+        let suffix = ") SELECT contents.digest AS digest, body FROM given CROSS JOIN contents \
+                      WHERE contents.digest = given.digest";
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
+        rows.iter().map(|row| Ok((row.digest("digest")?, row.text("body")?))).collect()
+    }
+
+    /// The approvals that cover the assignments of an account, as JSON: the own ones of each target, and each shared text.
+    pub async fn assignment_approvals(&mut self, account_id: &AccountId) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT own_approvals AS approvals FROM assignments WHERE account_id = $1 UNION \
+                   SELECT body AS approvals FROM contents WHERE digest IN \
+                   (SELECT shared_approvals FROM assignments WHERE account_id = $1)";
+        let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(|row| row.text("approvals")).collect()
+    }
+
     /// The document of an assignment.
     pub async fn assignment_document(&mut self, digest: Digest) -> Result<Option<String>, StoreError> {
         let sql = "SELECT body FROM contents WHERE digest = $1";
@@ -71,18 +189,42 @@ impl Writing {
         assignments: &[NewAssignment<'_>],
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let documents = assignments.iter().map(|new| (new.digest, new.document.to_owned())).collect();
-        self.contents_put(documents).await?;
+        let mut shared: BTreeMap<&str, Digest> = BTreeMap::new();
+        for new in assignments {
+            shared.entry(new.shared_approvals).or_insert_with_key(|text| Digest::of(text.as_bytes()));
+        }
+        let documents = assignments.iter().map(|new| (new.digest, new.document.to_owned()));
+        let approvals = shared.iter().map(|(text, digest)| (*digest, (*text).to_owned()));
+        self.contents_put(documents.chain(approvals).collect()).await?;
         let row = |new: &NewAssignment<'_>| {
             let mut row = resource_row(account_id, new.target);
-            row.extend(values![1_i64, new.digest, now]);
+            row.extend(values![
+                1_i64,
+                new.digest,
+                now,
+                new.own_approvals,
+                shared.get(new.shared_approvals).copied()
+            ]);
             row
         };
         let rows = assignments.iter().map(row).collect();
-        let prefix = "INSERT INTO assignments (account_id, target_kind, target_name, generation, digest, assigned_at) VALUES";
+        let prefix = "INSERT INTO assignments (account_id, target_kind, target_name, generation, digest, assigned_at, \
+                      own_approvals, shared_approvals) VALUES";
         let suffix = "ON CONFLICT (account_id, target_kind, target_name) DO UPDATE SET \
                       generation = assignments.generation + 1, digest = excluded.digest, \
-                      assigned_at = excluded.assigned_at WHERE assignments.digest <> excluded.digest";
+                      assigned_at = excluded.assigned_at, own_approvals = excluded.own_approvals, \
+                      shared_approvals = excluded.shared_approvals WHERE assignments.digest <> excluded.digest";
         self.connection.execute_many(prefix, rows, suffix).await
+    }
+
+    /// Removes the assignments of targets that were destroyed.
+    pub async fn assignments_remove(
+        &mut self,
+        account_id: &AccountId,
+        targets: &[ResourceKey],
+    ) -> Result<u64, StoreError> {
+        let rows = targets.iter().map(|target| resource_row(account_id, target)).collect();
+        let prefix = "DELETE FROM assignments WHERE (account_id, target_kind, target_name) IN (VALUES";
+        self.connection.execute_many(prefix, rows, ")").await
     }
 }

@@ -66,6 +66,7 @@ macro_rules! bind_all {
             query = match value {
                 Value::Text(text) => query.bind(text),
                 Value::Number(number) => query.bind(number),
+                Value::Bytes(bytes) => query.bind(bytes),
             };
         }
         query

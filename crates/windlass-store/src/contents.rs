@@ -26,7 +26,8 @@ const NAMED: &str = "SELECT resources.digest FROM resources UNION ALL SELECT des
     UNION ALL SELECT base_digest FROM proposals WHERE base_digest IS NOT NULL \
     UNION ALL SELECT desired_digest FROM proposals WHERE desired_digest IS NOT NULL \
     UNION ALL SELECT edited_digest FROM proposals WHERE edited_digest IS NOT NULL \
-    UNION ALL SELECT tombstones.digest FROM tombstones UNION ALL SELECT assignments.digest FROM assignments";
+    UNION ALL SELECT tombstones.digest FROM tombstones UNION ALL SELECT assignments.digest FROM assignments \
+    UNION ALL SELECT shared_approvals FROM assignments WHERE shared_approvals IS NOT NULL";
 
 /// Reads the specs of the rows of one result. Rows with the same spec share it.
 #[derive(Default)]

@@ -26,6 +26,10 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (17, "state_versions", include_str!("../migrations/0017_state_versions.sql")),
     (18, "contents", include_str!("../migrations/0018_contents.sql")),
     (19, "targets", include_str!("../migrations/0019_targets.sql")),
+    (20, "enrolment", include_str!("../migrations/0020_enrolment.sql")),
+    (21, "delivery", include_str!("../migrations/0021_delivery.sql")),
+    (22, "node_drift", include_str!("../migrations/0022_node_drift.sql")),
+    (23, "rollouts", include_str!("../migrations/0023_rollouts.sql")),
 ];
 
 /// Every migration for SQLite: as it is written.

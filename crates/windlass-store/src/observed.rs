@@ -1,7 +1,10 @@
 //! Observed state: what agents reported about their targets and the resources on them.
 //!
 //! A report is stored in three steps of one transaction: [`Writing::agent_contact`], [`Reading::observed`] and, after
-//! `ObservedTarget::merge` merged the report, [`Writing::observed_save`]. No step locks the row of the account.
+//! `ObservedTarget::merge` merged the report, [`Writing::observed_save`]. No step locks the row of the account. Each step
+//! has a form for many targets, so that a transaction can store the reports of many agents.
+
+use std::collections::BTreeMap;
 
 use windlass_core::digest::Digest;
 use windlass_core::id::AccountId;
@@ -166,6 +169,35 @@ impl Reading {
         Ok(observed)
     }
 
+    /// The observed state of some targets and of the resources on them. Targets without a report are left out.
+    pub async fn observed_of(
+        &mut self,
+        targets: &[(&AccountId, &ResourceKey)],
+    ) -> Result<BTreeMap<(AccountId, ResourceKey), ObservedTarget>, StoreError> {
+        let given = || targets.iter().map(|(account_id, target)| resource_row(*account_id, target)).collect();
+        let prefix = "WITH given (given_account, given_kind, given_name) AS (VALUES";
+        let suffix = format!(
+            ") SELECT account_id, target_kind, target_name, complete_enrolment, complete_generation, \
+             complete_sequence, {OBSERVATION} FROM given CROSS JOIN observed_targets \
+             WHERE account_id = given_account AND target_kind = given_kind AND target_name = given_name"
+        );
+        let mut found: BTreeMap<(AccountId, ResourceKey), ObservedTarget> = BTreeMap::new();
+        for row in self.connection.rows_many(prefix, given(), &suffix).await? {
+            let observed = found.entry((row.id("account_id")?, read_target(&row)?)).or_default();
+            observed.complete_as_of = read_complete(&row)?;
+            observed.whole = Some(read_observation(&row)?);
+        }
+        let suffix = format!(
+            ") SELECT account_id, target_kind, target_name, kind, name, {OBSERVATION} FROM given CROSS JOIN observed \
+             WHERE account_id = given_account AND target_kind = given_kind AND target_name = given_name"
+        );
+        for row in self.connection.rows_many(prefix, given(), &suffix).await? {
+            let observed = found.entry((row.id("account_id")?, read_target(&row)?)).or_default();
+            observed.resources.insert(read_key(&row)?, read_observation(&row)?);
+        }
+        Ok(found)
+    }
+
     /// The observed state of every target of an account as a whole, without the resources on them.
     pub async fn observed_targets(
         &mut self,
@@ -187,6 +219,54 @@ impl Reading {
     }
 }
 
+/// The observed state of a target before and after reports were merged.
+#[derive(Clone, Debug)]
+pub struct ObservedChange<'c> {
+    /// The account.
+    pub account_id: &'c AccountId,
+    /// The node or cluster.
+    pub target: &'c ResourceKey,
+    /// As it is stored.
+    pub before: &'c ObservedTarget,
+    /// As it shall be stored.
+    pub after: &'c ObservedTarget,
+}
+
+impl ObservedChange<'_> {
+    fn key_row(&self, kind: Kind, name: &str) -> Vec<Value> {
+        let mut row = resource_row(self.account_id, self.target);
+        row.extend(values![kind.slug(), name]);
+        row
+    }
+
+    /// The rows of resources that are no longer observed.
+    fn gone(&self) -> impl Iterator<Item = Vec<Value>> {
+        let gone = self.before.resources.iter();
+        gone.filter(|(kind, name, _)| !self.after.resources.contains(*kind, name))
+            .map(|(kind, name, _)| self.key_row(kind, name))
+    }
+
+    /// The rows of resources whose observation changed.
+    fn changed(&self) -> impl Iterator<Item = Vec<Value>> {
+        let changed = self.after.resources.iter();
+        changed
+            .filter(|(kind, name, stored)| self.before.resources.get(*kind, name) != Some(stored))
+            .map(|(kind, name, stored)| [self.key_row(kind, name), observation_row(stored)].concat())
+    }
+
+    /// The row of the target as a whole, if it changed.
+    fn whole(&self) -> Option<Vec<Value>> {
+        let is_changed = (&self.before.whole, self.before.complete_as_of)
+            != (&self.after.whole, self.after.complete_as_of);
+        let whole = self.after.whole.as_ref().filter(|_| is_changed)?;
+        let none = values![None::<i64>, None::<i64>, None::<i64>];
+        let mut row = resource_row(self.account_id, self.target);
+        row.extend(self.after.complete_as_of.map_or(none, order_row));
+        row.extend(observation_row(whole));
+        Some(row)
+    }
+}
+
 impl Writing {
     /// Stores the observed state after a report was merged into `before`. Writes only what changed.
     pub async fn observed_save(
@@ -196,54 +276,13 @@ impl Writing {
         before: &ObservedTarget,
         after: &ObservedTarget,
     ) -> Result<(), StoreError> {
-        if (&before.whole, before.complete_as_of) != (&after.whole, after.complete_as_of) {
-            self.observed_target_put(account_id, target, after).await?;
-        }
-        let key_row = |kind: Kind, name: &str| {
-            let mut row = resource_row(account_id, target);
-            row.extend(values![kind.slug(), name]);
-            row
-        };
-        let gone = before.resources.iter().filter(|(kind, name, _)| !after.resources.contains(*kind, name));
-        let gone = gone.map(|(kind, name, _)| key_row(kind, name)).collect();
-        let prefix =
-            "DELETE FROM observed WHERE (account_id, target_kind, target_name, kind, name) IN (VALUES";
-        self.connection.execute_many(prefix, gone, ")").await?;
-        let changed = after
-            .resources
-            .iter()
-            .filter(|(kind, name, stored)| before.resources.get(*kind, name) != Some(stored))
-            .map(|(kind, name, stored)| [key_row(kind, name), observation_row(stored)].concat())
-            .collect();
-        let prefix = "INSERT INTO observed (account_id, target_kind, target_name, kind, name, enrolment, generation, \
-                      sequence, state, digest, seen_generation, since, seen_at, message, failed_generation, \
-                      failed_since, failure) VALUES";
-        let suffix = "ON CONFLICT (account_id, target_kind, target_name, kind, name) DO UPDATE SET \
-                      enrolment = excluded.enrolment, generation = excluded.generation, sequence = excluded.sequence, \
-                      state = excluded.state, digest = excluded.digest, \
-                      seen_generation = excluded.seen_generation, since = excluded.since, \
-                      seen_at = excluded.seen_at, message = excluded.message, \
-                      failed_generation = excluded.failed_generation, failed_since = excluded.failed_since, \
-                      failure = excluded.failure";
-        self.connection.execute_many(prefix, changed, suffix).await?;
-        Ok(())
+        self.observed_save_all(&[ObservedChange { account_id, target, before, after }]).await
     }
 
-    async fn observed_target_put(
-        &mut self,
-        account_id: &AccountId,
-        target: &ResourceKey,
-        after: &ObservedTarget,
-    ) -> Result<(), StoreError> {
-        let mut row = resource_row(account_id, target);
-        let Some(whole) = &after.whole else {
-            let sql = "DELETE FROM observed_targets WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
-            self.connection.execute(sql, row).await?;
-            return Ok(());
-        };
-        let none = values![None::<i64>, None::<i64>, None::<i64>];
-        row.extend(after.complete_as_of.map_or(none, order_row));
-        row.extend(observation_row(whole));
+    /// Stores the observed state of many targets, at most one change for each. Merging never takes the whole away, so a
+    /// target that was stored stays.
+    pub async fn observed_save_all(&mut self, changes: &[ObservedChange<'_>]) -> Result<(), StoreError> {
+        let wholes = changes.iter().filter_map(ObservedChange::whole).collect();
         let prefix = "INSERT INTO observed_targets (account_id, target_kind, target_name, complete_enrolment, \
                       complete_generation, complete_sequence, enrolment, generation, sequence, state, digest, \
                       seen_generation, since, seen_at, message, failed_generation, failed_since, failure) VALUES";
@@ -257,7 +296,23 @@ impl Writing {
                       seen_at = excluded.seen_at, message = excluded.message, \
                       failed_generation = excluded.failed_generation, failed_since = excluded.failed_since, \
                       failure = excluded.failure";
-        self.connection.execute_many(prefix, vec![row], suffix).await?;
+        self.connection.execute_many(prefix, wholes, suffix).await?;
+        let gone = changes.iter().flat_map(ObservedChange::gone).collect();
+        let prefix =
+            "DELETE FROM observed WHERE (account_id, target_kind, target_name, kind, name) IN (VALUES";
+        self.connection.execute_many(prefix, gone, ")").await?;
+        let changed = changes.iter().flat_map(ObservedChange::changed).collect();
+        let prefix = "INSERT INTO observed (account_id, target_kind, target_name, kind, name, enrolment, generation, \
+                      sequence, state, digest, seen_generation, since, seen_at, message, failed_generation, \
+                      failed_since, failure) VALUES";
+        let suffix = "ON CONFLICT (account_id, target_kind, target_name, kind, name) DO UPDATE SET \
+                      enrolment = excluded.enrolment, generation = excluded.generation, sequence = excluded.sequence, \
+                      state = excluded.state, digest = excluded.digest, \
+                      seen_generation = excluded.seen_generation, since = excluded.since, \
+                      seen_at = excluded.seen_at, message = excluded.message, \
+                      failed_generation = excluded.failed_generation, failed_since = excluded.failed_since, \
+                      failure = excluded.failure";
+        self.connection.execute_many(prefix, changed, suffix).await?;
         Ok(())
     }
 }

@@ -21,6 +21,19 @@ const CHANNEL: &str = "windlass";
 /// How long the row of a replica that stopped is kept.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 
+/// The channel on which replicas notify each other that agents have news. It is a channel of its own: nothing but the
+/// streams to agents has to look.
+const AGENTS_CHANNEL: &str = "windlass_agents";
+
+/// What another replica did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteNews {
+    /// It wrote something, or may have done so while the connection was lost.
+    Write,
+    /// It changed assignments or revoked agents.
+    Agents,
+}
+
 /// Receives the notifications of other replicas.
 #[derive(Debug)]
 pub struct Listener {
@@ -29,13 +42,16 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Waits until another replica wrote something, or may have done so while the connection was lost.
-    pub async fn wait_for_write(&mut self) -> Result<(), StoreError> {
+    /// Waits until another replica did something, or may have done so while the connection was lost.
+    pub async fn wait_for_news(&mut self) -> Result<RemoteNews, StoreError> {
         loop {
             match self.inner.try_recv().await? {
                 Some(notification) if notification.payload() == self.own_id.as_str() => {}
+                Some(notification) if notification.channel() == AGENTS_CHANNEL => {
+                    return Ok(RemoteNews::Agents);
+                }
                 // None: the connection was lost and is restored.
-                Some(_) | None => return Ok(()),
+                Some(_) | None => return Ok(RemoteNews::Write),
             }
         }
     }
@@ -63,8 +79,19 @@ impl Store {
     pub async fn listen(&self) -> Result<Option<Listener>, StoreError> {
         let Some(pool) = self.shared() else { return Ok(None) };
         let mut inner = PgListener::connect_with(pool).await?;
-        inner.listen(CHANNEL).await?;
+        inner.listen_all([CHANNEL, AGENTS_CHANNEL]).await?;
         Ok(Some(Listener { inner, own_id: self.replica_id().clone() }))
+    }
+
+    /// Notifies the other replicas that agents have news.
+    pub async fn notify_of_agents(&self) -> Result<(), StoreError> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let mut writing = self.write().await?;
+        let sql = "SELECT pg_notify('windlass_agents', $1)";
+        writing.connection.rows(sql, values![self.replica_id()]).await?;
+        writing.commit().await
     }
 
     /// Records a heartbeat of this replica, and releases the leases of replicas whose last heartbeat is older than

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use windlass_core::digest::Digest;
 use windlass_core::id::{AccountId, RepositoryId, ResourceId};
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
+use windlass_core::target_assignment::CoveringApproval;
 use windlass_core::time::Timestamp;
 
+use crate::approved_resources::stored_approval;
 use crate::contents::SpecReader;
 use crate::db::Reading;
 use crate::error::StoreError;
@@ -66,6 +68,8 @@ pub struct NewResource<'r> {
     pub declared_in: Option<&'r str>,
     /// Who changes it.
     pub by: &'r str,
+    /// Why it is accepted.
+    pub approval: &'r CoveringApproval,
 }
 
 impl NewResource<'_> {
@@ -80,7 +84,9 @@ impl NewResource<'_> {
             now,
             now,
             self.by,
-            self.declared_in
+            self.declared_in,
+            self.digest,
+            stored_approval(self.approval)
         ]);
         row
     }
@@ -254,15 +260,33 @@ impl Reading {
         kind: Kind,
         network: &str,
     ) -> Result<Vec<Resource>, StoreError> {
+        self.resources_beginning(account_id, kind, &format!("{network}/")).await
+    }
+
+    /// The versions of a module, by name.
+    pub async fn module_versions_of(
+        &mut self,
+        account_id: &AccountId,
+        module: &str,
+    ) -> Result<Vec<Resource>, StoreError> {
+        self.resources_beginning(account_id, Kind::ModuleVersion, &format!("{module}@")).await
+    }
+
+    /// The resources of a kind whose names begin with a text, by name.
+    async fn resources_beginning(
+        &mut self,
+        account_id: &AccountId,
+        kind: Kind,
+        prefix: &str,
+    ) -> Result<Vec<Resource>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM resources WHERE account_id = $1 AND kind = $2 AND name LIKE $3 ESCAPE '\\' \
              ORDER BY name"
         );
-        let prefix = format!("{network}/");
-        let values = values![account_id, kind.slug(), like_pattern(&prefix, "%")];
+        let values = values![account_id, kind.slug(), like_pattern(prefix, "%")];
         let mut found = read_resources(self.connection.rows_built(sql, values).await?)?;
         // LIKE ignores the case of letters in SQLite.
-        found.retain(|resource| resource.key.name.starts_with(&prefix));
+        found.retain(|resource| resource.key.name.starts_with(prefix));
         Ok(found)
     }
 
@@ -314,6 +338,21 @@ impl Reading {
     pub async fn resource_heads(&mut self, account_id: &AccountId) -> Result<Vec<ResourceHead>, StoreError> {
         let sql = "SELECT kind, name, digest, owner_id FROM resources WHERE account_id = $1";
         let rows = self.connection.rows(sql, values![account_id]).await?;
+        rows.iter().map(read_head).collect()
+    }
+
+    /// Every resource of some kinds without its spec, by kind and name.
+    pub async fn resource_heads_of_kinds(
+        &mut self,
+        account_id: &AccountId,
+        kinds: &[Kind],
+    ) -> Result<Vec<ResourceHead>, StoreError> {
+        let rows = kinds.iter().map(|kind| values![account_id, kind.slug()]).collect();
+        let prefix = "WITH given (account_id, kind) AS (VALUES";
+        let suffix = ") SELECT resources.kind, resources.name, digest, owner_id FROM given CROSS JOIN resources \
+                      WHERE resources.account_id = given.account_id AND resources.kind = given.kind \
+                      ORDER BY resources.kind, resources.name";
+        let rows = self.connection.rows_many(prefix, rows, suffix).await?;
         rows.iter().map(read_head).collect()
     }
 
@@ -409,7 +448,7 @@ impl Reading {
 }
 
 impl AccountWriting {
-    /// Creates or updates a resource.
+    /// Creates or updates a resource: someone who may approve it changes it directly.
     pub async fn resource_put(
         &mut self,
         key: &ResourceKey,
@@ -419,7 +458,9 @@ impl AccountWriting {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let digest = spec.digest();
-        self.resources_put(&[NewResource { key, spec, digest, owner_id, declared_in: None, by }], now).await
+        let approval = &CoveringApproval::DirectChange { person: by.to_owned(), at: now };
+        let new = NewResource { key, spec, digest, owner_id, declared_in: None, by, approval };
+        self.resources_put(&[new], now).await
     }
 
     /// Creates or updates resources and their references. Each resource may occur only once.
@@ -438,11 +479,12 @@ impl AccountWriting {
         };
         let rows = resources.iter().map(row).collect();
         let prefix = "INSERT INTO resources (account_id, kind, name, id, digest, owner_id, generation, \
-                      created_at, updated_at, updated_by, declared_in) VALUES";
+                      created_at, updated_at, updated_by, declared_in, approved_digest, approval) VALUES";
         let suffix = "ON CONFLICT (account_id, kind, name) DO UPDATE SET \
                       digest = excluded.digest, owner_id = excluded.owner_id, \
                       generation = resources.generation + 1, updated_at = excluded.updated_at, \
-                      updated_by = excluded.updated_by, \
+                      updated_by = excluded.updated_by, approved_digest = excluded.approved_digest, \
+                      approval = excluded.approval, \
                       declared_in = COALESCE(excluded.declared_in, resources.declared_in)";
         self.connection.execute_many(prefix, rows, suffix).await?;
         let changed = resources.iter().map(|resource| resource_row(&account_id, resource.key)).collect();

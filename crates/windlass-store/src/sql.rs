@@ -1,12 +1,14 @@
 //! Values of statements, and rows of results.
 //!
-//! The databases store only two types: text and 64-bit numbers.
+//! The databases store text and 64-bit numbers, and the bytes of blobs.
 
 use sqlx::Row as _;
 use windlass_core::digest::Digest;
+use windlass_core::host::BlobDigest;
 use windlass_core::id::{
-    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, HolderId, Id, InvitationId, PlanId, PreviewId,
-    ProposalId, ReplicaId, RepositoryId, ResourceId, RunId, SessionId, TokenId, UserId,
+    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, EnrolmentTokenId, HolderId, Id, InvitationId,
+    JoinId, PlanId, PreviewId, ProposalId, ReplicaId, RepositoryId, ResourceId, RolloutId, RunId, SessionId,
+    TokenId, UserId,
 };
 use windlass_core::time::Timestamp;
 
@@ -17,6 +19,7 @@ use crate::error::StoreError;
 pub(crate) enum Value {
     Text(Option<String>),
     Number(Option<i64>),
+    Bytes(Vec<u8>),
 }
 
 impl Value {
@@ -96,8 +99,7 @@ macro_rules! id_values {
 }
 
 id_values! {
-    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, HolderId, InvitationId, PlanId, PreviewId, ProposalId,
-    ReplicaId, RepositoryId, ResourceId, RunId, SessionId, TokenId, UserId,
+    AccountId, AgentId, ApprovalSetId, AuditKeyId, DeliveryId, EnrolmentTokenId, HolderId, InvitationId, JoinId, PlanId, PreviewId, ProposalId, ReplicaId, RepositoryId, ResourceId, RolloutId, RunId, SessionId, TokenId, UserId,
 }
 
 impl From<Option<Digest>> for Value {
@@ -109,6 +111,18 @@ impl From<Option<Digest>> for Value {
 impl From<Digest> for Value {
     fn from(digest: Digest) -> Value {
         Value::Text(Some(digest.to_string()))
+    }
+}
+
+impl From<BlobDigest> for Value {
+    fn from(digest: BlobDigest) -> Value {
+        Value::Text(Some(digest.to_string()))
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Value {
+        Value::Bytes(bytes)
     }
 }
 
@@ -229,6 +243,16 @@ impl Row {
     /// A time, or nothing.
     pub(crate) fn optional_timestamp(&self, column: &str) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.optional_number(column)?.map(Timestamp::from_millis))
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self, column: &str) -> Result<Vec<u8>, StoreError> {
+        column!(self, column)
+    }
+
+    /// The digest of a blob.
+    pub(crate) fn blob_digest(&self, column: &str) -> Result<BlobDigest, StoreError> {
+        self.word(column, BlobDigest::parse)
     }
 
     /// A digest.

@@ -122,6 +122,12 @@ impl Store {
         Ok(Writing { reading: Reading { connection: self.begin().await? } })
     }
 
+    /// Commits a transaction that belongs to no account, and notifies the other replicas of it.
+    pub async fn commit_for_replicas(&self, mut writing: Writing) -> Result<(), StoreError> {
+        notify_replicas(&mut writing.reading.connection, self.replica_id()).await?;
+        writing.commit().await
+    }
+
     /// Begins a transaction of an account, after its running ones. The installation itself counts as an account.
     pub async fn write_account(&self, account_id: &AccountId) -> Result<AccountWriting, StoreError> {
         let writing = self.write().await?;

@@ -15,8 +15,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use windlass_core::diff::Cause;
 use windlass_core::digest::Digest;
+use windlass_core::enrolment::JoinState;
 use windlass_core::event::Severity;
 use windlass_core::gate::Contributors;
+use windlass_core::host::BlobDigest;
 use windlass_core::id;
 use windlass_core::plan::StoredStep;
 use windlass_core::proposal::{Proposal, Status};
@@ -25,13 +27,18 @@ use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::run::Run;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    Address, DeliveryAttempt, DeliveryFilter, DeliveryState, EventFilter, EventOrder, OwnerFilter,
-    PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove, ProposalPosition, ProposalSource,
-    ReportKind, ResourceFilter, ResourceToDestroy, RowBudget, Store,
+    Address, AgentCertificate, AgentContact, DeliveryAttempt, DeliveryFilter, DeliveryState, EventFilter,
+    EventOrder, JoinMove, OwnerFilter, PendingPullRequest, PlanCursor, ProposalFilter, ProposalMove,
+    ProposalPosition, ProposalSource, ReportKind, ResourceFilter, ResourceToDestroy, RowBudget, Store,
 };
 
 /// Tables that grow with the fleet or with time, and their aliases in statements.
-const LARGE: [&str; 30] = [
+const LARGE: [&str; 35] = [
+    "blobs",
+    "module_packages",
+    "assignment_problems",
+    "enrolment_tokens",
+    "node_joins",
     "contents",
     "tombstones",
     "agents",
@@ -317,8 +324,23 @@ async fn look_up(store: &Store) {
     reading.tombstones(&id("a"), &key()).await.unwrap();
     reading.agent_of(&id("a"), &key()).await.unwrap();
     reading.agents(&id("a")).await.unwrap();
+    reading.agent(&id("a")).await.unwrap();
+    reading.agents_revoked_since(now()).await.unwrap();
+    reading.assignments_since(now()).await.unwrap();
+    reading.enrolment_token_by_hash("hash").await.unwrap();
+    reading.enrolment_tokens(&id("a"), now(), 10).await.unwrap();
+    reading.node_join(&id("a"), &id("j")).await.unwrap();
+    reading.node_joins(&id("a"), 10).await.unwrap();
+    reading.node_joins_of(&id("a"), &key(), 10).await.unwrap();
     reading.assignment(&id("a"), &key()).await.unwrap();
     reading.assignments(&id("a")).await.unwrap();
+    reading.assignment_to_sign(&id("a"), &key()).await.unwrap();
+    reading.assignment_problems(&id("a")).await.unwrap();
+    reading.assignment_problem(&id("a"), &key()).await.unwrap();
+    reading.approved_resources(&id("a"), &[Kind::Node, Kind::Module]).await.unwrap();
+    reading.module_packages(&id("a")).await.unwrap();
+    reading.package_files(&[BlobDigest::of(b"x")]).await.unwrap();
+    reading.blob(BlobDigest::of(b"x")).await.unwrap();
     reading.inventory(&id("a"), &key()).await.unwrap();
     reading.observed(&id("a"), &key()).await.unwrap();
     reading.observed_targets(&id("a")).await.unwrap();
@@ -338,8 +360,18 @@ async fn write(store: &Store) {
     let ended = ResourceToDestroy { key: &key(), by: "ada" };
     writing.resource_remove(ended, now()).await.unwrap();
     writing.tombstones_delete_old(now(), &mut plenty()).await.unwrap();
+    writing.enrolment_tokens_delete_old(now(), &mut plenty()).await.unwrap();
+    writing.node_joins_delete_old(now(), &mut plenty()).await.unwrap();
     let agent = writing.agent_enrol(&key(), now()).await.unwrap();
     writing.agent_contact(&agent.id, now()).await.unwrap();
+    let contact = AgentContact { id: agent.id.clone(), at: now() };
+    writing.agents_contacted(&[contact]).await.unwrap();
+    let certificate = AgentCertificate { agent_version: "1", serial: "00", expires_at: now() };
+    writing.agent_certified(&agent.id, certificate).await.unwrap();
+    writing.enrolment_token_use(&id("t"), now()).await.unwrap();
+    writing.enrolment_token_revoke(&id("a"), &id("t"), now()).await.unwrap();
+    let step = JoinMove { from: JoinState::Pending, to: JoinState::Approved, by: "ada", at: now() };
+    writing.node_join_move(&id("j"), step).await.unwrap();
     writing.inventory_remove(&id("a"), &key(), &[&id("x")]).await.unwrap();
     writing.resources_disown(&id("r")).await.unwrap();
     writing.desired_mark_agreed(&id("r")).await.unwrap();

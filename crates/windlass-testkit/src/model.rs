@@ -90,8 +90,8 @@ impl Model {
         let modules = choices.names("module", 4);
         let templates = choices.names("template", 4);
         let nodes = choices.names("node", 6);
-        model.modules(&modules, &mut choices);
-        model.templates(&templates, &modules, &mut choices);
+        let pins = model.modules(&modules, &mut choices);
+        model.templates(&templates, &pins, &mut choices);
         let nodes = if templates.is_empty() { Vec::new() } else { nodes };
         model.nodes(&nodes, &templates, &mut choices);
         model.assignments(&nodes, &modules, &mut choices);
@@ -99,6 +99,7 @@ impl Model {
         model.federation(&mut choices);
         model.kubernetes(&mut choices);
         model.notifications(&mut choices);
+        model.module_versions(&pins, &mut choices);
         model
     }
 
@@ -119,17 +120,20 @@ impl Model {
         self.sections.push(SectionModel { path, name_key, entries });
     }
 
-    fn modules(&mut self, names: &[String], choices: &mut TapeReader<'_>) {
+    /// Adds modules and returns the exact pin of each. The version follows from the content, which never changes for a
+    /// version.
+    fn modules(&mut self, names: &[String], choices: &mut TapeReader<'_>) -> Vec<String> {
         let mut entries = Vec::new();
-        for (index, name) in names.iter().enumerate() {
-            let mut spec = json!({ "priority": choices.below(3) * 10, "version": "1.0.0" });
+        let mut pins: Vec<String> = Vec::new();
+        for name in names {
+            let mut spec = json!({ "priority": choices.below(3) * 10 });
             if choices.flip() {
                 spec["config"] = json!({ "workers": choices.below(4), "nested": { "on": choices.flip() } });
             }
-            if let Some(needed) = choices.one(&names[..index])
+            if let Some(needed) = choices.one(&pins)
                 && choices.flip()
             {
-                spec["depends_on"] = json!([format!("{needed}@1.0.0")]);
+                spec["depends_on"] = json!([needed]);
             }
             if choices.flip() {
                 spec["host"] = json!({
@@ -137,12 +141,23 @@ impl Model {
                     "files": { "/etc/motd": { "content": format!("hello {}\n", choices.below(3)) } },
                 });
             }
+            let version = format!("1.0.{}", checksum(&spec.to_string()));
+            pins.push(format!("{name}@{version}"));
+            spec["version"] = json!(version);
             entries.push((name.clone(), spec));
         }
         self.add(&["modules"], "name", entries);
+        pins
     }
 
-    fn templates(&mut self, names: &[String], modules: &[String], choices: &mut TapeReader<'_>) {
+    fn module_versions(&mut self, names: &[String], choices: &mut TapeReader<'_>) {
+        // Every version, because what pins it refers to it.
+        let mut state = || json!({ "state": choices.word(["live", "blessed", "retired"]) });
+        let entries = names.iter().map(|name| (name.clone(), state())).collect();
+        self.add(&["module_versions"], "name", entries);
+    }
+
+    fn templates(&mut self, names: &[String], pins: &[String], choices: &mut TapeReader<'_>) {
         let mut entries = Vec::new();
         for (index, name) in names.iter().enumerate() {
             let mut spec = Map::new();
@@ -150,8 +165,7 @@ impl Model {
                 (Some(parent), true) => spec.insert("extends".to_owned(), json!(parent)),
                 _ => spec.insert("node_platform".to_owned(), json!("debian-12-amd64")),
             };
-            let used: Vec<String> =
-                modules.iter().filter(|_| choices.flip()).map(|name| format!("{name}@1.0.0")).collect();
+            let used: Vec<String> = pins.iter().filter(|_| choices.flip()).cloned().collect();
             spec.insert("modules".to_owned(), json!(used));
             if choices.flip() {
                 spec.insert("description".to_owned(), json!(format!("\u{fc}ber \"{}\"", choices.below(3))));
@@ -290,6 +304,11 @@ impl Model {
         );
         files
     }
+}
+
+/// A number that follows from a text.
+fn checksum(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |sum: u32, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 fn write_section(section: &SectionModel, entries: &[(String, Value)], form: ModelForm) -> String {

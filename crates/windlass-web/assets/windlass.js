@@ -218,7 +218,7 @@
     try {
       const answer = await fetch(location.href, { signal: mine.signal, headers: { accept: "text/html" } });
       if (answer.redirected && new URL(answer.url).pathname === "/app/sign-in") { location.reload(); return; }
-      if (!answer.ok) return;
+      if (!answer.ok) { lookLater(); return; }
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       const scroll = window.scrollY;
       for (const part of all("[data-live][id]")) {
@@ -228,10 +228,21 @@
       if (Math.abs(window.scrollY - scroll) > 1) window.scrollTo(0, scroll);
       refresh();
       tick();
+      lookLater();
     } catch (error) {
-      if (error.name !== "AbortError") console.warn("could not look again", error.message);
+      if (error.name === "AbortError") return;
+      console.warn("could not look again", error.message);
+      lookLater();
     }
   };
+  // Nodes report without an event: a page that shows them moving is looked at again after a while.
+  let later;
+  const lookLater = () => {
+    clearTimeout(later);
+    const every = Number(one("[data-live-every]")?.dataset.liveEvery);
+    if (every > 0) later = setTimeout(() => (document.hidden ? lookLater() : look()), every * 1000);
+  };
+  lookLater();
   let seen = document.body.dataset.seen;
   let source = null;
   let waiting;

@@ -45,6 +45,7 @@ const SHEET: &str = concat!(
     include_str!("../assets/resources.css"),
     include_str!("../assets/drift.css"),
     include_str!("../assets/topology.css"),
+    include_str!("../assets/rollouts.css"),
 );
 
 static STYLE: LazyLock<Asset> =

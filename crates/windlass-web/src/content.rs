@@ -19,6 +19,17 @@ pub(crate) fn rows<'d>(differences: impl IntoIterator<Item = &'d ContentDifferen
     differences.into_iter().flat_map(content_lines).map(row).collect()
 }
 
+/// The rows of one difference, as `diff -u` prints it.
+pub(crate) fn diff_rows(diff: &str) -> Vec<ContentRow> {
+    let kind = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => DiffLineKind::Added,
+        Some(b'-') => DiffLineKind::Removed,
+        Some(b' ') => DiffLineKind::Same,
+        _ => DiffLineKind::Place,
+    };
+    diff.lines().map(|line| row((kind(line), line.to_owned()))).collect()
+}
+
 fn row((mark, text): (DiffLineKind, String)) -> ContentRow {
     let (class, sign) = match mark {
         DiffLineKind::Head | DiffLineKind::Note | DiffLineKind::Place => {

@@ -19,6 +19,10 @@ pub enum NavEntry {
     Settings,
     /// The accepted state.
     Resources,
+    /// Nodes as their agents see them.
+    Nodes,
+    /// How changes move over nodes.
+    Rollouts,
     /// Manual changes and drifted targets.
     Drift,
     /// Networks as diagrams.

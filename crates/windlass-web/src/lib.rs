@@ -26,6 +26,7 @@
 pub mod assets;
 pub mod content;
 pub mod diff;
+pub mod effects;
 mod escape;
 pub mod frame;
 mod link;

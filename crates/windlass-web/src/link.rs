@@ -20,6 +20,11 @@ pub(crate) fn resource(kind: &str, name: &str) -> String {
     format!("/app/resources/{}/{}", encoded(kind), encoded(name))
 }
 
+/// The page of a node as its agent sees it.
+pub(crate) fn node(name: &str) -> String {
+    format!("/app/nodes/{}", encoded(name))
+}
+
 /// The list of a kind, or of all kinds.
 pub(crate) fn resources(kind: Option<Kind>) -> String {
     kind.map_or_else(|| "/app/resources".to_owned(), |kind| format!("/app/resources/{}", kind.plural()))

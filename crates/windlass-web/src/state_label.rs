@@ -8,8 +8,11 @@ use windlass_core::diff::Action;
 use windlass_core::event;
 use windlass_core::gate::{ConsentState, ContributorRole};
 use windlass_core::proposal::Status;
+use windlass_core::report::TargetStatus;
 use windlass_core::repository::RepositoryStatus;
+use windlass_core::rollout::RolloutStatus;
 use windlass_core::run::{Movement, RunStatus};
+use windlass_core::value::Lifecycle;
 
 use crate::sentence::title;
 
@@ -91,6 +94,22 @@ impl StateLabel for RunStatus {
     }
 }
 
+impl StateLabel for RolloutStatus {
+    fn label(&self) -> String {
+        RolloutStatus::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            RolloutStatus::Completed => "good",
+            RolloutStatus::Running | RolloutStatus::Promoted => "busy",
+            RolloutStatus::Paused => "warn",
+            RolloutStatus::Stopped | RolloutStatus::Aborted => "bad",
+            RolloutStatus::Superseded => "calm",
+        }
+    }
+}
+
 impl StateLabel for RepositoryStatus {
     fn label(&self) -> String {
         RepositoryStatus::label(*self).to_owned()
@@ -102,6 +121,22 @@ impl StateLabel for RepositoryStatus {
             RepositoryStatus::Failed => "bad",
             RepositoryStatus::Syncing => "busy",
             RepositoryStatus::Disabled | RepositoryStatus::Quarantined => "calm",
+        }
+    }
+}
+
+impl StateLabel for TargetStatus {
+    fn label(&self) -> String {
+        TargetStatus::label(*self).to_owned()
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            TargetStatus::InSync => "good",
+            TargetStatus::Applying => "busy",
+            TargetStatus::Unknown => "calm",
+            TargetStatus::Offline | TargetStatus::Drifted => "warn",
+            TargetStatus::Failed => "bad",
         }
     }
 }
@@ -152,6 +187,20 @@ impl StateLabel for event::Severity {
 impl StateLabel for code::ProblemSeverity {
     fn label(&self) -> String {
         title(self.slug())
+    }
+}
+
+impl StateLabel for Lifecycle {
+    fn label(&self) -> String {
+        title(self.word())
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            Lifecycle::Live => "good",
+            Lifecycle::Staging | Lifecycle::Blessed => "busy",
+            Lifecycle::Built | Lifecycle::Retired => "calm",
+        }
     }
 }
 

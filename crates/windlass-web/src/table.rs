@@ -110,6 +110,18 @@ pages! {
     ApproveSet Post "/app/runs/{id}/approve" As(O::RunApprove);
     /// Resumes the proposals of a repository although the run failed.
     ConfirmFailure Post "/app/runs/{id}/confirm-failure" As(O::RunConfirmFailure);
+    /// Rollouts, newest first.
+    Rollouts Get "/app/rollouts" As(O::RolloutList);
+    /// One rollout.
+    Rollout Get "/app/rollouts/{id}" As(O::RolloutShow);
+    /// Pauses it.
+    RolloutPause Post "/app/rollouts/{id}/pause" As(O::RolloutPause);
+    /// Resumes it.
+    RolloutResume Post "/app/rollouts/{id}/resume" As(O::RolloutResume);
+    /// Aborts it.
+    RolloutAbort Post "/app/rollouts/{id}/abort" As(O::RolloutAbort);
+    /// Promotes it.
+    RolloutPromote Post "/app/rollouts/{id}/promote" As(O::RolloutPromote);
     /// The form to register a repository.
     RegisterForm Get "/app/repositories/new" As(O::RepositoryCreate);
     /// Registers it.
@@ -186,6 +198,24 @@ pages! {
     ResourcesOfKind Get "/app/resources/{kind}" As(O::ResourceList);
     /// One accepted resource.
     Resource Get "/app/resources/{kind}/{name}" As(O::ResourceList);
+    /// Nodes with their status.
+    Nodes Get "/app/nodes" As(O::NodeStatusList);
+    /// One node as its agent sees it.
+    Node Get "/app/nodes/{name}" As(O::NodeStatusShow);
+    /// Asks its agent to look now.
+    NodeObserve Post "/app/nodes/{name}/observe" As(O::NodeObserve);
+    /// Has its agent apply everything again.
+    NodeRevert Post "/app/nodes/{name}/revert" As(O::NodeDriftRevert);
+    /// The node's page, for a reload after a patch was shown.
+    NodeAdopted Get "/app/nodes/{name}/adopt" As(O::NodeStatusShow);
+    /// Shows the patch that makes git declare a file as it is on the host.
+    NodeAdopt Post "/app/nodes/{name}/adopt" As(O::NodeDriftAdopt);
+    /// Accepts the drift of an item.
+    NodeAccept Post "/app/nodes/{name}/accept" As(O::NodeDriftAccept);
+    /// Withdraws an acceptance.
+    NodeUnaccept Post "/app/nodes/{name}/unaccept" As(O::NodeDriftUnaccept);
+    /// Changes the state of a module version.
+    ModuleVersion Post "/app/modules/{id}/versions" As(O::ModuleVersionPatch);
     /// Differences between git, the accepted state and the fleet.
     Drift Get "/app/drift" As(O::DriftReport);
     /// Proposes to restore a resource to git's version.

@@ -203,7 +203,7 @@ pub(crate) fn kind_icon(kind: &str) -> &'static str {
     let Some(kind) = Kind::from_word(kind) else { return "dot" };
     match kind {
         Kind::Template => "template",
-        Kind::Module | Kind::Assignment => "module",
+        Kind::Module | Kind::ModuleVersion | Kind::Assignment => "module",
         Kind::Node => "node",
         Kind::Network | Kind::Peer | Kind::VirtualIp | Kind::FederationPeer => "network",
         Kind::Cluster | Kind::ClusterGroup => "cluster",

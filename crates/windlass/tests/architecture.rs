@@ -14,7 +14,7 @@ use support::project_root;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("windlass-core", &[]),
     ("windlass-outbound", &["windlass-core"]),
-    ("windlass-agent", &["windlass-core"]),
+    ("windlass-agent", &["windlass-api", "windlass-core"]),
     ("windlass-source", &["windlass-core", "windlass-outbound"]),
     ("windlass-api", &["windlass-core"]),
     ("windlass-secrets", &["windlass-core", "windlass-outbound"]),

@@ -121,7 +121,8 @@ fn blocks_of(page: &Path) -> Vec<Block> {
 
 /// A block as a complete fleet: a fragment gets the first lines that it omits.
 fn as_fleet(text: &str) -> String {
-    let head = if text.contains("version:") { "" } else { "version: 1\naccount: acme\n" };
+    let has_version = text.lines().any(|line| line.starts_with("version:"));
+    let head = if has_version { "" } else { "version: 1\naccount: acme\n" };
     format!("{head}{text}")
 }
 

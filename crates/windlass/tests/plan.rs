@@ -26,7 +26,7 @@ fn the_example_gives_the_same_ordered_plan_in_three_formats() {
 fn the_same_state_needs_no_plan() {
     let output = run(&["plan", "examples/edge", "--from", "examples/edge"]);
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(stdout(&output), "No changes: 20 resources in sync\n");
+    assert_eq!(stdout(&output), "No changes: 21 resources in sync\n");
 }
 
 #[test]

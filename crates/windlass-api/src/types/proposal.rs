@@ -42,7 +42,7 @@ pub struct ProposalInfo {
     /// The state after applying, with defaults; null for a destroy.
     pub desired: Option<Value>,
     /// The fields that differ, for an update.
-    pub fields: Vec<FieldChange>,
+    pub fields: Vec<super::FieldChange>,
     /// Differences in the files that it names. Complete for a single proposal, shortened in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentDifference>,
@@ -92,6 +92,9 @@ pub struct ProposalInfo {
     pub reason: Option<String>,
     /// Who or what decided.
     pub decided_by: Option<String>,
+    /// What it does to nodes. Only when a single proposal is shown, for changes that reach machines, while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<super::ProposalEffects>,
     /// Its place in the order.
     pub position: usize,
     /// When it was opened.
@@ -123,24 +126,6 @@ pub struct WaitingChange {
     pub proposal: ProposalInfo,
     /// What blocks it, in words.
     pub message: String,
-}
-
-/// One field that differs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FieldChange {
-    /// Which.
-    pub path: String,
-    /// The value before.
-    pub before: Value,
-    /// The value after.
-    pub after: Value,
-}
-
-impl From<windlass_core::diff::FieldChange> for FieldChange {
-    fn from(field: windlass_core::diff::FieldChange) -> FieldChange {
-        let windlass_core::diff::FieldChange { path, before, after } = field;
-        FieldChange { path, before, after }
-    }
 }
 
 /// The policy's requirements.

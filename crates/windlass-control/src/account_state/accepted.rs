@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use windlass_core::accepted::{Accepted, AcceptedResource, Owner};
 use windlass_core::account::Account;
-use windlass_core::catalogue::{KnownResources, KnownVersions};
+use windlass_core::catalogue::KnownResources;
 use windlass_core::desired::Desired;
 use windlass_core::id::AccountId;
 use windlass_core::manifest::ReadContext;
-use windlass_core::resource::{Kind, ResourceKey, ResourceMap, Spec};
-use windlass_core::value::Lifecycle;
+use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_store::{Reading, Resource, StoreError};
 
+use crate::account_state::modules::load_known_modules;
 use crate::account_state::names::{RepositoryNames, owner_of};
 
 /// When more specs than this are needed, reading all is faster than looking each up.
@@ -84,22 +84,10 @@ pub(crate) async fn reading_context(
     account: &Account,
 ) -> Result<ReadContext, StoreError> {
     let mut known = KnownResources::offline();
-    for versions in known.versions.values_mut() {
-        versions.complete = true;
-    }
     for head in reading.resource_heads(&account.id).await? {
         known.resources.insert(head.key, ());
     }
-    let filter = windlass_store::ResourceFilter { kind: Some(Kind::Module), ..Default::default() };
-    for module in reading.resources_page(&account.id, &filter, None, i32::MAX as usize).await? {
-        let entry: &mut KnownVersions = known.versions.entry(module.key.name.clone()).or_default();
-        entry.complete = true;
-        if let Spec::Module(spec) = module.spec.as_ref()
-            && let Some(version) = &spec.version
-        {
-            entry.versions.push((version.clone(), Lifecycle::Live));
-        }
-    }
+    known.set_versions(&load_known_modules(reading, &account.id).await?);
     let account_words = vec![account.id.to_string(), account.name.clone()];
     Ok(ReadContext { account: Some(account_words), known })
 }

@@ -1,5 +1,6 @@
 //! Adopting drift into git: the change to the files that declares the accepted state.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -50,8 +51,9 @@ pub async fn adopt_resources(
     let plan = FetchPlan::of(&repository, &account.name, server).await?;
     let job = AdoptJob { commit, plan, wanted, context, branch: branch.clone(), author: who.email.clone() };
     let turn = server.remote_permits().take(&who.account_id).await?;
+    let work = move |server: &Control, directory: &Path| job.work(server, directory);
     let (edited, pushed) =
-        run_to_completion(turn, adopt_on_thread(server.clone(), repository.clone(), job)).await?;
+        run_to_completion(turn, work_on_mirror(server.clone(), repository.clone(), work)).await?;
     let now = now();
     let mut writing = server.store().write_account(&who.account_id).await?;
     let detail = json!({"branch": branch.as_ref().map(Branch::as_str), "commit_sha": pushed,
@@ -68,18 +70,18 @@ pub async fn adopt_resources(
     Ok(Adopted { patch: patch(&edited), branch, commit_sha: pushed })
 }
 
-/// Reads the fleet, changes it and pushes it, on a thread that may block.
-async fn adopt_on_thread(
+/// Does work with the mirror of a repository, on a thread that may block.
+pub(crate) async fn work_on_mirror<T: Send + 'static>(
     server: Control,
     repository: Repository,
-    job: AdoptJob,
-) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
+    work_in: impl FnOnce(&Control, &Path) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
     let directory = server.mirror_directory(&repository.id);
     let work = |permit: WorkPermit| {
         let server = server.clone();
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            job.work(&server, &directory)
+            work_in(&server, &directory)
         });
         async move { task.await.map_err(|panic| panic_error(&panic))? }
     };
@@ -131,11 +133,7 @@ struct AdoptJob {
 }
 
 impl AdoptJob {
-    fn work(
-        &self,
-        server: &Control,
-        directory: &std::path::Path,
-    ) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
+    fn work(&self, server: &Control, directory: &Path) -> Result<(Vec<EditedFile>, Option<String>), Refusal> {
         let local = |error: &dyn std::error::Error| {
             Refusal::conflict("local", error_chain(error), "sync the repository again, then retry")
         };
@@ -164,12 +162,12 @@ impl AdoptJob {
 }
 
 /// The same files with paths relative to the repository's root.
-fn in_repository(edited: Vec<EditedFile>, prefix: &str) -> Vec<EditedFile> {
+pub(crate) fn in_repository(edited: Vec<EditedFile>, prefix: &str) -> Vec<EditedFile> {
     let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
     edited.into_iter().map(|file| EditedFile { path: format!("{prefix}{}", file.path), ..file }).collect()
 }
 
-fn adopt_error(error: AdoptError) -> Refusal {
+pub(crate) fn adopt_error(error: AdoptError) -> Refusal {
     let help = match &error {
         AdoptError::Secret { .. } => {
             let help =

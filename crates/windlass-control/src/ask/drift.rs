@@ -224,7 +224,7 @@ pub async fn accept_one(
     Ok(report)
 }
 
-fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+pub(crate) fn read_until(text: Option<&str>, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     let until = Timestamp::parse(text).filter(|until| *until > now);
     until.map(Some).ok_or_else(|| {

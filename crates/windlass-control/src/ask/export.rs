@@ -3,6 +3,7 @@
 use serde_json::json;
 use windlass_api::permission::Permission;
 use windlass_core::export::{ExportedFiles, HiddenValues, OmittedResource, SectionForm, fleet_files};
+use windlass_core::resource::Kind;
 use windlass_core::secret::HIDDEN;
 
 use crate::caller::Identity;
@@ -48,8 +49,10 @@ pub async fn export_fleet(
         }
         None => None,
     };
-    let resources = reading.resources_all(&who.account_id, owner.as_ref()).await?;
+    let mut resources = reading.resources_all(&who.account_id, owner.as_ref()).await?;
     drop(reading);
+    // Applying a module makes its version: only a version that a repository declares belongs in a file.
+    resources.retain(|resource| resource.key.kind != Kind::ModuleVersion || resource.owner_id.is_some());
     if values == HiddenValues::Shown {
         record(server, who, repository).await?;
     }

@@ -2,16 +2,20 @@
 
 pub mod account;
 pub mod adopt;
+pub mod agent;
 pub mod audit;
 pub mod checkpoint;
 pub mod credential;
 pub mod credential_binding;
 pub mod drift;
+pub mod enrolment;
 pub mod event;
 pub mod export;
 pub mod first_start;
 pub mod gitea;
 pub mod invitation;
+pub mod module_version;
+pub mod node;
 pub mod notification;
 pub mod plan_facts;
 pub mod plan_set;
@@ -21,6 +25,7 @@ pub mod proposal;
 pub mod recover;
 pub mod repository;
 pub mod resource;
+pub mod rollout;
 pub mod run;
 pub mod target;
 pub mod token;

@@ -1,16 +1,15 @@
 //! Targets: the status of nodes and clusters, from their observed and accepted state.
 
-use std::time::Duration;
-
+use windlass_core::agent::Agent;
 use windlass_core::id::AccountId;
-use windlass_core::observed::{LastContact, ObservedTarget};
-use windlass_core::report::{StatusReport, TargetFacts, target_report};
+use windlass_core::observed::ObservedTarget;
+use windlass_core::report::{DriftSummary, NodeAgent, NodeFacts, StatusReport, node_status};
 use windlass_core::resource::{ResourceKey, ResourceMap};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
 
-/// How long an agent may be out of contact before its target counts as offline.
-const OFFLINE_AFTER: Duration = Duration::from_secs(90);
+pub(crate) use crate::account_state::contact::OFFLINE_AFTER;
+use crate::ask::node::records::load_drift;
 
 /// A target and its status.
 pub struct TargetState {
@@ -20,7 +19,7 @@ pub struct TargetState {
     pub report: StatusReport,
 }
 
-/// Every target of an account that has an assignment, in key order.
+/// Every target of an account that has an assignment, in key order. A target whose drift is accepted is in sync.
 pub async fn target_states(
     reading: &mut Reading,
     account_id: &AccountId,
@@ -32,18 +31,26 @@ pub async fn target_states(
     }
     let observed = reading.observed_targets(account_id).await?;
     let agents = reading.agents(account_id).await?;
-    let contacts: ResourceMap<LastContact> =
-        agents.into_iter().map(|agent| (agent.target, agent.last_contact)).collect();
-    let never_reported = ObservedTarget::default();
+    let agents: ResourceMap<Agent> = agents.into_iter().map(|agent| (agent.target.clone(), agent)).collect();
+    let drift = load_drift(reading, account_id, now).await?;
+    let (never_reported, no_drift) = (ObservedTarget::default(), DriftSummary::default());
     let states = assignments.iter().map(|(kind, name, accepted)| {
-        let facts = TargetFacts {
-            accepted: *accepted,
+        let agent = agents.get(kind, name).map_or(NodeAgent::NotEnrolled, |agent| NodeAgent::Enrolled {
+            at: agent.enrolled_at,
+            last_contact: agent.last_contact,
+        });
+        let facts = NodeFacts {
+            name,
+            agent,
+            assignment: Some(*accepted),
+            problem: None,
             observed: observed.get(kind, name).unwrap_or(&never_reported),
-            last_contact: contacts.get(kind, name).copied().unwrap_or(LastContact::Never),
+            drift: drift.get(kind, name).unwrap_or(&no_drift),
+            failed: None,
             offline_after: OFFLINE_AFTER,
             now,
         };
-        TargetState { target: ResourceKey::new(kind, name), report: target_report(&facts) }
+        TargetState { target: ResourceKey::new(kind, name), report: node_status(&facts).report }
     });
     Ok(states.collect())
 }

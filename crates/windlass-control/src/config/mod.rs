@@ -22,6 +22,9 @@ pub struct ControlConfig {
     pub data_dir: PathBuf,
     /// The URL for browsers, if it differs from the listen address: `https://windlass.example.com`.
     pub public_url: Option<String>,
+    /// The origin at which agents reach the agent listener: `https://windlass.example.com:3443`. None if this server does not
+    /// listen for agents.
+    pub agent_url: Option<String>,
     /// Whether `http://` and `file://` repositories may be registered.
     pub insecure_git: InsecureUrls,
     /// Whether notifications may be sent to this machine itself, also without TLS.
@@ -85,6 +88,7 @@ impl ControlConfig {
         ControlConfig {
             data_dir: data_dir.into(),
             public_url: None,
+            agent_url: None,
             insecure_git: InsecureUrls::Refused,
             insecure_notifications: PlaintextPolicy::Refused,
             allowed_addresses: Vec::new(),

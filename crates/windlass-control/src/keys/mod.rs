@@ -1,8 +1,8 @@
 //! The secret key of an installation. It is stored outside the database, so that someone who can read or write the database
 //! can neither sign in as someone else, nor forge webhooks, nor sign the audit log.
 //!
-//! Windlass signs sessions, forms and notices with it, and derives from it the webhooks' secrets and the key pair that signs
-//! checkpoints of the audit log. The database stores only its fingerprint: a server with a different key does not start.
+//! Windlass signs sessions, forms and notices with it, and derives from it the webhooks' secrets, the key pair that signs
+//! checkpoints of the audit log, the certificate authority of agents and the key pair that signs their assignments. The database stores only its fingerprint: a server with a different key does not start.
 //! After a rotation, the previous key is accepted besides the new one until a date.
 
 pub mod admit;
@@ -86,7 +86,7 @@ impl SecretKey {
     }
 
     /// 32 bytes for one purpose, from which the key cannot be computed.
-    fn derived(&self, purpose: &str) -> [u8; 32] {
+    pub(crate) fn derived(&self, purpose: &str) -> [u8; 32] {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.bytes());
         let mut bytes = [0; 32];
         bytes.copy_from_slice(hmac::sign(&key, purpose.as_bytes()).as_ref());
@@ -104,6 +104,11 @@ impl SecretKey {
     /// The key pair that signs checkpoints.
     pub(crate) fn signer(&self) -> Option<Signer> {
         Signer::from_seed(&self.derived("windlass audit signing key 1"))
+    }
+
+    /// The key pair that signs assignments of targets.
+    fn assignment_signer(&self) -> Option<Signer> {
+        Signer::from_seed(&self.derived("windlass assignment signing key 1"))
     }
 }
 
@@ -129,7 +134,7 @@ impl Keyring {
 
     /// Parses `KEY`, optionally followed by a line end or comma and `KEY until 2026-12-01T00:00:00Z`. Lines that begin with `#`
     /// are comments.
-    fn parse(text: &str) -> Result<Keyring, String> {
+    pub(crate) fn parse(text: &str) -> Result<Keyring, String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         let entries: Vec<&str> =
             lines.flat_map(|line| line.split(',')).map(str::trim).filter(|entry| !entry.is_empty()).collect();
@@ -171,8 +176,36 @@ impl Keyring {
 
     /// The keys whose signatures are valid, the current one first.
     pub fn accepted_keys(&self, now: Timestamp) -> impl Iterator<Item = &[u8]> {
-        let previous = self.previous.iter().filter(move |it| it.until.is_none_or(|until| now < until));
-        std::iter::once(self.signing_key()).chain(previous.map(|previous| previous.key.bytes()))
+        self.accepted(now).map(SecretKey::bytes)
+    }
+
+    /// The accepted keys, the current one first.
+    fn accepted(&self, now: Timestamp) -> impl Iterator<Item = &SecretKey> {
+        let previous = self.previous_key().filter(|_| self.accepts_previous(now));
+        std::iter::once(&self.current).chain(previous)
+    }
+
+    /// Until when the previous key is accepted; none if there is none, or as long as it is configured.
+    pub(crate) fn previous_until(&self) -> Option<Timestamp> {
+        self.previous.as_ref().and_then(|previous| previous.until)
+    }
+
+    /// Whether the previous key is accepted.
+    pub(crate) fn accepts_previous(&self, now: Timestamp) -> bool {
+        self.previous.as_ref().is_some_and(|previous| previous.until.is_none_or(|until| now < until))
+    }
+
+    /// The key pair that signs assignments of targets. Agents get its public half when they enrol and when they renew.
+    pub(crate) fn assignment_signer(&self) -> Option<Signer> {
+        self.current.assignment_signer()
+    }
+
+    /// The public keys whose signatures of assignments are valid, the current one first, as URL-safe base64.
+    pub(crate) fn assignment_keys(&self, now: Timestamp) -> Vec<String> {
+        let previous = self.previous_key().filter(|_| self.accepts_previous(now));
+        let previous = previous.and_then(SecretKey::assignment_signer);
+        let signers = self.assignment_signer().into_iter().chain(previous);
+        signers.map(|signer| signer.public_key()).collect()
     }
 
     /// The current key.
@@ -224,6 +257,19 @@ mod tests {
         for wrong in ["", "short", &format!("{A}\n{B}\n{A}"), &format!("{A}\n{B} until soon"), "# nothing"] {
             assert!(Keyring::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn assignments_are_signed_with_the_newest_key_and_both_are_trusted_during_the_overlap() {
+        let now = Timestamp::from_millis(1_000_000);
+        let before = Keyring::parse(A).expect("one key");
+        let after = before.rotated(Duration::from_secs(60), now);
+        let key_of = |keys: &Keyring| keys.assignment_signer().expect("any seed makes a key").public_key();
+        assert_eq!(before.assignment_keys(now), [key_of(&before)]);
+        assert_eq!(after.assignment_keys(now), [key_of(&after), key_of(&before)]);
+        assert_eq!(after.assignment_keys(now.plus(Duration::from_secs(60))), [key_of(&after)]);
+        let audit = before.current_key().signer().expect("any seed makes a key");
+        assert_ne!(key_of(&before), audit.public_key(), "each purpose has a key of its own");
     }
 
     #[test]

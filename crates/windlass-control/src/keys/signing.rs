@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use windlass_core::digest::Digest;
 use windlass_core::id::AuditKeyId;
 
-/// A key pair that signs checkpoints of the audit log.
+/// A key pair that signs one type of message: checkpoints of the audit log, or assignments of targets.
 pub(crate) struct Signer {
     pair: Ed25519KeyPair,
 }

@@ -19,6 +19,13 @@ pub struct RateLimits {
     pub(crate) refusal_events: RateLimit,
     /// Invalid tokens and sessions, per address block of the sender. A page whose session ended sends several requests at once.
     pub invalid_tokens: RateLimit,
+    /// Reports, per agent. An agent reports once an interval, and after each change that it applies.
+    pub(crate) agent_reports: RateLimit,
+    /// Events that agents report, per target: a host that changes all the time must not fill the database.
+    pub(crate) agent_events: RateLimit,
+    /// Refused enrolments, per address block of the sender. Admitted ones do not count: a thousand hosts behind one address may
+    /// enrol at once.
+    pub(crate) refused_enrolments: RateLimit,
 }
 
 impl Default for RateLimits {
@@ -29,6 +36,9 @@ impl Default for RateLimits {
             refusal_events: RateLimit::new(1, Duration::from_secs(10 * 60)),
             // Nobody guesses 256 bits; this limits the cost of the lookups.
             invalid_tokens: RateLimit::new(3000, Duration::from_millis(100)),
+            agent_reports: RateLimit::new(60, Duration::from_secs(1)),
+            agent_events: RateLimit::new(200, Duration::from_secs(10)),
+            refused_enrolments: RateLimit::new(60, Duration::from_secs(1)),
         }
     }
 }

@@ -9,6 +9,7 @@ use windlass_core::proposal::{CloseReason, Proposal, Status, expires_at, expiry_
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, RowBudget, Store, StoreError, Writing};
 
+use crate::ask::node::summary::tally;
 use crate::clock::now;
 use crate::comparison::retain_known;
 use crate::control::Control;
@@ -19,7 +20,7 @@ use crate::pace::run_periodically;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// How long runs, closed proposals, events and tombstones of destroyed resources are kept.
+/// How long runs, closed proposals, rollouts, events and tombstones of destroyed resources are kept.
 const RUN_RETENTION: Duration = Duration::from_secs(90 * DAY.as_secs());
 
 /// How long runs, proposals and events about failures are kept.
@@ -31,6 +32,9 @@ const PREVIEW_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 /// How long notification deliveries are kept.
 const DELIVERY_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
+/// How long what agents reported is kept after its node ended.
+const ENDED_NODE_RETENTION: Duration = Duration::from_secs(7 * DAY.as_secs());
+
 /// How long a request can be repeated with the same idempotency key.
 const IDEMPOTENCY_RETENTION: Duration = DAY;
 
@@ -39,6 +43,9 @@ const TEST_QUARANTINE: Duration = Duration::from_secs(7 * DAY.as_secs());
 
 /// How long a webhook delivery is recognised as a duplicate.
 const WEBHOOK_RETENTION: Duration = DAY;
+
+/// How long expired enrolment tokens and joins are kept, so that a late attempt is refused with its reason.
+const ENROLMENT_RETENTION: Duration = Duration::from_secs(30 * DAY.as_secs());
 
 /// The most subjects whose failed sign-ins are kept. The permits to verify passwords limit how many are added per minute.
 const MAX_FAILURE_SUBJECTS: usize = 50_000;
@@ -72,7 +79,7 @@ async fn turn(server: &Control) -> Result<(), StoreError> {
     expire(server, now).await?;
     delete_old_rows(server.store(), now, TURN).await?;
     drop_old_comparisons(server).await?;
-    update_gauges(server).await
+    update_gauges(server, now).await
 }
 
 /// Deletes records that are older than their retention, in small transactions, so that other writes can happen in between.
@@ -100,8 +107,12 @@ async fn delete_batch(
 ) -> Result<(), StoreError> {
     let (old, very_old) = (now.minus(RUN_RETENTION), now.minus(FAILURE_RETENTION));
     writing.acceptances_delete_old(now, budget).await?;
+    writing.node_drift_acceptances_delete_old(now, budget).await?;
+    writing.targets_delete_old(now.minus(ENDED_NODE_RETENTION), budget).await?;
     writing.sessions_delete_old(now, budget).await?;
     writing.invitations_delete_old(now, budget).await?;
+    writing.enrolment_tokens_delete_old(now.minus(ENROLMENT_RETENTION), budget).await?;
+    writing.node_joins_delete_old(now.minus(ENROLMENT_RETENTION), budget).await?;
     writing.answers_delete_old(now.minus(IDEMPOTENCY_RETENTION), budget).await?;
     writing.suspicions_of_tests_delete_old(now.minus(TEST_QUARANTINE), budget).await?;
     writing.webhook_deliveries_delete_old(now.minus(WEBHOOK_RETENTION), budget).await?;
@@ -118,6 +129,7 @@ async fn delete_batch(
     writing.events_delete_old(old, very_old, budget).await?;
     writing.deliveries_delete_old(now.minus(DELIVERY_RETENTION), budget).await?;
     writing.forge_reports_delete_old(old, budget).await?;
+    writing.rollouts_delete_old(old, budget).await?;
     Ok(())
 }
 
@@ -130,13 +142,18 @@ async fn drop_old_comparisons(server: &Control) -> Result<(), StoreError> {
 }
 
 /// Updates the gauges over all accounts.
-async fn update_gauges(server: &Control) -> Result<(), StoreError> {
+async fn update_gauges(server: &Control, now: Timestamp) -> Result<(), StoreError> {
     let mut reading = server.store().read().await?;
     let mut gauges = AccountGauges::default();
     for account in reading.accounts().await? {
         gauges.halted += usize::from(account.halt.is_some());
         gauges.drifted += reading.drifts_count(&account.id).await?;
         gauges.proposals.extend(reading.proposals_count(&account.id).await?);
+        gauges.nodes += tally(&mut reading, &account.id, now).await?;
+        for stored in reading.rollouts_holding_counts(&account.id).await? {
+            gauges.rollouts.push(stored.rollout.status);
+            gauges.nodes_waiting += stored.counts.waiting;
+        }
     }
     metrics::set_account_gauges(&gauges);
     compact_metrics();

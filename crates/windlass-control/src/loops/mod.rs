@@ -1,6 +1,11 @@
 //! The loops: work that nobody has to request. A timer or a nudge starts each turn.
 
+pub mod agent_events;
+pub mod agents;
+pub mod assign;
+pub mod blobs;
 pub mod checkpoints;
+pub mod contacts;
 pub mod contents;
 pub mod credentials;
 pub mod forge;
@@ -12,6 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::control::Control;
 use crate::flow::drift::sensor;
+use crate::flow::observe::write_loop;
 use crate::flow::{apply, sync};
 use crate::outside::notify;
 
@@ -22,6 +28,9 @@ pub fn start(server: &Control) -> JoinSet<()> {
     loops.spawn(apply::run_loop(server.clone()));
     loops.spawn(sensor::run_loop(server.clone()));
     loops.spawn(notify::run_loop(server.clone()));
+    loops.spawn(assign::run_loop(server.clone()));
+    loops.spawn(blobs::run_loop(server.clone()));
+    loops.spawn(agents::run_loop(server.clone()));
     loops.spawn(checkpoints::run_loop(server.clone()));
     loops.spawn(contents::run_loop(server.clone()));
     loops.spawn(credentials::run_loop(server.clone()));
@@ -29,5 +38,8 @@ pub fn start(server: &Control) -> JoinSet<()> {
     loops.spawn(housekeeping::run_loop(server.clone()));
     loops.spawn(pull_requests::run_loop(server.clone()));
     loops.spawn(replicas::run_loop(server.clone()));
+    loops.spawn(write_loop::run_loop(server.clone()));
+    loops.spawn(agent_events::run_loop(server.clone()));
+    loops.spawn(contacts::run_loop(server.clone()));
     loops
 }

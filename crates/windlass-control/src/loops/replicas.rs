@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use windlass_store::StoreError;
+use windlass_store::{RemoteNews, StoreError};
 
 use crate::control::Control;
 use crate::pace::{WaitResult, run_periodically, wait_for_nudge};
@@ -55,11 +55,18 @@ async fn listen(server: &Control) -> Result<(), StoreError> {
     let Some(mut listener) = server.store().listen().await? else { return Ok(()) };
     let mut stopping = server.watch_stopping();
     loop {
-        tokio::select! {
-            written = listener.wait_for_write() => written?,
+        let news = tokio::select! {
+            news = listener.wait_for_news() => news?,
             _ = stopping.wait_for(|is_stopping| *is_stopping) => return Ok(()),
+        };
+        match news {
+            RemoteNews::Write => server.wake_after_remote_write(),
+            // Only the streams have to look; a pause would delay what agents wait for.
+            RemoteNews::Agents => {
+                server.hub().wake();
+                continue;
+            }
         }
-        server.wake_after_remote_write();
         tokio::time::sleep(DEBOUNCE).await;
     }
 }

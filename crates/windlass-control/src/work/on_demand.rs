@@ -190,6 +190,7 @@ mod tests {
     use windlass_store::{Address, Store};
 
     use super::*;
+    use crate::agents::authority::AgentAuthority;
     use crate::config::ControlConfig;
     use crate::control::ControlParts;
     use crate::keys::KeySource;
@@ -200,11 +201,12 @@ mod tests {
         let config = ControlConfig::in_directory(directory);
         let store = Store::open(&Address::Sqlite(directory.join("windlass.db"))).await.expect("a database");
         let keys = take_keys(&store, &KeySource::DataDirectory, directory, now()).await.expect("a new key");
+        let authority = AgentAuthority::new(&keys).expect("any key makes an authority");
         let signed_heads = SignedHeads::read(directory).expect("a directory that can be read");
         let guard = windlass_outbound::AddressGuard::new(config.address_rules());
         let sender = windlass_notify::NotificationSender::new(config.insecure_notifications, &guard)
             .expect("a sender");
-        Control::new(config, ControlParts { store, keys, signed_heads, sender })
+        Control::new(config, ControlParts { store, keys, authority, signed_heads, sender })
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ mod edited;
 mod fields;
 mod file_edits;
 mod new_entry;
+mod observed_file;
 mod patch;
 mod secrets;
 mod verify;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::edited::EditedFile;
+pub use self::observed_file::{UnknownContent, observed_content};
 pub use self::patch::patch;
 
 use self::edited::AdoptTargets;

@@ -7,10 +7,12 @@ mod gatekeeper;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod versions;
 mod world;
 
 pub use gatekeeper::{
     Gatekeeper, KnownHost, PossibleChange, check_review, failed_sync_of, governing_repository,
 };
 pub use verdict::{ApplyContext, Verdict};
-pub use world::{AcceptedFacts, AccountState};
+pub use versions::{described_version, versions_made};
+pub use world::{AcceptedFacts, AccountState, ModuleFacts};

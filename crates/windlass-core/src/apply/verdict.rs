@@ -9,6 +9,7 @@ use crate::gate::Consent;
 use crate::id::{ProposalId, RepositoryId};
 use crate::proposal::{Approval, BlockedBy, CloseReason, Proposal, Status};
 use crate::repository::Repository;
+use crate::target_assignment::CoveringApproval;
 use crate::time::Timestamp;
 
 /// What becomes of an approved proposal.
@@ -20,6 +21,8 @@ pub enum Verdict {
         change: Change,
         /// Whose it is then.
         owner_id: Option<RepositoryId>,
+        /// Who or what approved it.
+        approval: CoveringApproval,
     },
     /// It ends, and nothing is made.
     End(Status, CloseReason),
@@ -53,6 +56,7 @@ impl ApplyContext {
         }
         let approvals = self.approvals.get(&proposal.id).map(Vec::as_slice).unwrap_or_default();
         let judgement = self.gatekeeper.judge(proposal, repository, approvals, self.now);
+        let approval = CoveringApproval::of_proposal(&proposal.id, &judgement);
         let mut reasons: Vec<BlockedBy> = judgement.hold.into_iter().map(BlockedBy::from).collect();
         match judgement.consent {
             Consent::Granted { .. } => {}
@@ -61,10 +65,8 @@ impl ApplyContext {
                 return Verdict::AskAgain(CloseReason::ApprovalsMissing { reasons });
             }
         }
-        if !reasons.is_empty() {
-            return Verdict::Wait(reasons);
-        }
-        let change = proposal.effective_change();
+        let Some(approval) = approval.filter(|_| reasons.is_empty()) else { return Verdict::Wait(reasons) };
+        let change = self.world.over_made_version(proposal.effective_change());
         if let Some((status, reason)) = self.why_outdated(proposal, &change) {
             return Verdict::End(status, reason);
         }
@@ -81,7 +83,7 @@ impl ApplyContext {
         let owner = self.repositories.iter().find(|repository| Some(&repository.id) == owner_id.as_ref());
         let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
         self.gatekeeper.note_applied(&change, owner, file);
-        Verdict::Apply { change, owner_id }
+        Verdict::Apply { change, owner_id, approval }
     }
 
     /// How a proposal ends that was not approved against the accepted state now.

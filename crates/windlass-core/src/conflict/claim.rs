@@ -40,6 +40,7 @@ impl AddressClaim {
             Kind::VirtualIp => Some(AddressClaim::address(network(), allocation.virtual_ip(&key.name)?)),
             Kind::Template
             | Kind::Module
+            | Kind::ModuleVersion
             | Kind::Node
             | Kind::Assignment
             | Kind::FederationPeer
@@ -74,6 +75,7 @@ pub fn claims_of(key: &ResourceKey, spec: &Spec) -> Vec<AddressClaim> {
         }
         Spec::Template(_)
         | Spec::Module(_)
+        | Spec::ModuleVersion(_)
         | Spec::Node(_)
         | Spec::Assignment(_)
         | Spec::FederationPeer(_)

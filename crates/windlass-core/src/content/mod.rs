@@ -16,6 +16,7 @@ use crate::digest::write_hex;
 
 pub use difference::{ContentDifference, FileChange, FileDifference, MAX_FILE_BYTES, MAX_FILES};
 pub use side::FileSide;
+pub use text::masked_text;
 
 /// The kind of content at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

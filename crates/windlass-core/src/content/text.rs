@@ -54,6 +54,31 @@ pub(super) fn lines(before: &FileSide, after: &FileSide, room: usize) -> Result<
     Ok(text)
 }
 
+/// The most lines of a text that are shown, and their size.
+const SHOWN_LINES: usize = 500;
+const SHOWN_BYTES: usize = 32 * 1024;
+
+/// A text with secrets masked, line by line. The end of a long text is cut off.
+pub fn masked_text(text: &str) -> String {
+    if holds_kubernetes_secret(text) {
+        return "(hidden: it contains a Kubernetes Secret)".to_owned();
+    }
+    let lines = line_diff::split(text);
+    let masked = MaskedText::of(text, &lines);
+    let mut shown = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        if index == SHOWN_LINES || shown.len() + line.len() > SHOWN_BYTES {
+            shown.push_str(&format!("… ({} more lines)\n", lines.len() - index));
+            break;
+        }
+        shown.push_str(&masked.line(index));
+        if line.ends_with('\n') {
+            shown.push('\n');
+        }
+    }
+    shown
+}
+
 fn text_of(side: &FileSide) -> Result<&str, &'static str> {
     match side {
         FileSide::Nothing => Ok(""),
@@ -121,6 +146,16 @@ mod tests {
         assert_eq!(of(&before, &after).as_deref(), Ok(expected));
         assert_eq!(of("a", "b\n").as_deref(), Ok("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n"));
         assert_eq!(of("a\n", "").as_deref(), Ok("@@ -1 +0,0 @@\n-a\n"));
+    }
+
+    #[test]
+    fn a_whole_text_is_shown_with_secrets_masked_and_its_end_cut() {
+        assert_eq!(masked_text("a\n\nb"), "a\n\nb");
+        assert_eq!(masked_text("password: abc\nport: 1\n"), "password: ***\nport: 1\n");
+        let long = masked_text(&"x\n".repeat(600));
+        assert!(long.ends_with("x\n… (100 more lines)\n"), "{long}");
+        assert!(masked_text(&"x".repeat(40_000)).starts_with('…'));
+        assert!(!masked_text("kind: Secret\ndata: {a: b}\n").contains("data"));
     }
 
     #[test]

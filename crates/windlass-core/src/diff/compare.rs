@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::fields::{FieldChange, content_fields, field_changes, hide_secrets};
+use super::fields::{FieldChange, content_fields, field_changes, hide_secrets, version_fields};
 use crate::accepted::{Accepted, AcceptedResource, Owner};
 use crate::code::Code;
 use crate::content::ContentChange;
@@ -106,6 +106,7 @@ impl Change {
                 let mut fields =
                     field_changes(&before.to_json(Defaults::Fill), &after.to_json(Defaults::Fill));
                 fields.extend(content_fields(&before.contents(), &after.contents()));
+                fields.extend(version_fields(before, after));
                 fields
             }
             _ => Vec::new(),

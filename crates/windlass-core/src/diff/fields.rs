@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::ContentId;
+use crate::resource::Spec;
 use crate::secret;
 use crate::shape::{Segment, path_text};
 
@@ -77,6 +78,30 @@ pub(super) fn content_fields(
             after: shown(after.get(path)),
         })
         .collect()
+}
+
+/// The pins whose version differs, each as a field: `modules["nginx@live"]`. And the content of a module version.
+pub(super) fn version_fields(before: &Spec, after: &Spec) -> Vec<FieldChange> {
+    let (old, new) = (before.resolved_versions(), after.resolved_versions());
+    let pins: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let text = |text: Option<String>| text.map_or(Value::Null, Value::String);
+    let mut fields: Vec<FieldChange> = pins
+        .into_iter()
+        .filter(|pin| old.get(*pin) != new.get(*pin))
+        .map(|pin| FieldChange {
+            path: path_text([Segment::Key(pin.0), Segment::Key(&pin.1)].into_iter()),
+            before: text(old.get(pin).map(ToString::to_string)),
+            after: text(new.get(pin).map(ToString::to_string)),
+        })
+        .collect();
+    let content = |spec: &Spec| {
+        spec.version_content().map(|content| Spec::Module(content.clone()).digest().to_string())
+    };
+    let (old, new) = (content(before), content(after));
+    if old != new {
+        fields.push(FieldChange { path: "content".to_owned(), before: text(old), after: text(new) });
+    }
+    fields
 }
 
 /// A value with everything under secret-looking keys masked.

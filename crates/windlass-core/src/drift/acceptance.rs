@@ -27,8 +27,13 @@ impl Acceptance {
     /// Whether it covers exactly this difference and has not expired. This is the only place that decides it; the
     /// caller has selected the resource.
     pub fn holds(&self, desired: Option<Digest>, accepted: Option<Digest>, now: Timestamp) -> bool {
-        self.desired == desired && self.accepted == accepted && self.until.is_none_or(|until| until > now)
+        self.desired == desired && self.accepted == accepted && is_current(self.until, now)
     }
+}
+
+/// Whether an acceptance with this expiry has not expired.
+pub(super) fn is_current(until: Option<Timestamp>, now: Timestamp) -> bool {
+    until.is_none_or(|until| until > now)
 }
 
 /// The acceptances of one repository.

@@ -2,10 +2,14 @@
 //!
 //! Works on digests only: nothing is read or parsed for unchanged resources, so that a large fleet can be checked every
 //! minute.
+//!
+//! Differences between a machine and the accepted state come from agents: `reported` makes them safe to store.
 
 mod acceptance;
+mod reported;
 
 pub use acceptance::{Acceptance, Acceptances};
+pub use reported::{DriftedItem, ItemAcceptance, ItemAcceptances, ItemKey, MAX_ITEMS_OF_TARGET, bound_items};
 
 use crate::accepted::Owner;
 use crate::diff::Action;

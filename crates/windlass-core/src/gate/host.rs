@@ -18,7 +18,7 @@ pub struct HostResource<'a> {
 }
 
 /// The resources that a resource is attached to: the node of an assignment, network and node of a peer, the network of a
-/// virtual IP. Its name says so, and names never change.
+/// virtual IP, the module of a version. Its name says so, and names never change.
 pub fn hosts_of(key: &ResourceKey) -> Vec<ResourceKey> {
     let network = || ResourceKey::new(Kind::Network, member_name(&key.name).0);
     match key.kind {
@@ -28,6 +28,10 @@ pub fn hosts_of(key: &ResourceKey) -> Vec<ResourceKey> {
         }
         Kind::Peer => vec![network(), ResourceKey::new(Kind::Node, member_name(&key.name).1)],
         Kind::VirtualIp => vec![network()],
+        Kind::ModuleVersion => {
+            let module = key.name.split_once('@').map(|(module, _)| ResourceKey::new(Kind::Module, module));
+            module.into_iter().collect()
+        }
         Kind::Template
         | Kind::Module
         | Kind::Node

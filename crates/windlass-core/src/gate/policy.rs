@@ -18,7 +18,7 @@ use crate::resource::Kind;
 use crate::shape::{
     Bounded, Canonical, Decoder, Defaults, Segment, Shape as _, canonical_json, choice, record,
 };
-use crate::value::{Labels, Name};
+use crate::value::{Labels, Lifecycle, Name};
 use crate::yaml::{self, NodeRef};
 
 /// A policy may hold 64 KiB: hundreds of rules, and every judgement walks all of them.
@@ -74,6 +74,9 @@ record! {
         paths: Vec<PathPattern> = Vec::new() => "[\"environments/prod/**\"]",
         /// Labels that the node or cluster must have, all of them. Resources without labels do not match.
         labels: Labels = Labels::new() => "{tier: edge}",
+        /// The change brings a module version into any of these states: a version whose state changes, or a module that
+        /// makes a version in that state. Other changes do not match.
+        to_states: BTreeSet<Lifecycle> = BTreeSet::new() => "[live]",
     }
     check PolicyMatch::check
 }
@@ -200,8 +203,9 @@ impl PolicyRule {
     /// Whether the rule is about every change of the repositories it is about.
     pub(super) fn matches_every_change(&self) -> bool {
         let Some(subjects) = &self.subjects else { return true };
-        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels } = subjects;
-        kinds.is_empty() && changes.is_empty() && names.is_empty() && paths.is_empty() && labels.is_empty()
+        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels, to_states } = subjects;
+        let has_names = !(names.is_empty() && paths.is_empty() && labels.is_empty());
+        kinds.is_empty() && changes.is_empty() && to_states.is_empty() && !has_names
     }
 
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
@@ -224,7 +228,7 @@ impl PolicyRule {
 
 impl PolicyMatch {
     fn check<'t>(&self, node: NodeRef<'t>, decoder: &mut Decoder<'t>) -> bool {
-        let keys = ["kinds", "changes", "repositories", "names", "paths", "labels"];
+        let keys = ["kinds", "changes", "repositories", "names", "paths", "labels", "to_states"];
         refuse_empty(&keys, node, decoder)
     }
 }

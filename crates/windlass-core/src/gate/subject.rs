@@ -8,7 +8,7 @@ use super::policy::{PolicyAction, PolicyMatch, PolicyRule};
 use crate::diff::Action;
 use crate::digest::Digest;
 use crate::resource::{ResourceKey, Spec};
-use crate::value::Labels;
+use crate::value::{Labels, Lifecycle};
 
 /// Whether the repository's creates and updates are approved by its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl PolicyRule {
             return false;
         }
         let Some(subjects) = &self.subjects else { return true };
-        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels } = subjects;
+        let PolicyMatch { kinds, changes, repositories: _, names, paths, labels, to_states } = subjects;
         let fits = |is_any: bool, is_meant: bool| is_any || is_meant;
         fits(kinds.is_empty(), kinds.contains(&subject.key.kind))
             && fits(changes.is_empty(), changes.contains(&subject.change))
@@ -136,6 +136,10 @@ impl PolicyRule {
             && fits(
                 labels.is_empty(),
                 self.matches_either_state(&specs(subject), |spec| has_labels(spec, labels)),
+            )
+            && fits(
+                to_states.is_empty(),
+                state_reached(subject).is_some_and(|state| to_states.contains(&state)),
             )
     }
 
@@ -162,12 +166,36 @@ fn specs<'a>(subject: &GateSubject<'a>) -> Vec<&'a Spec> {
     subject.before.into_iter().chain(subject.after).collect()
 }
 
+/// The state that a change brings a module version into: that of a version whose state changes, or the first one of the
+/// version that a module makes.
+fn state_reached(subject: &GateSubject<'_>) -> Option<Lifecycle> {
+    match (subject.before, subject.after) {
+        (before, Some(Spec::ModuleVersion(after))) => {
+            let before = before.and_then(|before| match before {
+                Spec::ModuleVersion(before) => Some(before.state),
+                _ => None,
+            });
+            (before != Some(after.state)).then_some(after.state)
+        }
+        (before, Some(Spec::Module(after))) => {
+            let before = before.and_then(|before| match before {
+                Spec::Module(before) => before.version.as_ref(),
+                _ => None,
+            });
+            let is_new = after.version.is_some() && after.version.as_ref() != before;
+            is_new.then(|| after.version_state.lifecycle())
+        }
+        _ => None,
+    }
+}
+
 fn has_labels(spec: &Spec, wanted: &Labels) -> bool {
     let labels = match spec {
         Spec::Node(node) => &node.labels,
         Spec::Cluster(cluster) => &cluster.labels,
         Spec::Template(_)
         | Spec::Module(_)
+        | Spec::ModuleVersion(_)
         | Spec::Assignment(_)
         | Spec::Network(_)
         | Spec::Peer(_)

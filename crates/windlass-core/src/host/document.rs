@@ -47,6 +47,12 @@ impl NodeModule {
 }
 
 impl NodeDocument {
+    /// The last document of a node that was destroyed: it has no module, so its agent removes what it made.
+    pub fn of_destroyed(node: &str) -> NodeDocument {
+        let facts = [("hostname".to_owned(), Value::from(node))].into_iter().collect();
+        NodeDocument { node: facts, config: Map::new(), modules: Vec::new() }
+    }
+
     /// The bytes that are stored, sent and signed.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Maps of serde_json are sorted, so equal documents have equal bytes.

@@ -5,6 +5,7 @@
 //! the module, and found by its digest. [`HostState::compose`] puts both together: every package, file and service of the
 //! node, in the order in which they are made true. The server does this to show it; the agent does it to apply it.
 
+mod alike;
 mod compose;
 mod describe;
 mod difference;
@@ -13,16 +14,21 @@ mod effect;
 mod item;
 mod package;
 mod resolve;
+mod shown;
 mod template;
 mod versions;
 
+pub use alike::ComposeKeys;
 pub use compose::{HostProblem, HostState};
 pub use describe::{DescribedItem, SettingOrigin, UsedSetting, describe};
 pub use difference::{FieldDifference, push_value};
 pub use document::{NodeDocument, NodeModule};
-pub use effect::{FleetContent, ItemChange, ItemChangeKind, NodeEffect, NodesChangedAlike, changed_nodes};
+pub use effect::{
+    ChangedNodes, FleetContent, ItemChange, ItemChangeKind, NodeEffect, NodesChangedAlike, changed_nodes,
+};
 pub use item::{DesiredFile, FileContent, HostItem, HostItemId, ItemFromModule};
 pub use package::{BlobDigest, BlobRef, MAX_PACKAGE_BYTES, ModulePackage, PackageProblem};
-pub use resolve::{ModuleOrigin, NodeProblem, NodeResolver, ResolvedNode};
+pub use resolve::{MAX_MODULES, ModuleOrigin, NodeProblem, NodeResolver, ResolvedNode};
+pub use shown::{masked_document, masked_packages};
 pub use template::{MAX_FILLED_BYTES, TemplateProblem, TemplateValues, fill};
 pub use versions::{ModuleVersion, ModuleVersions};

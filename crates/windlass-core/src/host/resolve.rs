@@ -16,7 +16,7 @@ use crate::value::{ModulePin, Name, Selector};
 const MAX_TEMPLATES: usize = 64;
 
 /// The most modules of a node, dependencies included.
-const MAX_MODULES: usize = 1_000;
+pub const MAX_MODULES: usize = 1_000;
 
 /// What a node shall be, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,10 @@ pub struct ResolvedNode {
     pub document: NodeDocument,
     /// Why each module of the document is there, in the same order.
     pub origins: Vec<ModuleOrigin>,
+    /// The templates of the node, its own first.
+    pub templates: Vec<String>,
+    /// The module assignments of the node, by name.
+    pub assignments: Vec<String>,
 }
 
 /// Why a node has a module.
@@ -70,7 +74,7 @@ pub enum NodeProblem {
     /// A pin selects no version.
     NoVersion {
         /// The pin.
-        pin: ModulePin,
+        pin: Box<ModulePin>,
         /// What pins it.
         by: String,
         /// The versions that there are, each with its state.
@@ -83,7 +87,7 @@ pub enum NodeProblem {
         /// The version that the node has.
         has: String,
         /// The pin that asks for another one.
-        wants: ModulePin,
+        wants: Box<ModulePin>,
         /// The module with that pin.
         by: String,
     },
@@ -129,6 +133,8 @@ pub struct NodeResolver<'a> {
 /// What the nodes of a template have in common.
 #[derive(Clone, Debug, Default)]
 struct TemplateModules {
+    /// The template and those that it extends.
+    chain: Vec<String>,
     platform: Option<Name>,
     architecture: Option<Name>,
     /// In the order in which they are layered, each with the template that lists it.
@@ -160,16 +166,24 @@ impl<'a> NodeResolver<'a> {
         let assignments = self.assignments.get(node).map_or(&[][..], Vec::as_slice);
         let mut chosen = ChosenModules::new(self.versions);
         let is_off = |name: &str| assignments.iter().any(|(module, spec)| *module == name && !spec.enabled);
+        let has_version =
+            |name: &str| assignments.iter().any(|(module, spec)| *module == name && spec.version.is_some());
         for (pin, listed_by) in template.modules.iter().filter(|(pin, _)| !is_off(pin.name.as_str())) {
+            if has_version(pin.name.as_str()) {
+                continue;
+            }
             let origin = ModuleOrigin::Template { template: listed_by.clone(), pin: pin.clone() };
             chosen.add(pin, format!("template {listed_by}"), origin)?;
         }
-        for (module, _) in assignments.iter().filter(|(_, spec)| spec.enabled) {
-            chosen.add_assigned(module)?;
+        for (module, spec) in assignments.iter().filter(|(_, spec)| spec.enabled) {
+            chosen.add_assigned(module, spec)?;
         }
         chosen.add_dependencies()?;
         let facts = node_facts(node, spec, &template);
-        chosen.into_node(facts, spec, assignments)
+        let mut resolved = chosen.into_node(facts, spec, assignments)?;
+        resolved.templates = template.chain;
+        resolved.assignments = assignments.iter().map(|(module, _)| format!("{node}:{module}")).collect();
+        Ok(resolved)
     }
 
     fn template(&mut self, name: &str) -> Result<TemplateModules, NodeProblem> {
@@ -196,7 +210,8 @@ impl<'a> NodeResolver<'a> {
             chain.push((name, spec));
             next = spec.extends.as_ref().map(Name::as_str);
         }
-        let mut found = TemplateModules::default();
+        let names = chain.iter().map(|(name, _)| (*name).to_owned());
+        let mut found = TemplateModules { chain: names.collect(), ..TemplateModules::default() };
         for (template, spec) in chain.iter().rev() {
             found.platform = spec.node_platform.clone().or(found.platform);
             found.architecture = spec.architecture.clone().or(found.architecture);
@@ -243,8 +258,8 @@ impl<'v> ChosenModules<'v> {
     fn add(&mut self, pin: &ModulePin, by: String, origin: ModuleOrigin) -> Result<(), NodeProblem> {
         let name = pin.name.to_string();
         let Some(version) = self.versions.select(pin) else {
-            let known = self.versions.of(&name).iter().map(version_and_state).collect();
-            return Err(NodeProblem::NoVersion { pin: pin.clone(), by, known });
+            let known = self.versions.versions_of(&name).iter().map(version_and_state).collect();
+            return Err(NodeProblem::NoVersion { pin: Box::new(pin.clone()), by, known });
         };
         if self.modules.len() == MAX_MODULES {
             return Err(NodeProblem::TooManyModules);
@@ -254,13 +269,15 @@ impl<'v> ChosenModules<'v> {
         Ok(())
     }
 
-    /// Adds the module of an assignment, unless a template lists it: then the assignment only adjusts it.
-    fn add_assigned(&mut self, module: &str) -> Result<(), NodeProblem> {
+    /// Adds the module of an assignment, unless a template lists it and the assignment has no version: then it only adjusts
+    /// it.
+    fn add_assigned(&mut self, module: &str, spec: &AssignmentSpec) -> Result<(), NodeProblem> {
         if self.index.contains_key(module) {
             return Ok(());
         }
         let Ok(name) = crate::shape::TextValue::read(module) else { return Ok(()) };
-        let pin = ModulePin { name, selector: Selector::Unpinned };
+        let mut pin = ModulePin::new(name, spec.version.clone().unwrap_or(Selector::Unpinned));
+        pin.set_resolved(spec.resolved.clone());
         self.add(&pin, "the assignment".to_owned(), ModuleOrigin::Assignment)
     }
 
@@ -291,7 +308,7 @@ impl<'v> ChosenModules<'v> {
                 Err(NodeProblem::TwoVersions {
                     module: module.clone(),
                     has: version.version.as_ref().map_or("without a version".to_owned(), ToString::to_string),
-                    wants: pin.clone(),
+                    wants: Box::new(pin.clone()),
                     by: of.to_owned(),
                 })
             }
@@ -309,6 +326,8 @@ impl<'v> ChosenModules<'v> {
         let mut node = ResolvedNode {
             document: NodeDocument { node: facts, config: settings(&spec.config.0), modules: Vec::new() },
             origins: Vec::new(),
+            templates: Vec::new(),
+            assignments: Vec::new(),
         };
         for index in order {
             let (name, version, origin) = &self.modules[index];

@@ -118,6 +118,47 @@ fn assignments_add_adjust_and_switch_off_modules() {
 }
 
 #[test]
+fn an_accepted_version_holds_until_another_one_is_accepted() {
+    let two = |fleet: Fleet| {
+        fleet.module("a", "1.0", Lifecycle::Retired, json!({"description": "1"})).module(
+            "a",
+            "2.0",
+            Lifecycle::Live,
+            json!({"description": "2"}),
+        )
+    };
+    let pinned =
+        json!({"$versions": {"a@live": "1.0"}, "node_platform": "debian-12-amd64", "modules": ["a@live"]});
+    let fleet = two(Fleet::edge(&["a@live"]).with(Kind::Template, "edge", pinned));
+    assert_eq!(fleet.modules(), ["a@1.0"], "the version that was approved, although it is retired by now");
+    let fleet = two(Fleet::edge(&[])).with(Kind::Assignment, "n:a", json!({"$versions": {"live": "1.0"}}));
+    assert_eq!(fleet.modules(), ["a@1.0"]);
+    let fleet = two(Fleet::edge(&["a@1.0"])).with(Kind::Assignment, "n:a", json!({"version": "2.0"}));
+    assert_eq!(fleet.modules(), ["a@2.0"], "the version of an assignment wins on its node");
+    let fleet = two(Fleet::edge(&["a@1.0"])).with(Kind::Assignment, "n:a", json!({}));
+    assert_eq!(fleet.modules(), ["a@1.0"], "without one it only adjusts the module");
+}
+
+#[test]
+fn versions_of_an_account_come_from_what_was_made_and_from_the_catalogue() {
+    let read = |kind, text: &str| Spec::read_stored(kind, text).unwrap();
+    let made = read(Kind::ModuleVersion, r#"{"$module":{"version":"1.0","priority":7},"state":"retired"}"#);
+    let module = read(Kind::Module, r#"{"version":"2.0","version_state":"staging"}"#);
+    let plain = read(Kind::Module, "{}");
+    let accepted = [("web@1.0", &made), ("web", &module), ("plain", &plain)];
+    let known = crate::catalogue::KnownModules::of_accepted(accepted);
+    let versions = ModuleVersions::of(&known, |name, spec| {
+        let package = ModulePackage { name: name.to_owned(), spec: (**spec).clone(), files: BTreeMap::new() };
+        (name != "chrony").then(|| package.digest())
+    });
+    let shown = |name: &str| versions.versions_of(name).iter().map(version_and_state).collect::<Vec<_>>();
+    assert_eq!(shown("web"), ["1.0 (retired)", "2.0 (staging)"]);
+    assert_eq!(shown("plain"), ["without a version (live)"]);
+    assert_eq!(shown("nginx"), ["1.26.0 (live)"], "of the catalogue");
+    assert_eq!(shown("chrony"), [""; 0], "its content is not packed yet");
+}
+
+#[test]
 fn dependencies_are_added_and_come_first() {
     let fleet = Fleet::edge(&["c@live"])
         .module("c", "1.0", Lifecycle::Live, json!({"depends_on": ["b@live"]}))
@@ -215,20 +256,20 @@ fn nodes_that_a_change_affects_alike_are_shown_once() {
         fleet
     };
     let (before, after) = (fleet("one\n", false), fleet("two\n", true));
-    let changed = crate::host::changed_nodes(before.content(), after.content());
+    let changed = crate::host::changed_nodes(before.content(), after.content()).groups;
     assert_eq!(changed[0].nodes, ["a", "b", "n"]);
     let crate::host::NodeEffect::Items(items) = &changed[0].effect else { panic!("{changed:?}") };
     assert_eq!((items.len(), items[0].item.to_string()), (1, "path /etc/motd".to_owned()));
-    let field = &items[0].fields[0];
-    assert_eq!(
-        (field.path.as_str(), &field.before, &field.after),
-        ("content.text", &json!("one\n"), &json!("two\n"))
-    );
+    let lines = items[0].content.as_ref().and_then(|content| content.lines.as_deref());
+    assert_eq!((lines, items[0].fields.len()), (Some("@@ -1 +1 @@\n-one\n+two\n"), 0));
     assert_eq!(changed[1].nodes, ["blocked"]);
     assert!(
         matches!(&changed[1].effect, crate::host::NodeEffect::Unresolvable(reasons) if reasons[0].contains("nowhere"))
     );
-    assert!(crate::host::changed_nodes(after.content(), after.content()).is_empty(), "nothing changed");
+    assert!(
+        crate::host::changed_nodes(after.content(), after.content()) == Default::default(),
+        "nothing changed"
+    );
 }
 
 /// The modules of the catalogue resolve and compose, with the settings that they come with.
@@ -249,4 +290,21 @@ fn the_catalogue_composes_on_a_node() {
         ids.contains(&"service nginx".to_owned()) && ids.contains(&"path /etc/timezone".to_owned()),
         "{ids:?}"
     );
+}
+
+#[test]
+fn a_changed_secret_is_an_effect_that_does_not_show_it() {
+    let fleet = |secret: &str, mode: &str| {
+        let file = json!({"content": "key {{ config.api_token }}\n", "mode": mode});
+        let spec = json!({"config": {"api_token": secret}, "host": {"files": {"/etc/key": file}}});
+        Fleet::edge(&["m@live"]).module("m", "1.0", Lifecycle::Live, spec)
+    };
+    let (before, after) = (fleet("hunter2", "0600"), fleet("hunter3", "0640"));
+    let changed = crate::host::changed_nodes(before.content(), after.content());
+    assert!(!format!("{changed:?}").contains("hunter"), "{changed:?}");
+    let crate::host::NodeEffect::Items(items) = &changed.groups[0].effect else { panic!("{changed:?}") };
+    let fields: Vec<&str> = items[0].fields.iter().map(|field| field.path.as_str()).collect();
+    assert_eq!(fields, ["mode"]);
+    let (only_secret, after) = (fleet("hunter2", "0640"), fleet("hunter3", "0640"));
+    assert_eq!(crate::host::changed_nodes(only_secret.content(), after.content()).groups.len(), 1);
 }

@@ -7,8 +7,8 @@ use crate::diagnostic::Finding;
 use crate::quote::quoted;
 use crate::resource::{
     AlertSpec, AssignmentName, AssignmentSpec, BundleSpec, ClusterGroupSpec, ClusterSpec, FederationPeerSpec,
-    Kind, KindSection, ModuleSpec, NetworkSpec, NodeSpec, NotificationProviderSpec, PeerSpec, TemplateSpec,
-    VirtualIpSpec,
+    Kind, KindSection, ModuleSpec, ModuleVersionName, ModuleVersionSpec, NetworkSpec, NodeSpec,
+    NotificationProviderSpec, PeerSpec, TemplateSpec, VirtualIpSpec,
 };
 use crate::shape::{
     Canonical, Decoder, Description, FreeSettings, Record, Shape, SiblingKeys, UnknownKeys, record,
@@ -31,6 +31,8 @@ record! {
         templates: Section<TemplateSpec> = Section::default() => "{edge-base: {node_platform: ubuntu-24.04-amd64}}",
         /// Modules: units of configuration.
         modules: Section<ModuleSpec> = Section::default() => "{nginx-public: {priority: 50}}",
+        /// Versions of modules: the state of each. Windlass makes a version when a module with that `version` is applied.
+        module_versions: Section<ModuleVersionSpec> = Section::default() => "{nginx-public@1.26.0: {state: live}}",
         /// Nodes: machines.
         nodes: Section<NodeSpec> = Section::default() => "[{hostname: edge-tokyo-01, template: edge-base}]",
         /// Assignments: modules on single nodes.
@@ -167,6 +169,7 @@ macro_rules! section_items {
 section_items! {
     TemplateSpec: Name of Template,
     ModuleSpec: Name of Module,
+    ModuleVersionSpec: ModuleVersionName of ModuleVersion,
     NodeSpec: Hostname of Node,
     AssignmentSpec: AssignmentName of Assignment,
     PeerSpec: Hostname of Peer,

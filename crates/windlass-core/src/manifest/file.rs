@@ -218,6 +218,7 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
         include,
         templates,
         modules,
+        module_versions,
         nodes,
         assignments,
         provider_configs,
@@ -233,6 +234,7 @@ fn take(file: FleetFile, manifest: &mut FileManifest) {
     manifest.include = include.0.unwrap_or_default().0;
     take_section(Kind::Template, templates, manifest);
     take_section(Kind::Module, modules, manifest);
+    take_section(Kind::ModuleVersion, module_versions, manifest);
     take_section(Kind::Node, nodes, manifest);
     take_section(Kind::Assignment, assignments, manifest);
     for network in sdwan.0.into_iter().flat_map(|sdwan| sdwan.networks.entries) {

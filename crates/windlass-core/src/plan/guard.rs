@@ -10,7 +10,7 @@ use crate::desired::Desired;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{Action, Cause, Change};
 use crate::quote::quoted;
-use crate::resource::{ResourceKey, ResourceMap, Spec, SpecPath, member_name};
+use crate::resource::{Kind, ResourceKey, ResourceMap, Spec, SpecPath, member_name};
 use crate::resource_finding::ResourceFinding;
 
 /// More destroys than this are suspicious if they are also most of the repository's resources. Small repositories are
@@ -136,7 +136,9 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Resour
     let mut remarks = Vec::new();
     for (kind, name, declared) in desired.resources.iter() {
         declared.spec.references(name, &mut |reference| {
-            if destroyed.contains(reference.kind, &reference.name) {
+            // A version that is still used is blocked, and says by what.
+            let is_version = reference.kind == Kind::ModuleVersion;
+            if destroyed.contains(reference.kind, &reference.name) && !is_version {
                 let message = format!(
                     "the {kind} {} refers to the {} {}, which this change destroys",
                     quoted(name),
@@ -157,10 +159,10 @@ pub(super) fn find_dangling(desired: &Desired, changes: &[Change]) -> Vec<Resour
     remarks
 }
 
-/// Modules whose content changes although their version stays the same, so that the version is ambiguous.
+/// Modules whose content changes although their version stays the same. The content of a version never changes.
 pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
-    let version_of = |spec: &Option<Arc<Spec>>| match spec.as_deref() {
-        Some(Spec::Module(module)) => module.version.clone(),
+    let module_of = |spec: &Option<Arc<Spec>>| match spec.as_deref() {
+        Some(Spec::Module(module)) => Some(module.clone()),
         _ => None,
     };
     changes
@@ -168,9 +170,10 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
         // A resource of another repository has versions of its own.
         .filter(|change| change.cause != Cause::Contested)
         .filter_map(|change| {
-            let version = version_of(&change.after)?;
+            let (before, after) = (module_of(&change.before)?, module_of(&change.after)?);
+            let version = after.version.clone()?;
             let is_reused =
-                change.base != change.desired && version_of(&change.before).as_ref() == Some(&version);
+                before.version == after.version && before.content_digest() != after.content_digest();
             is_reused.then(|| ResourceFinding {
                 path: SpecPath::Field("version"),
                 text: version.to_string(),
@@ -178,7 +181,7 @@ pub(super) fn find_reused_versions(changes: &[Change]) -> Vec<ResourceFinding> {
                     change.key.clone(),
                     Code::VersionReused,
                     format!("the module {} changes, but stays version {version}", quoted(&change.key.name)),
-                    "give it a new version, so that pins to the old version stay valid",
+                    "give it a new version: the content of a version never changes, and Windlass blocks the change",
                 )
             })
         })

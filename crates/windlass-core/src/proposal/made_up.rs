@@ -17,6 +17,9 @@ pub(crate) const EDITOR: &str = "eve@example.com";
 
 /// What a resource should be, in YAML.
 pub(crate) fn spec(kind: Kind, text: &str) -> Arc<Spec> {
+    if let Some(stored) = Spec::read_stored(kind, text) {
+        return Arc::new(stored);
+    }
     let read = Spec::read(kind, text);
     Arc::new(read.spec.unwrap_or_else(|| panic!("{:?}", read.diagnostics)))
 }

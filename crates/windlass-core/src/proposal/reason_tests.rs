@@ -89,6 +89,10 @@ fn blocked_by() -> BoxedStrategy<BlockedBy> {
         key().prop_map(|by| BlockedBy::StillReferenced { by }),
         key().prop_map(|key| BlockedBy::MissingResource { key }),
         words().prop_map(|platform| BlockedBy::MissingPlatform { platform }),
+        (words(), words()).prop_map(|(module, state)| BlockedBy::NoVersion { module, state }),
+        (words(), words()).prop_map(|(module, version)| BlockedBy::VersionReused { module, version }),
+        words().prop_map(|name| BlockedBy::VersionNotMade { name }),
+        (words(), words()).prop_map(|(from, to)| BlockedBy::VersionBack { from, to }),
         proptest::option::of(opening()).prop_map(|next| BlockedBy::OutsideWindows { next }),
         (words(), words(), moment()).prop_map(|(by, reason, since)| BlockedBy::Halted(Halt {
             by,

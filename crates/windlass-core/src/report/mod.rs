@@ -45,11 +45,18 @@
 //! Nothing here looks at git. Where the accepted state differs from git because someone changed Windlass directly, that is
 //! a manual change, and [`crate::drift`] finds it.
 
+mod contact;
+mod node;
 mod roll_up;
 mod status;
 
 use std::time::Duration;
 
+pub use contact::{AnnouncedContact, ContactChange, contact_change, contact_state};
+pub use node::{
+    AssignmentProblem, DriftSummary, FailedModule, FirstDrift, NodeAgent, NodeFacts, NodeStatus, moment,
+    node_status,
+};
 pub use roll_up::{StatusTally, roll_up};
 pub use status::{ContactState, DriftKind, StatusReport, SyncState, TargetStatus, UnknownReason};
 
@@ -86,7 +93,7 @@ pub struct TargetFacts<'f> {
 
 /// The status of a target, by the rules at the head of this module.
 pub fn target_report(facts: &TargetFacts<'_>) -> StatusReport {
-    StatusReport { contact: contact_state(facts), last_known: target_state(facts) }
+    StatusReport { contact: contact_of(facts), last_known: target_state(facts) }
 }
 
 /// The status of one resource on a target. `accepted` is the resource's accepted digest there, or `None` if it is not
@@ -98,7 +105,7 @@ pub fn resource_report(
     accepted: Option<Digest>,
 ) -> StatusReport {
     let stored = facts.observed.resources.get(kind, name);
-    StatusReport { contact: contact_state(facts), last_known: resource_state(facts, stored, accepted) }
+    StatusReport { contact: contact_of(facts), last_known: resource_state(facts, stored, accepted) }
 }
 
 /// The status of every resource that is accepted for a target, and of every other that its agent reported there.
@@ -119,12 +126,8 @@ pub fn resource_reports(
     wanted.chain(unwanted).collect()
 }
 
-/// A contact in the future by more than the limit does not count either: one of the clocks was wrong, and treating it
-/// as recent would hide a lost target until that time.
-fn contact_state(facts: &TargetFacts<'_>) -> ContactState {
-    let LastContact::At(contact) = facts.last_contact else { return ContactState::Never };
-    let distance = facts.now.elapsed_since(contact).max(contact.elapsed_since(facts.now));
-    if distance > facts.offline_after { ContactState::Lost { since: contact } } else { ContactState::Current }
+fn contact_of(facts: &TargetFacts<'_>) -> ContactState {
+    contact_state(facts.last_contact, facts.offline_after, facts.now)
 }
 
 fn target_state(facts: &TargetFacts<'_>) -> SyncState {

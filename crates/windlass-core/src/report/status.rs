@@ -9,7 +9,7 @@ states! {
     /// `<` compares by: a group is as bad as its worst member.
     TargetStatus {
         /// What is observed is what is accepted.
-        InSync "in_sync" "In sync",
+        InSync "converged" "In sync",
         /// The accepted generation is on its way. Passes by itself, so it is the least severe of those that are not in sync.
         Applying "applying" "Applying",
         /// Nobody can tell. Less severe than offline: most unknown targets were never enrolled, so nothing was lost.
@@ -74,6 +74,8 @@ pub enum SyncState {
 pub enum UnknownReason {
     /// There is no report about it.
     NeverReported,
+    /// Nothing is assigned to the target, so there is nothing to compare with.
+    NotAssigned,
     /// The agent could not read the state.
     Unreadable {
         /// Since when, by the agent's clock.
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(
             spellings,
             [
-                ("in_sync", "In sync"),
+                ("converged", "In sync"),
                 ("applying", "Applying"),
                 ("unknown", "Unknown"),
                 ("offline", "Offline"),

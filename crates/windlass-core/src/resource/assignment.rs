@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::kind::Kind;
 use super::module::Priority;
+use super::module_version_name::version_name;
 use super::needs::{Reference, ResourceSpec, SpecPath};
 use crate::quote::quoted;
 use crate::shape::{FreeSettings, InvalidText, TextValue, record};
-use crate::value::{Hostname, Name};
+use crate::value::{Hostname, Name, Selector, Version};
 
 record! {
     /// An assignment, named `node:module`, puts a module on one node beside those its template brings, or adjusts one
@@ -17,11 +18,16 @@ record! {
         enabled: bool = true => "false",
         /// The priority on this node, instead of the module's own.
         priority: Option<Priority> = None => "50",
+        /// The version of the module on this node: a number, or a state of which the newest is taken. Default: what the
+        /// node's template says, else the newest live version.
+        version: Option<Selector> = None => "1.26.0",
         /// Settings that override the module's on this node.
         config: FreeSettings = FreeSettings::default() => "{nginx_workers: 8}",
         /// Refuse to destroy this resource.
         protect: bool = false => "true",
     }
+    /// The version that the assignment selects. Found when a fleet is compared, never set by a file or a request.
+    carries resolved: Option<Version>,
 }
 
 impl ResourceSpec for AssignmentSpec {
@@ -29,6 +35,11 @@ impl ResourceSpec for AssignmentSpec {
         if let Some((node, module)) = name.split_once(':') {
             visit(Reference::new(Kind::Node, node, SpecPath::Name));
             visit(Reference::new(Kind::Module, module, SpecPath::Name));
+            let exact = self.version.as_ref().and_then(Selector::exact);
+            if let Some(version) = exact.or(self.resolved.as_ref()) {
+                let name = version_name(module, version);
+                visit(Reference::new(Kind::ModuleVersion, name, SpecPath::Field("version")));
+            }
         }
     }
 

@@ -6,27 +6,46 @@ use super::spec::Spec;
 use crate::content::ContentId;
 use crate::digest::Digest;
 
-/// The beginning of a stored spec with contents. No field has such a name.
-const STORED_CONTENT: &str = "{\"$content\":";
-
 impl Spec {
-    /// The resource's digest: of its spec, and of the content at its paths as far as it is known. This is the only
-    /// place that decides what a digest covers.
+    /// The resource's digest: of its spec, and as far as they are known of the content at its paths, of the versions that
+    /// its pins select, and of the content of a module version. This is the only place that decides what a digest covers.
     pub fn digest(&self) -> Digest {
         self.digest_over(self.declared_digest())
     }
 
     /// The same digest, for a spec whose declared digest is known.
     pub(crate) fn digest_over(&self, declared: Digest) -> Digest {
+        let mut digest = declared;
         let contents = self.contents();
-        if contents.is_empty() {
-            return declared;
+        if !contents.is_empty() {
+            let mut parts: Vec<&[u8]> = vec![b"content", declared.as_bytes()];
+            for (path, content) in &contents {
+                let kind = content.kind().word().as_bytes();
+                parts.extend([path.as_bytes(), kind, content.as_bytes().as_slice()]);
+            }
+            digest = Digest::of_parts(parts);
         }
-        let mut parts: Vec<&[u8]> = vec![b"content", declared.as_bytes()];
-        for (path, content) in &contents {
-            parts.extend([path.as_bytes(), content.kind().word().as_bytes(), content.as_bytes().as_slice()]);
+        let versions = self.resolved_versions();
+        if !versions.is_empty() {
+            let with_contents = digest;
+            let mut parts: Vec<&[u8]> = vec![b"versions", with_contents.as_bytes()];
+            for ((_, pin), version) in &versions {
+                parts.extend([pin.as_bytes(), version.as_str().as_bytes()]);
+            }
+            digest = Digest::of_parts(parts);
         }
-        Digest::of_parts(parts)
+        if let Some(content) = self.version_content() {
+            let content = Spec::Module(content.clone()).digest();
+            digest = Digest::of_parts([b"module".as_slice(), digest.as_bytes(), content.as_bytes()]);
+        }
+        digest
+    }
+
+    /// Whether Windlass added anything to the spec: content ids, versions, or the content of a module version.
+    pub fn has_additions(&self) -> bool {
+        self.version_content().is_some()
+            || !self.resolved_versions().is_empty()
+            || !self.contents().is_empty()
     }
 
     /// The digest of the spec in fleet.yaml, without the content at its paths.
@@ -90,27 +109,6 @@ impl Spec {
             false => Err(unknown),
         }
     }
-}
-
-/// A stored spec with its contents: one document, so that no row can have the one without the other.
-pub(super) fn store(spec: String, contents: &BTreeMap<&str, ContentId>) -> String {
-    if contents.is_empty() {
-        return spec;
-    }
-    let contents = serde_json::to_string(contents).expect("plain values always serialize into memory");
-    let separator = if spec == "{}" { "" } else { "," };
-    format!("{STORED_CONTENT}{contents}{separator}{}", &spec[1..])
-}
-
-/// The contents of a stored spec, and the spec without them. None if what is there is no contents.
-pub(super) fn split(stored: &str) -> Option<(BTreeMap<String, ContentId>, String)> {
-    let Some(rest) = stored.strip_prefix(STORED_CONTENT) else {
-        return Some((BTreeMap::new(), stored.to_owned()));
-    };
-    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<BTreeMap<String, ContentId>>();
-    let contents = values.next()?.ok()?;
-    let spec = &rest[values.byte_offset()..];
-    Some((contents, format!("{{{}", spec.strip_prefix(',').unwrap_or(spec))))
 }
 
 #[cfg(test)]

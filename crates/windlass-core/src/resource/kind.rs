@@ -16,6 +16,8 @@ macro_rules! kinds {
             Template(TemplateSpec) "template" "templates",
             /// A unit of configuration for machines.
             Module(ModuleSpec) "module" "modules",
+            /// Immutable content of a module, with a lifecycle.
+            ModuleVersion(ModuleVersionSpec) "module_version" "module_versions",
             /// A machine.
             Node(NodeSpec) "node" "nodes",
             /// A module on one node, beside those its template brings.

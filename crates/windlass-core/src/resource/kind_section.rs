@@ -20,6 +20,7 @@ impl KindSection {
         match kind {
             Kind::Template => KindSection::at(&["templates"]),
             Kind::Module => KindSection::at(&["modules"]),
+            Kind::ModuleVersion => KindSection::at(&["module_versions"]),
             Kind::Node => KindSection { name_key: "hostname", ..KindSection::at(&["nodes"]) },
             Kind::Assignment => KindSection::at(&["assignments"]),
             Kind::Network => KindSection::at(NETWORKS),

@@ -1,10 +1,11 @@
 //! Reads a single resource: from a request, or from the database, where [`Spec::to_stored`] wrote it.
 
 use super::assignment::AssignmentName;
-use super::content;
 use super::key::ResourceKey;
 use super::kind::Kind;
+use super::module_version_name::ModuleVersionName;
 use super::spec::Spec;
+use super::stored;
 use crate::code::ProblemSeverity;
 use crate::diagnostic::{Diagnostic, Finding, LineIndex};
 use crate::shape::{Decoder, InvalidText, TextValue};
@@ -37,10 +38,9 @@ impl Spec {
         ReadSpec { spec, diagnostics }
     }
 
-    /// The stored form of the spec: JSON without defaults, with the content ids of its paths.
+    /// The stored form of the spec: JSON without defaults, with what Windlass added to it.
     pub fn to_stored(&self) -> String {
-        let spec = String::from_utf8(self.canonical_bytes()).expect("canonical bytes are JSON");
-        content::store(spec, &self.contents())
+        stored::store(self)
     }
 
     /// Reads what [`Spec::to_stored`] wrote; `None` for anything else.
@@ -48,16 +48,13 @@ impl Spec {
     /// This is not [`Spec::read`]: with escapes and aliases a file can declare specs that cannot be written as plain
     /// YAML: larger than a file, with control characters, with keys longer than YAML's 1,024 characters.
     pub fn read_stored(kind: Kind, text: &str) -> Option<Spec> {
-        let (contents, text) = content::split(text)?;
+        let (additions, text) = stored::split(text)?;
         let tree = yaml::from_json(&text)?;
         let mut decoder = Decoder::default();
         let spec = Spec::decode(kind, tree.root(), &mut decoder)?;
         let is_sound = |finding: &Finding| finding.code.severity() != ProblemSeverity::Error;
         let spec = decoder.into_findings().iter().all(is_sound).then_some(spec)?;
-        Some(match contents.is_empty() {
-            true => spec,
-            false => spec.with_contents(|path| contents.get(path).copied()),
-        })
+        additions.add_to(spec)
     }
 }
 
@@ -67,6 +64,7 @@ impl ResourceKey {
         match kind {
             Kind::Node => Hostname::read(name).map(drop)?,
             Kind::Assignment => AssignmentName::read(name).map(drop)?,
+            Kind::ModuleVersion => ModuleVersionName::read(name).map(drop)?,
             Kind::Peer | Kind::VirtualIp => read_member(kind, name)?,
             Kind::Template
             | Kind::Module
@@ -106,6 +104,7 @@ mod tests {
             (Kind::Peer, "fabric/edge-01"),
             (Kind::VirtualIp, "fabric/cdn"),
             (Kind::Assignment, "edge-01:nginx"),
+            (Kind::ModuleVersion, "nginx@1.26.0"),
             (Kind::Template, "Edge_Base"),
         ] {
             assert!(ResourceKey::read(kind, name).is_ok(), "{kind} {name}");
@@ -115,6 +114,8 @@ mod tests {
             (Kind::Peer, "edge-01"),
             (Kind::VirtualIp, "a/b/c"),
             (Kind::Assignment, "edge-01"),
+            (Kind::ModuleVersion, "nginx@live"),
+            (Kind::ModuleVersion, "nginx"),
             (Kind::Template, "../etc"),
             (Kind::Template, ""),
         ] {

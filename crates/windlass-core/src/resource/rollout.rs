@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::cluster::LabelSelector;
-use crate::shape::{choice, record};
+use crate::shape::{Canonical, Decoder, Defaults, Shape as _, choice, record};
 use crate::value::{CountOrPercent, Hostname, Name, Timeout};
+use crate::yaml;
 
 record! {
     /// How a change moves over the nodes that it reaches.
@@ -31,6 +32,21 @@ record! {
         nodes: BTreeSet<Hostname> = BTreeSet::new() => "[edge-tokyo-01]",
         /// The nodes with these labels.
         node_selector: Option<LabelSelector> = None => "{matchLabels: {stage: canary}}",
+    }
+}
+
+impl NodeRollout {
+    /// The stored form: JSON without defaults.
+    pub fn to_stored(&self) -> String {
+        String::from_utf8(Canonical::bytes_of(self, Defaults::Omit)).expect("canonical bytes are JSON")
+    }
+
+    /// Reads what [`NodeRollout::to_stored`] wrote; `None` for anything else.
+    pub fn read_stored(text: &str) -> Option<NodeRollout> {
+        let tree = yaml::from_json(text)?;
+        let mut decoder = Decoder::default();
+        let rollout = NodeRollout::decode(tree.root(), &mut decoder)?;
+        decoder.into_findings().is_empty().then_some(rollout)
     }
 }
 

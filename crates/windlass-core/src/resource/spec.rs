@@ -9,6 +9,7 @@ use super::federation::FederationPeerSpec;
 use super::key::ResourceKey;
 use super::kind::{Kind, kinds};
 use super::module::ModuleSpec;
+use super::module_version::ModuleVersionSpec;
 use super::needs::{Reference, ResourceSpec, SpecPath};
 use super::network::{NetworkSpec, PeerSpec, VirtualIpSpec};
 use super::node::NodeSpec;
@@ -93,6 +94,16 @@ macro_rules! declare_specs {
             }
         }
     };
+}
+
+impl Spec {
+    /// The content of a module version, if Windlass made it.
+    pub fn version_content(&self) -> Option<&ModuleSpec> {
+        match self {
+            Spec::ModuleVersion(version) => version.content.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 kinds!(declare_specs);

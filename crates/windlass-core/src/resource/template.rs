@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::kind::Kind;
+use super::module_version_name::version_name;
 use super::needs::{Reference, ResourceSpec, SpecPath};
 use super::rollout::NodeRollout;
 use crate::diagnostic::{Code, Finding};
@@ -71,6 +72,10 @@ impl ResourceSpec for TemplateSpec {
         }
         for (index, pin) in self.modules.iter().enumerate() {
             visit(Reference::new(Kind::Module, pin.name.as_str(), SpecPath::Item("modules", index)));
+            if let Some(version) = pin.version() {
+                let name = version_name(pin.name.as_str(), version);
+                visit(Reference::new(Kind::ModuleVersion, name, SpecPath::Item("modules", index)));
+            }
         }
     }
 

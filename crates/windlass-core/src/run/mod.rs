@@ -27,6 +27,8 @@ states! {
         Webhook "webhook",
         /// Someone reverts drift to the last synced commit; git is not fetched.
         Revert "revert",
+        /// A module version that pins of the repository follow was made, or its state changed; git is not fetched.
+        Promotion "promotion",
     }
 }
 
@@ -35,7 +37,7 @@ impl Trigger {
     pub const fn fetches(self) -> bool {
         match self {
             Trigger::Schedule | Trigger::Request | Trigger::Webhook => true,
-            Trigger::Revert => false,
+            Trigger::Revert | Trigger::Promotion => false,
         }
     }
 }
@@ -215,7 +217,7 @@ mod tests {
         let ours = repository("core");
         let run = |trigger| Run { trigger, ..Run::queued(RunId::new("1"), &ours, Timestamp::from_millis(0)) };
         for trigger in Trigger::ALL {
-            assert_eq!(run(*trigger).knows_desired_state(&ours), *trigger != Trigger::Revert, "{trigger}");
+            assert_eq!(run(*trigger).knows_desired_state(&ours), trigger.fetches(), "{trigger}");
         }
         let left_behind = Repository { left_by: Some(RepositoryId::new("moved")), ..ours.clone() };
         assert!(run(Trigger::Revert).knows_desired_state(&left_behind));

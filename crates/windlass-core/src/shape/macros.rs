@@ -13,6 +13,7 @@
 ///         /// A key that is not a Rust name.
 ///         match_labels "matchLabels": Labels = Labels::new() => "{env: prod}",
 ///     }
+///     carries content: Option<Arc<ModuleSpec>>,                   // optional: no field of files, set by Windlass
 ///     check NodeSpec::check                                       // optional: what one field alone cannot tell
 /// }
 /// ```
@@ -25,12 +26,14 @@ macro_rules! record {
                 $field:ident $($key:literal)? : $type:ty $(= $default:expr)? => $example:literal,
             )*
         }
+        $($(#[doc = $carried_doc:literal])* carries $carried:ident: $carried_type:ty,)?
         $(check $check:path)?
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
         $vis struct $name {
             $($(#[doc = $field_doc])* pub $field: $type,)*
+            $($(#[doc = $carried_doc])* pub $carried: $carried_type,)?
         }
 
         impl $crate::shape::Shape for $name {
@@ -95,7 +98,7 @@ macro_rules! record {
                 if !sound {
                     return None;
                 }
-                let record = $name { $($field: $field?,)* };
+                let record = $name { $($field: $field?,)* $($carried: Default::default(),)? };
                 $(if !$check(&record, node, decoder) {
                     return None;
                 })?

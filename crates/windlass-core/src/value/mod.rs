@@ -24,7 +24,7 @@ pub use net::{Cidr, HttpsUrl, IpAddress, KeyFingerprint, PeerEndpoint};
 pub use path::{AbsolutePath, FileMode, RepositoryPath, SettingName, UnitName};
 pub use receiver::{CredentialPath, MailAddress, ReceiverUrl};
 pub use schedule::Schedule;
-pub use version::{Lifecycle, ModulePin, Selector, Version};
+pub use version::{FirstState, Lifecycle, LifecycleStep, ModulePin, Selector, Version};
 pub use wildcard::Wildcard;
 
 /// Declares a text newtype with a check.

@@ -3,9 +3,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::Name;
 use crate::quote::quoted;
-use crate::shape::{InvalidText, TextValue};
+use crate::shape::{InvalidText, TextValue, choice};
+use crate::states;
 
 /// A module version: dot-separated parts, compared number by number where both are numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,30 +86,81 @@ fn compare_parts(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The lifecycle of a module version. Later states are safer to use; `retired` is not to be used any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lifecycle {
-    /// Built, not tested.
-    Built,
-    /// Being tested.
-    Staging,
-    /// Tested successfully.
-    Blessed,
-    /// In use.
-    Live,
-    /// No longer to be used.
-    Retired,
+choice! {
+    /// The lifecycle of a module version. Later states are safer to use; `retired` is not to be used any more.
+    pub enum Lifecycle {
+        /// Built, not tested.
+        Built = "built",
+        /// Being tested.
+        Staging = "staging",
+        /// Tested successfully.
+        Blessed = "blessed",
+        /// In use.
+        Live = "live",
+        /// No longer to be used.
+        Retired = "retired",
+    }
+}
+
+/// A step in the life of a module version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifecycleStep {
+    /// The state stays.
+    Same,
+    /// One or more states forward, up to `live`.
+    Forward,
+    /// To `retired`, from any state.
+    Retire,
+    /// To an earlier state, or out of `retired`: only a person can do that, with a reason.
+    Back,
+}
+
+impl Serialize for Lifecycle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Lifecycle {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Lifecycle, D::Error> {
+        states::deserialize(deserializer)
+    }
 }
 
 impl Lifecycle {
-    /// The word used in pins and in the API.
-    pub const fn word(self) -> &'static str {
+    /// The step from this state to another one.
+    pub fn step_to(self, to: Lifecycle) -> LifecycleStep {
+        match to {
+            _ if to == self => LifecycleStep::Same,
+            Lifecycle::Retired => LifecycleStep::Retire,
+            _ if to > self => LifecycleStep::Forward,
+            _ => LifecycleStep::Back,
+        }
+    }
+}
+
+choice! {
+    /// The state of a version that a module brings.
+    pub enum FirstState {
+        /// Built, not tested.
+        Built = "built",
+        /// Being tested.
+        Staging = "staging",
+        /// Tested successfully.
+        Blessed = "blessed",
+        /// In use.
+        Live = "live",
+    }
+}
+
+impl FirstState {
+    /// The state in the lifecycle.
+    pub const fn lifecycle(self) -> Lifecycle {
         match self {
-            Lifecycle::Built => "built",
-            Lifecycle::Staging => "staging",
-            Lifecycle::Blessed => "blessed",
-            Lifecycle::Live => "live",
-            Lifecycle::Retired => "retired",
+            FirstState::Built => Lifecycle::Built,
+            FirstState::Staging => Lifecycle::Staging,
+            FirstState::Blessed => Lifecycle::Blessed,
+            FirstState::Live => Lifecycle::Live,
         }
     }
 }
@@ -122,13 +176,78 @@ pub enum Selector {
     Exact(Version),
 }
 
-/// A module and a selector of its version: `nginx@1.26.0`.
+impl Selector {
+    /// The version, if it says exactly one.
+    pub const fn exact(&self) -> Option<&Version> {
+        match self {
+            Selector::Exact(version) => Some(version),
+            Selector::State(_) | Selector::Unpinned => None,
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selector::Unpinned => Ok(()),
+            Selector::State(state) => f.write_str(state.word()),
+            Selector::Exact(version) => version.fmt(f),
+        }
+    }
+}
+
+impl TextValue for Selector {
+    const WHAT: &'static str = "a version or a state";
+    const PATTERN: Option<&'static str> = Some("^(live|blessed|staging|[0-9][A-Za-z0-9.+_-]{0,62})$");
+
+    fn read(text: &str) -> Result<Self, InvalidText> {
+        match text {
+            "live" => Ok(Selector::State(Lifecycle::Live)),
+            "blessed" => Ok(Selector::State(Lifecycle::Blessed)),
+            "staging" => Ok(Selector::State(Lifecycle::Staging)),
+            other => Version::read(other).map(Selector::Exact).map_err(|_| {
+                InvalidText::value(format!("{} is neither a version nor a state", quoted(other)))
+                    .help("write a version such as `1.26.0`, or `live`, `blessed`, `staging`")
+            }),
+        }
+    }
+}
+
+/// A module and a selector of its version, such as `nginx@live`, and the version that it selects, as far as it is known.
+///
+/// Files and requests contain only the module and the selector. The version is found when the fleet is compared, is not
+/// part of the declared spec, and is part of the resource's digest. An exact pin needs none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModulePin {
     /// The module.
     pub name: Name,
     /// The selector of its version.
     pub selector: Selector,
+    resolved: Option<Version>,
+}
+
+impl ModulePin {
+    /// A pin whose version is not known yet.
+    pub const fn new(name: Name, selector: Selector) -> ModulePin {
+        ModulePin { name, selector, resolved: None }
+    }
+
+    /// The version that the pin selects: the exact one, or the one that was found.
+    pub const fn version(&self) -> Option<&Version> {
+        match &self.selector {
+            Selector::Exact(version) => Some(version),
+            Selector::State(_) | Selector::Unpinned => self.resolved.as_ref(),
+        }
+    }
+
+    /// The version that was found for a pin that is not exact.
+    pub const fn resolved(&self) -> Option<&Version> {
+        self.resolved.as_ref()
+    }
+
+    pub(crate) fn set_resolved(&mut self, version: Option<Version>) {
+        self.resolved = version;
+    }
 }
 
 impl fmt::Display for ModulePin {
@@ -153,15 +272,11 @@ impl TextValue for ModulePin {
         let name = Name::read(name)?;
         let selector = match selector {
             None => Selector::Unpinned,
-            Some("live") => Selector::State(Lifecycle::Live),
-            Some("blessed") => Selector::State(Lifecycle::Blessed),
-            Some("staging") => Selector::State(Lifecycle::Staging),
-            Some(other) => Selector::Exact(Version::read(other).map_err(|_| {
-                InvalidText::value(format!("{} is neither a version nor a state", quoted(other)))
-                    .help(format!("pin a version (`{name}@1.26.0`) or `@live`, `@blessed`, `@staging`"))
-            })?),
+            Some(text) => Selector::read(text).map_err(|complaint| {
+                complaint.help(format!("pin a version (`{name}@1.26.0`) or `@live`, `@blessed`, `@staging`"))
+            })?,
         };
-        Ok(ModulePin { name, selector })
+        Ok(ModulePin::new(name, selector))
     }
 }
 
@@ -175,6 +290,23 @@ mod tests {
         for pair in ordered.windows(2) {
             let version = |text: &str| Version::read(text).unwrap();
             assert!(version(pair[0]) < version(pair[1]), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn a_version_moves_forward_and_to_retired_and_every_other_step_is_back() {
+        use Lifecycle::{Blessed, Built, Live, Retired, Staging};
+        use LifecycleStep::{Back, Forward, Retire, Same};
+        let states = [Built, Staging, Blessed, Live, Retired];
+        let steps = [
+            (Built, [Same, Forward, Forward, Forward, Retire]),
+            (Staging, [Back, Same, Forward, Forward, Retire]),
+            (Blessed, [Back, Back, Same, Forward, Retire]),
+            (Live, [Back, Back, Back, Same, Retire]),
+            (Retired, [Back, Back, Back, Back, Same]),
+        ];
+        for (from, expected) in steps {
+            assert_eq!(states.map(|to| from.step_to(to)), expected, "{}", from.word());
         }
     }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 use windlass_api::permission::{Permission, Role};
+use windlass_control::agents::authority::AgentAuthority;
 use windlass_control::clock::now;
 use windlass_control::control::{Control, ControlParts};
 use windlass_control::keys::admit::take_keys;
@@ -30,11 +31,11 @@ use crate::state::Server;
 
 /// A caller who sends requests.
 #[derive(Clone, Debug)]
-pub(super) struct TestCaller {
-    pub(super) what: &'static str,
-    pub(super) email: String,
-    pub(super) bearer: String,
-    pub(super) may_approve: bool,
+pub(crate) struct TestCaller {
+    pub(crate) what: &'static str,
+    pub(crate) email: String,
+    pub(crate) bearer: String,
+    pub(crate) may_approve: bool,
 }
 
 /// A caller that every account has: a description, the person, their role, and the permissions of a token if they use one.
@@ -60,10 +61,10 @@ const CALLERS: &[CallerSpec] = &[
     ),
 ];
 
-pub(super) struct Installation {
-    pub(super) server: Server,
+pub(crate) struct Installation {
+    pub(crate) server: Server,
     router: Router,
-    pub(super) users: BTreeMap<&'static str, UserId>,
+    pub(crate) users: BTreeMap<&'static str, UserId>,
     _directory: TempDir,
 }
 
@@ -76,7 +77,7 @@ fn directory() -> TempDir {
 
 impl Installation {
     /// An installation with this cap of open proposals.
-    pub(super) async fn new(cap: usize) -> Installation {
+    pub(crate) async fn new(cap: usize) -> Installation {
         let directory = directory();
         let mut config = Config::in_directory(directory.path());
         config.control.max_proposals = cap;
@@ -87,9 +88,12 @@ impl Installation {
             .expect("a sender");
         let keys =
             take_keys(&store, &config.secret_key, &config.control.data_dir, now()).await.expect("a new key");
+        let authority = AgentAuthority::new(&keys).expect("any key makes an authority");
         let signed_heads = SignedHeads::read(&config.control.data_dir).expect("a directory that can be read");
-        let control =
-            Control::new(config.control.clone(), ControlParts { store, keys, signed_heads, sender });
+        let control = Control::new(
+            config.control.clone(),
+            ControlParts { store, keys, authority, signed_heads, sender },
+        );
         let server = Server::new(config, control, None);
         let mut users = BTreeMap::new();
         let mut writing = server.store().write().await.expect("a database");
@@ -116,7 +120,7 @@ impl Installation {
     }
 
     /// A new account, with all callers.
-    pub(super) async fn account(&self, name: &str) -> (AccountId, Vec<TestCaller>) {
+    pub(crate) async fn account(&self, name: &str) -> (AccountId, Vec<TestCaller>) {
         let account: AccountId = new_id();
         let mut writing = self.server.store().write().await.expect("a database");
         writing.account_add(&account, name, now()).await.expect("a new account");
@@ -168,7 +172,7 @@ impl Installation {
     }
 
     /// Sends a request and reads the response.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         caller: &TestCaller,
         (method, path, body): (&str, &str, &Value),

@@ -75,6 +75,7 @@ pub(super) fn random_request(chance: &mut Chance, known: &KnownIds) -> Option<Ra
                 Operation::RepositorySync,
                 Operation::DriftRevert,
                 Operation::ProposalEdit,
+                Operation::ModuleVersionPatch,
             ];
             chance.pick_one(&often).endpoint()
         }
@@ -166,9 +167,17 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
         Operation::InvitationRevoke | Operation::InvitationAccept | Operation::InvitationDecline => {
             Try::With(vec!["absent".to_owned()], json!({}))
         }
+        Operation::ModuleVersionPatch => {
+            let state = chance.pick_one(&["staging", "blessed", "live", "retired"]);
+            Try::With(vec!["nginx".to_owned(), "1.26.0".to_owned()], json!({"state": state}))
+        }
         Operation::CheckpointCreate => Try::With(vec![], json!({})),
         Operation::AccountCreate => Try::With(vec![], json!({"name": "mine"})),
         Operation::ProviderTest | Operation::DeliveryRetry => Try::With(vec!["absent".to_owned()], json!({})),
+        Operation::RolloutPause
+        | Operation::RolloutResume
+        | Operation::RolloutAbort
+        | Operation::RolloutPromote => Try::With(vec!["absent".to_owned()], json!({"reason": "because"})),
         Operation::GiteaRepositoryCreate => Try::With(vec![], json!({"name": "fleet"})),
         Operation::Resource(noun, verb) => resource(noun, verb, chance),
         Operation::Login | Operation::Logout | Operation::Password | Operation::UserCreate => {
@@ -177,6 +186,25 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
         Operation::RepositoryProbe | Operation::RepositoryTest | Operation::PreviewCreate => {
             Try::Never("they ask a git server, and write nothing that is compared or applied")
         }
+        Operation::NodeObserve
+        | Operation::NodeDriftRevert
+        | Operation::NodeDriftAccept
+        | Operation::NodeDriftUnaccept => {
+            let item = json!({"kind": "path", "name": "/etc/motd", "reason": "meant"});
+            Try::With(vec!["absent".to_owned()], item)
+        }
+        Operation::AgentReport | Operation::AgentRenew | Operation::AgentEnroll => {
+            Try::With(vec![], json!({}))
+        }
+        Operation::NodeEnroll
+        | Operation::ClusterEnroll
+        | Operation::NodeAgentRevoke
+        | Operation::ClusterAgentRevoke
+        | Operation::EnrollmentTokenRevoke
+        | Operation::NodeJoinApprove
+        | Operation::NodeJoinReject => Try::With(vec!["absent".to_owned()], json!({})),
+        Operation::EnrollmentTokenCreate => Try::With(vec![], json!({"selector": {"name": "*"}, "uses": 2})),
+        Operation::NodeDriftAdopt => Try::Never("it reads a git repository, and writes nothing"),
         Operation::DriftAdopt => Try::Never("it pushes a branch to a git server"),
         Operation::ProposalApply => {
             Try::Never("it wakes the apply loop, which runs after every request, and waits for it")
@@ -199,13 +227,19 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
         | Operation::PreviewShow
         | Operation::RepositoryWebhook
         | Operation::DriftReport
+        | Operation::ModuleVersionList
         | Operation::CredentialList
         | Operation::CredentialBindingList
+        | Operation::RolloutList
+        | Operation::RolloutShow
         | Operation::RunList
         | Operation::RunShow
         | Operation::ProposalList
         | Operation::ProposalShow
         | Operation::ResourceList
+        | Operation::NodeRender
+        | Operation::AgentAssignment
+        | Operation::AgentBlob
         | Operation::Export
         | Operation::EventList
         | Operation::EventStream
@@ -215,6 +249,14 @@ fn request_for_operation(operation: Operation, chance: &mut Chance, known: &Know
         | Operation::CheckpointList
         | Operation::InvitationList
         | Operation::ReceivedInvitationList
+        | Operation::NodeStatusList
+        | Operation::NodeStatusSummary
+        | Operation::NodeStatusShow
+        | Operation::NodeDriftShow
+        | Operation::NodeLog
+        | Operation::EnrollmentTokenList
+        | Operation::NodeJoinList
+        | Operation::AgentStream
         | Operation::AuditVerify => Try::Never("it only looks"),
     }
 }

@@ -44,9 +44,16 @@ static RULES: LazyLock<BTreeMap<(&'static str, String), RouteRule>> = LazyLock::
 
 /// The entry of a route in the endpoint table.
 #[derive(Clone, Copy)]
-struct RouteRule {
-    access: Access,
-    operation: Operation,
+pub(crate) struct RouteRule {
+    pub(crate) access: Access,
+    pub(crate) operation: Operation,
+}
+
+/// The rule of a route. HEAD has the same rule as GET.
+pub(crate) fn rule_of(method: &Method, route: &str) -> Option<RouteRule> {
+    let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+    let method = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().find(|known| *known == method)?;
+    RULES.get(&(method, route.to_owned())).copied()
 }
 
 /// The methods that metrics count by name.
@@ -180,7 +187,7 @@ impl AccessLine<'_> {
 }
 
 /// The label of a method in metrics: an unknown method must not create a new series.
-fn method_label(method: &Method) -> &'static str {
+pub(crate) fn method_label(method: &Method) -> &'static str {
     match KNOWN_METHODS.iter().find(|known| *known == method) {
         Some(known) => known.as_str(),
         None => "other",
@@ -199,10 +206,7 @@ pub(crate) struct LoggedCaller(pub(crate) String);
 pub(crate) async fn authorize(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     let route =
         request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
-    // HEAD has the same rule as GET.
-    let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
-    let method = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().find(|known| *known == method);
-    let rule = method.and_then(|method| RULES.get(&(method, route.clone())).copied());
+    let rule = rule_of(request.method(), &route);
     let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut who = String::new();
     let asked = AccessRequest::of(&request, &request_id);

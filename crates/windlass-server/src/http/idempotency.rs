@@ -25,7 +25,9 @@ use crate::state::Server;
 /// Whether the response contains a secret that is stored nowhere.
 fn holds_secret(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    ["/api/v1/auth/tokens", "/api/v1/auth/users"].contains(&path) || path.ends_with("/webhook/rotate")
+    ["/api/v1/auth/tokens", "/api/v1/auth/users", "/api/v1/system/enrollment_tokens"].contains(&path)
+        || path.ends_with("/webhook/rotate")
+        || path.ends_with("/enrollment")
 }
 
 /// Requests in progress, by account and key.

@@ -1,12 +1,16 @@
 //! The handlers of the API, one file per noun, and the middleware of every request.
 
 pub(crate) mod accounts;
+pub(crate) mod agent_delivery;
+pub(crate) mod agent_reports;
+pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod checkpoints;
 pub(crate) mod credentials;
 pub(crate) mod drift;
+pub(crate) mod enrolment;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod export;
@@ -15,6 +19,8 @@ pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod idempotency;
 pub(crate) mod invitations;
+pub(crate) mod module_versions;
+pub(crate) mod nodes;
 pub(crate) mod notifications;
 pub(crate) mod origin;
 pub(crate) mod page_text;
@@ -29,6 +35,7 @@ pub(crate) mod request;
 pub(crate) mod request_timeout;
 pub(crate) mod resource_changes;
 pub(crate) mod resources;
+pub(crate) mod rollouts;
 pub(crate) mod runs;
 pub(crate) mod tokens;
 pub(crate) mod users;

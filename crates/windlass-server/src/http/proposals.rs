@@ -6,6 +6,7 @@ use windlass_api::types::{ApproveBody, BatchBody, EditBody, ProposalEnvelope, Pr
 use windlass_control::ask::proposal::approve::{self, ReviewedProposal};
 use windlass_control::ask::proposal::batch::decide_all;
 use windlass_control::ask::proposal::edit;
+use windlass_control::ask::proposal::effects::load_with_effects;
 use windlass_control::ask::proposal::list::{ProposalQuery, describe, filter_of, load};
 use windlass_control::ask::proposal::reject::{self, RejectRequest};
 use windlass_control::ask::proposal::wait::wait_until_applied;
@@ -58,7 +59,9 @@ pub(crate) async fn show(
     who: Identity,
     Path(id): Path<ProposalId>,
 ) -> HandlerResult {
-    show_proposal(&server, &who, &id).await
+    let proposal = load_with_effects(&server, &who, &id).await?;
+    let version = proposal.version;
+    with_etag(json_ok(&ProposalEnvelope { proposal }), version)
 }
 
 pub(crate) async fn approve(

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use windlass_api::types::{AcceptBody, AdoptBody, DriftTarget};
 use windlass_control::ask::adopt::adopt_resources;
 use windlass_control::ask::drift::{accept_one, load_items, revert_one, revoke_acceptance};
+use windlass_control::ask::node::drift::node_drift;
 use windlass_control::ask::repository::find::find;
 use windlass_control::ask::target::{TargetState, target_states};
 use windlass_control::caller::Identity;
@@ -32,6 +33,12 @@ use crate::web::address::address;
 use crate::web::browser_request::{BrowserRequest, local_path};
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
+
+/// The page to which forms return.
+const DRIFT: &str = "/app/drift";
+
+/// How many items of a drifted node the page shows; the node's own page shows all.
+const ITEMS: usize = 3;
 
 /// How many differences a page shows, each with its fields and forms.
 const PAGE_SIZE: usize = 30;
@@ -99,7 +106,9 @@ pub(super) async fn show(
         DriftTab::Drifted => {
             let after = page.after_as(read_key)?;
             targets.retain(|(key, _)| after.as_ref().is_none_or(|after| key > after));
-            cut(&mut targets, PAGE_SIZE, |(key, _)| write_key(key))
+            let meta = cut(&mut targets, PAGE_SIZE, |(key, _)| write_key(key));
+            load_node_items(&mut reading, &who, &mut targets).await?;
+            meta
         }
         _ => {
             targets.clear();
@@ -147,7 +156,27 @@ fn drifted(state: &TargetState) -> Option<DriftedTarget> {
         seen: seen.to_owned(),
         since: since.to_string(),
         summary: state.report.summary(),
+        items: Vec::new(),
+        more_items: 0,
     })
+}
+
+/// Loads the items of the drifted nodes of one page that nobody accepted.
+async fn load_node_items(
+    reading: &mut Reading,
+    who: &Identity,
+    targets: &mut [(ResourceKey, DriftedTarget)],
+) -> Result<(), Refusal> {
+    for (key, shown) in targets.iter_mut().filter(|(key, _)| key.kind == Kind::Node) {
+        // A node that ended may still have an assignment.
+        let Ok(drift) = node_drift(reading, who, &key.name).await else { continue };
+        let mut open: Vec<_> = drift.items.into_iter().filter(|item| item.acceptance.is_none()).collect();
+        shown.more_items = drift.left_out + open.len().saturating_sub(ITEMS) as u64;
+        open.truncate(ITEMS);
+        shown.items = open;
+        shown.seen = drift.reason;
+    }
+    Ok(())
 }
 
 /// Counts the differences from git per tab.
@@ -231,11 +260,12 @@ async fn load(
     Ok(differences)
 }
 
-/// Redirects to the page of the form, with the result as a notice. Some errors get their own page instead.
-fn redirect_with_result(
+/// Redirects to the page of the form, or to another if the form names none, with the result as a notice. Some errors get their own page instead.
+pub(super) fn redirect_with_result(
     server: &Server,
     visit: &BrowserRequest,
     form: &FormFields,
+    otherwise: &str,
     done: Result<String, Refusal>,
 ) -> HandlerResult {
     let notice = match done {
@@ -247,16 +277,11 @@ fn redirect_with_result(
             Notice { tone: Tone::Bad, message: body.message, lines }
         }
     };
-    response::redirect_with_notice(
-        server,
-        visit,
-        local_path(form.text("back")).unwrap_or("/app/drift"),
-        &notice,
-    )
+    response::redirect_with_notice(server, visit, local_path(form.text("back")).unwrap_or(otherwise), &notice)
 }
 
 /// Whether an error gets its own page, as on every other page: not found, or a server error.
-fn has_own_page(error: &Refusal) -> bool {
+pub(super) fn has_own_page(error: &Refusal) -> bool {
     status_of(error) == StatusCode::NOT_FOUND || status_of(error).is_server_error()
 }
 
@@ -272,7 +297,16 @@ pub(super) async fn revert(
     form: FormFields,
 ) -> HandlerResult {
     let done = revert_one(&server, &who, &id, &target(&form)).await;
-    redirect_with_result(&server, &visit, &form, done.map(|reverted| sentence(&reverted.message)))
+    let done = done.map(|reverted| sentence(&reverted.message));
+    redirect_with_result(&server, &visit, &form, DRIFT, done)
+}
+
+/// The end of a day that a form names: a date without a time includes the whole day.
+pub(super) fn day_end(day: &str) -> String {
+    match day.len() {
+        10 => format!("{day}T23:59:59Z"),
+        _ => day.to_owned(),
+    }
 }
 
 pub(super) async fn accept(
@@ -283,19 +317,11 @@ pub(super) async fn accept(
     form: FormFields,
 ) -> HandlerResult {
     let DriftTarget { kind, name } = target(&form);
-    // A date without a time includes the whole day.
-    let until = form.non_empty_text("until").map(|day| match day.len() {
-        10 => format!("{day}T23:59:59Z"),
-        _ => day.to_owned(),
-    });
+    let until = form.non_empty_text("until").map(day_end);
     let body = AcceptBody { kind, name, until, reason: form.text("reason").to_owned() };
     let done = accept_one(&server, &who, &id, &body).await;
-    redirect_with_result(
-        &server,
-        &visit,
-        &form,
-        done.map(|_| format!("Accepted the drift of {} {}", body.kind, body.name)),
-    )
+    let done = done.map(|_| format!("Accepted the drift of {} {}", body.kind, body.name));
+    redirect_with_result(&server, &visit, &form, DRIFT, done)
 }
 
 pub(super) async fn unaccept(
@@ -306,7 +332,7 @@ pub(super) async fn unaccept(
     form: FormFields,
 ) -> HandlerResult {
     let done = revoke_acceptance(&server, &who, &id, &target(&form)).await;
-    redirect_with_result(&server, &visit, &form, done.map(|_| "Drift no longer accepted".to_owned()))
+    redirect_with_result(&server, &visit, &form, DRIFT, done.map(|_| "Drift no longer accepted".to_owned()))
 }
 
 pub(super) async fn adopt(

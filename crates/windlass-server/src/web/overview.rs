@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use windlass_control::ask::account;
+use windlass_control::ask::node::summary::tally;
 use windlass_control::ask::proposal::list;
 use windlass_control::ask::repository::find;
 use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
+use windlass_control::clock::now;
 use windlass_control::page::PageQuery;
 use windlass_control::refusal::Refusal;
 use windlass_core::id::RepositoryId;
@@ -45,8 +47,9 @@ pub(super) async fn show(
     let pending = ProposalFilter { statuses: vec![Status::PendingApproval], ..ProposalFilter::default() };
     let found = reading.proposals_in_order(&who.account_id, &pending, None, WAITING).await?;
     let waiting = list::describe(&mut reading, &who, &found).await?;
+    let nodes = tally(&mut reading, &who.account_id, now()).await?;
     drop(reading);
-    response::page(&visit, &OverviewPage { frame, status, kinds, repositories, runs, waiting })
+    response::page(&visit, &OverviewPage { frame, status, kinds, repositories, runs, waiting, nodes })
 }
 
 /// The number of accepted, drifted and proposed resources of each kind. Kinds without any are omitted.

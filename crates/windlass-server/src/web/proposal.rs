@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use serde::Deserialize;
 use windlass_control::ask::proposal::approve::{self, ReviewedProposal};
 use windlass_control::ask::proposal::decision::DecisionError;
-use windlass_control::ask::proposal::list;
+use windlass_control::ask::proposal::effects::load_with_effects;
 use windlass_control::ask::proposal::reject::{self, RejectRequest};
 use windlass_control::ask::run::show;
 use windlass_control::caller::Identity;
@@ -32,7 +32,7 @@ pub(super) async fn show(
     Path(id): Path<ProposalId>,
     QueryParams(query): QueryParams<ViewQuery>,
 ) -> HandlerResult {
-    let proposal = list::load(&server, &who, &id).await?;
+    let proposal = load_with_effects(&server, &who, &id).await?;
     let mut reading = server.store().read().await?;
     let run = show::load_head(&mut reading, &who, &RunId::new(&proposal.run_id)).await?;
     let blast_radius = load_blast_radius(&mut reading, &who, &id).await?;

@@ -2,19 +2,26 @@
 
 use axum::extract::{Path, State};
 use windlass_api::types::DriftItem;
+use windlass_control::ask::module_version::{list_versions, set_state};
+use windlass_control::ask::resource::change::{DirectAnswer, DirectChangeOptions};
 use windlass_control::ask::{audit, drift, event, proposal, resource};
 use windlass_control::caller::Identity;
 use windlass_control::flow::drift::differences::difference_at;
+use windlass_control::page::IfMatch;
 use windlass_control::refusal::Refusal;
 use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::states;
+use windlass_core::value::Lifecycle;
 use windlass_store::{EventFilter, EventOrder, ProposalFilter, ProposalSource, Reading, Resource};
-use windlass_web::frame::NavEntry;
+use windlass_web::frame::{NavEntry, Notice, Tone};
 use windlass_web::pages::resource::{DeclaredAt, ResourcePage as Page};
+use windlass_web::sentence;
 
 use crate::http::request::HandlerResult;
 use crate::state::Server;
 use crate::web::blast_radius::{blast_radius_of, open};
 use crate::web::browser_request::BrowserRequest;
+use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
 /// How many entries of the history are shown, from the audit log and from the events each.
@@ -43,6 +50,10 @@ pub(super) async fn show(
     let filter = EventFilter { resource: Some(key.clone()), ..EventFilter::default() };
     let order = EventOrder::NewestBefore(i64::MAX);
     let happened = reading.events(&who.account_id, &filter, order, HISTORY).await?;
+    let versions = match kind {
+        Kind::Module => list_versions(&mut reading, &who, &key.name).await?.versions,
+        _ => Vec::new(),
+    };
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Resources).await?;
     drop(reading);
     let page = Page {
@@ -54,8 +65,33 @@ pub(super) async fn show(
         proposals: open,
         audit: entries.into_iter().map(audit::info).collect(),
         events: happened.into_iter().map(event::info).collect(),
+        versions,
     };
     response::page(&visit, &page)
+}
+
+/// Promotes or retires a module version, or opens a proposal for that.
+pub(super) async fn change_version(
+    State(server): State<Server>,
+    who: Identity,
+    visit: BrowserRequest,
+    Path(id): Path<String>,
+    form: FormFields,
+) -> HandlerResult {
+    let version = form.text("version");
+    let state: Lifecycle = states::read(form.text("state")).map_err(|_| Refusal::not_found())?;
+    let options = DirectChangeOptions {
+        if_match: IfMatch(None),
+        reason: form.non_empty_text("reason").map(str::to_owned),
+    };
+    let notice = match set_state(&server, &who, (&id, version), state, &options).await {
+        Ok(DirectAnswer::Made(..)) => Notice::new(Tone::Good, format!("{id}@{version} is {}", state.word())),
+        Ok(DirectAnswer::Waits(waiting)) => Notice::new(Tone::Good, sentence(&waiting.message)),
+        Err(error) => return Err(error.into()),
+    };
+    // A module was found under this name or id, and neither needs encoding.
+    let page = format!("/app/resources/module/{id}");
+    response::redirect_with_notice(&server, &visit, &page, &notice)
 }
 
 /// Where git declares a resource. The line is stored only with a proposal, as of its commit.

@@ -10,9 +10,9 @@ use crate::erased::{get, post};
 use crate::http::guard::panic_response;
 use crate::state::Server;
 use crate::web::{
-    approvals, audit, drift, edit, events, guard, invitations, notifications, overview, page_stream, people,
-    plan_sets, policy, preview, proposal, repositories, repository, repository_form, resource, resources,
-    response, runs, settings, sign_in, sso, tokens, topology,
+    approvals, audit, drift, edit, events, guard, invitations, node, nodes, notifications, overview,
+    page_stream, people, plan_sets, policy, preview, proposal, repositories, repository, repository_form,
+    resource, resources, response, rollouts, runs, settings, sign_in, sso, tokens, topology,
 };
 
 /// Every page, with its middleware.
@@ -54,6 +54,12 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Run => get(runs::show),
         Page::ApproveSet => post(plan_sets::approve),
         Page::ConfirmFailure => post(plan_sets::confirm_failure),
+        Page::Rollouts => get(rollouts::list),
+        Page::Rollout => get(rollouts::show),
+        Page::RolloutPause => post(rollouts::pause),
+        Page::RolloutResume => post(rollouts::resume),
+        Page::RolloutAbort => post(rollouts::abort),
+        Page::RolloutPromote => post(rollouts::promote),
         Page::RegisterForm => get(repository_form::show),
         Page::Register => post(repository_form::register),
         Page::Probe => post(repository_form::probe),
@@ -90,6 +96,14 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::Resources => get(resources::list_all),
         Page::ResourcesOfKind => get(resources::of_kind),
         Page::Resource => get(resource::show),
+        Page::Nodes => get(nodes::show),
+        Page::Node | Page::NodeAdopted => get(node::show),
+        Page::NodeObserve => post(node::observe),
+        Page::NodeRevert => post(node::revert),
+        Page::NodeAdopt => post(node::adopt),
+        Page::NodeAccept => post(node::accept),
+        Page::NodeUnaccept => post(node::unaccept),
+        Page::ModuleVersion => post(resource::change_version),
         Page::Drift => get(drift::show),
         Page::DriftRevert => post(drift::revert),
         Page::DriftAdopt => post(drift::adopt),

@@ -19,7 +19,7 @@ fn other_replicas_are_notified_of_writes() {
             let mut writing = world.store.write_account(&acme).await.unwrap();
             writing.event(event("something"));
             writing.commit().await.unwrap();
-            listener.wait_for_write().await.unwrap();
+            listener.wait_for_news().await.unwrap();
         }
         drop(listener);
         other.close().await;

@@ -5,6 +5,7 @@ use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_store::{NewResource, OwnerFilter, ResourceFilter, ResourceToDestroy, new_id};
 
+use crate::delivery::by_people;
 use crate::world::{World, at, ended, node, node_key, on_both, template};
 
 #[test]
@@ -29,6 +30,32 @@ fn a_resource_is_created_updated_and_destroyed() {
         assert!(writing.resource_remove(ended(&key), at(3)).await.unwrap());
         assert!(!writing.resource_remove(ended(&key), at(3)).await.unwrap());
         assert!(writing.resource(&acme, &key).await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn versions_of_a_module_are_found_by_name_with_their_content() {
+    on_both(|world| async move {
+        let acme = world.account("acme").await;
+        let mut writing = world.store.write_account(&acme).await.unwrap();
+        let version = |priority: u32| {
+            let stored = json!({"$module": {"version": "1.0.0", "priority": priority}, "state": "live"});
+            Spec::read_stored(Kind::ModuleVersion, &stored.to_string()).unwrap()
+        };
+        for (name, priority) in [("web@1.0.0", 1), ("web@1.1.0", 2), ("Web@1.0.0", 3), ("web-extra@1.0.0", 4)]
+        {
+            let key = ResourceKey::new(Kind::ModuleVersion, name);
+            writing.resource_put(&key, &version(priority), None, "ada", at(1)).await.unwrap();
+        }
+        writing.resource_put(&node_key("n"), &node("eu"), None, "ada", at(1)).await.unwrap();
+        let found = writing.module_versions_of(&acme, "web").await.unwrap();
+        let names: Vec<&str> = found.iter().map(|resource| resource.key.name.as_str()).collect();
+        assert_eq!(names, ["web@1.0.0", "web@1.1.0"]);
+        assert_eq!(*found[1].spec, version(2), "with its content");
+        let kinds = [Kind::Module, Kind::ModuleVersion];
+        let heads = writing.resource_heads_of_kinds(&acme, &kinds).await.unwrap();
+        let heads: Vec<&str> = heads.iter().map(|head| head.key.name.as_str()).collect();
+        assert_eq!(heads, ["Web@1.0.0", "web-extra@1.0.0", "web@1.0.0", "web@1.1.0"]);
     });
 }
 
@@ -255,6 +282,7 @@ fn the_file_of_the_last_change_from_git_is_kept_by_direct_changes() {
     on_both(|world| async move {
         let acme = world.account("acme").await;
         let (key, spec, owner) = (node_key("a"), node("eu"), RepositoryId::new("r"));
+        let approval = by_people("p1");
         let file = |declared_in| NewResource {
             key: &key,
             spec: &spec,
@@ -262,6 +290,7 @@ fn the_file_of_the_last_change_from_git_is_kept_by_direct_changes() {
             owner_id: Some(&owner),
             declared_in,
             by: "ada",
+            approval: &approval,
         };
         let mut writing = world.store.write_account(&acme).await.unwrap();
         let keys = [key.clone(), node_key("nothing")];
@@ -290,6 +319,7 @@ fn many_resources_are_created_found_and_destroyed_at_once() {
         let keys: Vec<ResourceKey> = (0..1_203).map(|number| node_key(&format!("edge-{number}"))).collect();
         let spec = node("eu");
         let (digest, owner) = (spec.digest(), RepositoryId::new("r"));
+        let approval = by_people("p1");
         let all: Vec<NewResource<'_>> = keys
             .iter()
             .map(|key| NewResource {
@@ -299,6 +329,7 @@ fn many_resources_are_created_found_and_destroyed_at_once() {
                 owner_id: Some(&owner),
                 declared_in: None,
                 by: "ada",
+                approval: &approval,
             })
             .collect();
         let mut writing = world.store.write_account(&acme).await.unwrap();

@@ -158,7 +158,8 @@ fn an_assignment_gets_a_generation_only_when_it_changes() {
         for (document, changed, generation) in [("one", 1, 1), ("one", 0, 1), ("two", 1, 2), ("one", 1, 3)] {
             let digest = Digest::of(document.as_bytes());
             let mut writing = world.store.write().await.unwrap();
-            let new = NewAssignment { target: &target, document, digest };
+            let (own_approvals, shared_approvals) = ("[]", "[1]");
+            let new = NewAssignment { target: &target, document, digest, own_approvals, shared_approvals };
             assert_eq!(writing.assignments_put(&acme, &[new], at(1)).await.unwrap(), changed);
             let expected = AcceptedTarget { generation: Generation(generation), digest };
             assert_eq!(writing.assignment(&acme, &target).await.unwrap(), Some(expected));

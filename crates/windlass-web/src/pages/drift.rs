@@ -3,12 +3,13 @@
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::DriftItem;
+use windlass_api::types::{DriftItem, NodeDriftItem};
 use windlass_core::diff::Action;
 
 use super::Allowed;
+use super::node::NodeActions;
 use crate::frame::{Frame, NavEntry};
-use crate::{link, words};
+use crate::{content, link, words};
 
 /// The kind of difference that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct DriftCard {
 }
 
 /// A machine or a cluster that differs from the accepted state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriftedTarget {
     /// `node` or `cluster`.
     pub kind: String,
@@ -78,11 +79,19 @@ pub struct DriftedTarget {
     pub since: String,
     /// Its status, with the last known one while it is offline.
     pub summary: String,
+    /// The first of its items that differ and that nobody accepted; only nodes have items.
+    pub items: Vec<NodeDriftItem>,
+    /// How many more items differ.
+    pub more_items: u64,
 }
 
 impl DriftedTarget {
     pub(crate) fn url(&self) -> String {
-        link::resource(&self.kind, &self.name)
+        if self.is_node() { link::node(&self.name) } else { link::resource(&self.kind, &self.name) }
+    }
+
+    pub(crate) fn is_node(&self) -> bool {
+        self.kind == "node"
     }
 }
 
@@ -150,6 +159,10 @@ impl DriftPage {
 
     pub(crate) fn has_no_differences(&self) -> bool {
         self.counts.iter().all(|count| *count == 0)
+    }
+
+    pub(crate) fn node_actions(&self) -> NodeActions {
+        NodeActions::of(&self.frame)
     }
 
     pub(crate) fn may_revert(&self) -> Allowed {

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use windlass_api::types::{ProposalInfo, RepositoryInfo, RunInfo, Status};
+use windlass_core::report::{StatusTally, TargetStatus};
 
 use crate::frame::{Frame, NavEntry};
 use crate::words;
@@ -35,11 +36,24 @@ pub struct OverviewPage {
     pub runs: Vec<RunInfo>,
     /// The first few proposals that await approval.
     pub waiting: Vec<ProposalInfo>,
+    /// How many nodes have each status.
+    pub nodes: StatusTally,
 }
 
 impl OverviewPage {
     pub(crate) fn accepted_total(&self) -> usize {
         self.kinds.iter().map(|kind| kind.accepted).sum()
+    }
+
+    /// The number of nodes that are in sync.
+    pub(crate) fn nodes_in_sync(&self) -> u64 {
+        self.nodes.of(TargetStatus::InSync)
+    }
+
+    /// The most severe status among the nodes that are not in sync, with their number.
+    pub(crate) fn worst_nodes(&self) -> Option<(TargetStatus, u64)> {
+        let worst = self.nodes.worst().filter(|worst| *worst != TargetStatus::InSync)?;
+        Some((worst, self.nodes.of(worst)))
     }
 
     pub(crate) fn kinds_in_use(&self) -> usize {

@@ -10,6 +10,7 @@ use windlass_core::proposal::Status;
 use super::Allowed;
 use crate::content::{self, ContentRow};
 use crate::diff::{DiffRow, SpecDiff};
+use crate::effects::{self, EffectGroup};
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
@@ -83,6 +84,8 @@ pub struct ProposalPage {
     pub comparison: SpecDiff,
     /// The differences in the files that the resource names.
     pub content: Vec<ContentRow>,
+    /// The nodes that change, those that change alike together.
+    pub effects: Vec<EffectGroup>,
 }
 
 impl ProposalPage {
@@ -102,7 +105,8 @@ impl ProposalPage {
         let comparison = SpecDiff::of(proposal.current.as_ref(), proposal.desired.as_ref());
         let known: Vec<_> = proposal.content.iter().filter_map(ContentDifference::to_core).collect();
         let content = content::rows(&known);
-        ProposalPage { frame, proposal, run, blast_radius, view, comparison, content }
+        let effects = proposal.effects.as_ref().map(effects::groups).unwrap_or_default();
+        ProposalPage { frame, proposal, run, blast_radius, view, comparison, content, effects }
     }
 
     fn closed(&self) -> Option<String> {

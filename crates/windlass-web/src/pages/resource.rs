@@ -1,11 +1,16 @@
 //! One accepted resource: its spec, its origin, related resources, and its history.
 
 use askama::Template;
-use windlass_api::types::{AuditInfo, DriftItem, EventInfo, FieldChange, ProposalInfo, ResourceInfo};
+use windlass_api::permission::Permission;
+use windlass_api::types::{
+    AuditInfo, DriftItem, EventInfo, FieldChange, ModuleVersionInfo, ProposalInfo, ResourceInfo,
+};
 use windlass_core::event::Severity;
 use windlass_core::states;
+use windlass_core::value::Lifecycle;
 use windlass_core::yaml;
 
+use super::Allowed;
 use super::proposal::{BlastRadius, NeighbourState};
 use crate::diff::without_nulls;
 use crate::frame::{Frame, NavEntry};
@@ -40,6 +45,8 @@ pub struct ResourcePage {
     pub audit: Vec<AuditInfo>,
     /// Its events, newest first.
     pub events: Vec<EventInfo>,
+    /// The versions of a module, newest first.
+    pub versions: Vec<ModuleVersionInfo>,
 }
 
 /// One entry of the history.
@@ -54,6 +61,40 @@ pub(crate) struct HistoryEntry {
 }
 
 impl ResourcePage {
+    /// Whether the user may promote and retire versions; if not alone, the change becomes a proposal.
+    pub(crate) fn may_promote(&self) -> Allowed {
+        Allowed::unless(self.frame.why_not(Permission::FleetWrite))
+    }
+
+    /// The states that a version can get with a button: the next one, and the end.
+    pub(crate) fn next_states(&self, version: &ModuleVersionInfo) -> Vec<(Lifecycle, &'static str)> {
+        let promote = match version.state {
+            Lifecycle::Built => Some((Lifecycle::Staging, "Promote to staging")),
+            Lifecycle::Staging => Some((Lifecycle::Blessed, "Promote to blessed")),
+            Lifecycle::Blessed => Some((Lifecycle::Live, "Promote to live")),
+            Lifecycle::Live | Lifecycle::Retired => None,
+        };
+        let retire = (version.state != Lifecycle::Retired).then_some((Lifecycle::Retired, "Retire"));
+        promote.into_iter().chain(retire).filter(|_| version.version.is_some()).collect()
+    }
+
+    /// What uses a version, in words.
+    pub(crate) fn used_by(&self, version: &ModuleVersionInfo) -> String {
+        let uses = &version.used_by;
+        let counts = [
+            (uses.templates, "template"),
+            (uses.modules, "module"),
+            (uses.assignments, "assignment"),
+            (uses.versions, "version"),
+        ];
+        let told: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| words::count(count, word))
+            .collect();
+        if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
+    }
+
     pub(crate) fn yaml(&self) -> String {
         yaml::write(without_nulls(&self.resource.spec))
     }
@@ -73,6 +114,11 @@ impl ResourcePage {
             _ => return None,
         };
         Some(link::network(name))
+    }
+
+    /// The page of the node as its agent sees it.
+    pub(crate) fn node_url(&self) -> Option<String> {
+        (self.resource.kind == "node").then(|| link::node(&self.resource.name))
     }
 
     pub(crate) fn drift_url(&self) -> String {

@@ -54,6 +54,7 @@ fn summary_fields(kind: &str) -> &'static [&'static str] {
     match kind {
         Kind::Template => &["node_platform", "extends", "modules"],
         Kind::Module => &["version", "variety", "priority"],
+        Kind::ModuleVersion => &["state"],
         Kind::Node => &["template", "region", "instance_type"],
         Kind::Assignment => &["enabled", "priority"],
         Kind::Network => &["routing_mode", "cidr", "description"],

@@ -2,12 +2,14 @@
 
 use serde_json::json;
 use windlass_api::types::{
-    Acceptance, AuditInfo, DriftItem, EventInfo, FieldChange, OwnerInfo, ResourceInfo,
+    Acceptance, AuditInfo, DriftItem, EventInfo, FieldChange, ModuleVersionInfo, OwnerInfo, ResourceInfo,
+    VersionOrigin, VersionUse,
 };
 use windlass_core::diff::Action;
 use windlass_core::event::Severity;
 use windlass_core::proposal::Status;
 use windlass_core::resource::Kind;
+use windlass_core::value::Lifecycle;
 use windlass_web::Html;
 use windlass_web::pages::adopt::{AdoptOutcome, AdoptPage};
 use windlass_web::pages::drift::{DriftCard, DriftPage, DriftTab, DriftedTarget};
@@ -34,6 +36,20 @@ fn resource(t: &str, kind: &str) -> ResourceInfo {
         created_at: text(t),
         updated_at: text(t),
         updated_by: text(t),
+    }
+}
+
+fn version(t: &str, number: Option<String>) -> ModuleVersionInfo {
+    ModuleVersionInfo {
+        name: text(t),
+        version: number,
+        state: Lifecycle::Staging,
+        content_digest: text(t),
+        is_current: true,
+        origin: VersionOrigin::Made,
+        used_by: VersionUse { templates: 2, modules: 1, assignments: 0, versions: 0 },
+        updated_at: some(t),
+        updated_by: some(t),
     }
 }
 
@@ -100,6 +116,7 @@ fn resource_page(t: &str, kind: &str, reach: BlastRadius) -> ResourcePage {
         blast_radius: reach,
         drift: Some(drift_item(t, Action::Update, Some(acceptance(t)))),
         proposals: vec![proposal(t, Action::Update, Status::PendingApproval)],
+        versions: vec![version(t, some(t)), version(t, None)],
         audit: vec![entry("proposal.apply", changed), entry(t, json!({t: t}))],
         events: vec![EventInfo {
             seq: 1,
@@ -129,13 +146,26 @@ fn drift(t: &str, sort: DriftTab) -> DriftPage {
         counts: [1, 3, 2, 1],
         repositories: vec![(text(t), text(t)), (text("other"), text(t))],
         repository: text(t),
-        targets: vec![DriftedTarget {
-            kind: text(t),
-            name: text(t),
-            seen: text(t),
-            since: text(t),
-            summary: text(t),
-        }],
+        targets: vec![
+            DriftedTarget {
+                kind: text(t),
+                name: text(t),
+                seen: text(t),
+                since: text(t),
+                summary: text(t),
+                items: Vec::new(),
+                more_items: 0,
+            },
+            DriftedTarget {
+                kind: text("node"),
+                name: text(t),
+                seen: text(t),
+                since: text(t),
+                summary: text(t),
+                items: vec![super::nodes::item(t, None)],
+                more_items: 2,
+            },
+        ],
         differences: vec![
             difference(Action::Create),
             difference(Action::Update),

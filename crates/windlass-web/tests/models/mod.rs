@@ -1,6 +1,8 @@
 //! Models of every page in which all texts are the same.
 
 mod fleet;
+mod nodes;
+mod rollouts;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -10,9 +12,9 @@ use windlass_api::permission::{Permission, Role};
 use windlass_api::types as api;
 use windlass_api::types::{
     AccountInfo, ActionInfo, ApprovalInfo, AuditInfo, ChangeSetInfo, ContentDifference, ContributorInfo,
-    ErrorBody, ErrorDetail, EventInfo, FieldChange, FileDifference, ForgeInfo, GateInfo, HaltInfo, Me,
-    PreviewInfo, Problem, ProposalInfo, QuarantineInfo, QuarantinedWork, RepositoryInfo, RunErrorInfo,
-    RunInfo, RunProposal,
+    ErrorBody, ErrorDetail, EventInfo, FieldChange, FileDifference, ForgeInfo, GateInfo, HaltInfo,
+    ItemEffect, Me, NodeGroup, PreviewInfo, Problem, ProposalEffects, ProposalInfo, QuarantineInfo,
+    QuarantinedWork, RepositoryInfo, RunErrorInfo, RunInfo, RunProposal,
 };
 use windlass_core::content::FileChange;
 use windlass_core::diff::{Action, Cause};
@@ -21,6 +23,7 @@ use windlass_core::gate::{ConsentState, ContributorRole};
 use windlass_core::plan::SetKind;
 use windlass_core::preview::{PreviewOutcome, PreviewSource};
 use windlass_core::proposal::{BlockedByKind, Status};
+use windlass_core::report::TargetStatus;
 use windlass_core::repository::{LastStatus, RepositoryStatus};
 use windlass_core::run::{Movement, RunStatus, Stage, Trigger};
 use windlass_core::time::Timestamp;
@@ -167,6 +170,32 @@ pub(crate) fn proposal(t: &str, change: Action, status: Status) -> ProposalInfo 
         }],
         reason: some(t),
         decided_by: some(t),
+        effects: Some(ProposalEffects {
+            nodes: 4,
+            groups: vec![NodeGroup {
+                count: 3,
+                nodes: vec![text(t)],
+                items: vec![ItemEffect {
+                    kind: text(t),
+                    name: text(t),
+                    change: FileChange::Changed,
+                    fields: vec![FieldChange { path: text(t), before: value(t), after: json!(t) }],
+                    content: Some(FileDifference {
+                        path: text(t),
+                        change: FileChange::Changed,
+                        before_bytes: Some(1),
+                        after_bytes: Some(2),
+                        lines: Some(format!("@@ {t}\n-{t}\n+{t}\n {t}\n")),
+                        not_shown: some(t),
+                    }),
+                }],
+                more_items: 1,
+                problems: vec![text(t)],
+            }],
+            more_groups: 1,
+            not_compared: 1,
+            problem: some(t),
+        }),
         position: 1,
         opened_at: text(t),
         expires_at: text(t),
@@ -315,6 +344,7 @@ fn overview(t: &str) -> OverviewPage {
         repositories: vec![repository(t)],
         runs: vec![run(t)],
         waiting: vec![proposal(t, Action::Create, Status::PendingApproval)],
+        nodes: [TargetStatus::InSync, TargetStatus::Failed].into_iter().collect(),
     }
 }
 
@@ -471,6 +501,8 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     .into_iter()
     .chain(settings::every_page(t))
     .chain(fleet::every_page(t))
+    .chain(nodes::every_page(t))
+    .chain(rollouts::every_page(t))
     .collect()
 }
 

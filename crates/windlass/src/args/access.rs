@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use windlass_api::permission::{Permission, Role};
 use windlass_core::time::Timestamp;
 
-use super::gitops::Paging;
 use super::keys::KeyLocation;
+use super::paging::Paging;
 use super::word::word;
 
 #[derive(Args, Debug)]

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::node_status::NodeDriftCommand;
+use super::paging::Paging;
+
 #[derive(Args, Debug)]
 pub(crate) struct SyncOptions {
     /// The repository, by name or id.
@@ -51,18 +54,6 @@ pub(crate) enum RunCommand {
         #[arg(long, short)]
         yes: bool,
     },
-}
-
-/// How much of a list.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Paging {
-    /// How many to show, 1 to 500.
-    #[arg(short = 'n', long, default_value_t = 50, value_name = "COUNT")]
-    pub(crate) limit: u16,
-
-    /// Show all, without a limit.
-    #[arg(long)]
-    pub(crate) all: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -248,6 +239,11 @@ pub(crate) enum DriftCommand {
     Unaccept {
         #[command(flatten)]
         target: DriftedResource,
+    },
+    /// Revert, adopt or accept the drift of a node's host.
+    Node {
+        #[command(subcommand)]
+        command: NodeDriftCommand,
     },
 }
 

@@ -1,5 +1,6 @@
 //! Options of a server about connections: TLS, proxies in front, and limits.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,36 @@ impl TlsOptions {
     pub(crate) fn files(&self) -> Option<TlsFiles> {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else { return None };
         Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
+    }
+}
+
+/// Where agents connect.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Agents")]
+pub(crate) struct AgentListenOptions {
+    /// The address to listen on for agents. They use TLS with certificates of the server's own authority; a balancer in front
+    /// must forward TCP. Default: the server does not listen for agents.
+    #[arg(long, env = "WINDLASS_AGENT_LISTEN", value_name = "ADDRESS")]
+    pub(crate) agent_listen: Option<SocketAddr>,
+
+    /// The URL that agents connect to, such as `https://windlass.example.com:3443`; it is part of what `windlass node enroll`
+    /// prints. Default: --agent-listen, if that is an address of this machine alone.
+    #[arg(long, env = "WINDLASS_AGENT_URL", value_name = "URL", value_parser = read_agent_url)]
+    pub(crate) agent_url: Option<String>,
+
+    /// The maximum number of connections of agents. Default: half of the limit of open files.
+    #[arg(long, env = "WINDLASS_MAX_AGENT_CONNECTIONS", value_name = "N",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(16..=1_000_000))]
+    pub(crate) max_agent_connections: Option<usize>,
+}
+
+/// Reads the origin of an agent listener: `https://host:port`.
+fn read_agent_url(text: &str) -> Result<String, String> {
+    let origin = text.trim_end_matches('/');
+    let host = origin.strip_prefix("https://").unwrap_or_default();
+    match host.is_empty() || host.contains(['/', '?', '#', '@']) || host.chars().any(char::is_whitespace) {
+        true => Err(format!("`{text}` is no address of an agent listener: write https://host:port")),
+        false => Ok(origin.to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use windlass_core::delivery::DeliveryState;
 
-use super::gitops::Paging;
+use super::paging::Paging;
 use super::word::word;
 
 #[derive(Debug, Subcommand)]

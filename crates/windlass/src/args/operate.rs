@@ -10,7 +10,7 @@ use super::addresses::AddressOptions;
 use super::data::DataOptions;
 use super::forge::ForgeOptions;
 use super::keys::KeyOptions;
-use super::listen::{ConnectionOptions, TlsOptions};
+use super::listen::{AgentListenOptions, ConnectionOptions, TlsOptions};
 use super::oidc::OidcOptions;
 use super::time::read_time;
 use super::vault::VaultOptions;
@@ -27,6 +27,9 @@ pub(crate) struct ServeOptions {
     /// The URL that browsers use, if a TLS proxy is in front, such as `https://windlass.example.com`.
     #[arg(long, env = "WINDLASS_PUBLIC_URL", value_name = "URL", value_parser = read_public_url)]
     pub(crate) public_url: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) agents: AgentListenOptions,
 
     /// A further host name that MCP clients may use, in addition to localhost, the listening address and the host of
     /// --public-url. May be given more than once.

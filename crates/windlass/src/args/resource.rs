@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::gitops::Paging;
+use super::paging::Paging;
 
 #[derive(Args, Debug)]
 pub(crate) struct GetOptions {

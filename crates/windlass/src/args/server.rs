@@ -10,9 +10,12 @@ use super::access::{
     TokenCommand, UserCommand,
 };
 use super::gitops::{ApplyOptions, DriftOptions, ProposalCommand, RunCommand, SyncOptions};
+use super::module::ModuleCommand;
+use super::node::NodeCommand;
 use super::notify::NotifyCommand;
 use super::repository::{CredentialCommand, RepoCommand};
 use super::resource::{DeleteOptions, DescribeOptions, EventsOptions, ExportOptions, GetOptions, SetOptions};
+use super::rollout::RolloutCommand;
 
 /// Which server, as whom, and how to print its answers.
 #[derive(Args, Clone, Debug, Default)]
@@ -132,8 +135,14 @@ pub(crate) enum RemoteCommand {
     Sync(ServerCommand<SyncOptions>),
     /// List and inspect sync runs.
     Run(ServerCommandGroup<RunCommand>),
+    /// List rollouts, show how far they are, and pause, resume, abort or promote them.
+    ///
+    /// A change that reaches many nodes moves over them in waves, as `rollout` of their template or module says.
+    Rollout(ServerCommandGroup<RolloutCommand>),
     /// Review, approve, reject and edit proposals.
     Proposal(ServerCommandGroup<ProposalCommand>),
+    /// List nodes with their status, show what they shall be and what their agents report; enrol and revoke agents.
+    Node(ServerCommandGroup<NodeCommand>),
     /// Apply approved proposals now.
     ///
     /// The server applies approved proposals automatically. This command applies them at once and prints each result.
@@ -141,7 +150,8 @@ pub(crate) enum RemoteCommand {
     /// Show drift, and revert, adopt or accept it.
     ///
     /// Exits with 2 if there is drift. You can revert a drifted resource (a proposal restores the state in git), adopt
-    /// it (writes the accepted state into git) or accept the difference (until a date).
+    /// it (writes the accepted state into git) or accept the difference (until a date). `drift node` does the same for
+    /// items of a node that differ from what is assigned to it.
     Drift(ServerCommand<DriftOptions>),
     /// Export the accepted state as fleet.yaml.
     Export(ServerCommand<ExportOptions>),
@@ -150,6 +160,8 @@ pub(crate) enum RemoteCommand {
     /// Providers and alerts are resources: declare notification_providers and alerts in fleet.yaml, or use `windlass
     /// set`.
     Notify(ServerCommandGroup<NotifyCommand>),
+    /// List, promote and retire versions of modules.
+    Module(ServerCommandGroup<ModuleCommand>),
     /// Show past events, or follow new ones.
     Events(ServerCommand<EventsOptions>),
     /// List accepted resources of a kind, or show one.

@@ -2,8 +2,8 @@
 
 use super::remote::ServerConnection;
 use super::{
-    access, apply, audit, credential, describe, drift, events, export, get, invitation, login, mcp, notify,
-    policy, proposal, repo, run, set, status, sync, user,
+    access, apply, audit, credential, describe, drift, events, export, get, invitation, login, mcp, module,
+    node, notify, policy, proposal, repo, rollout, run, set, status, sync, user,
 };
 use crate::args::server::{RemoteCommand, RootServerOptions, ServerOptions};
 use crate::exit::{CommandError, Exit};
@@ -25,11 +25,14 @@ pub(crate) fn run(
         RemoteCommand::Credential(group) => credential::run(&group.command, &open(group.server)?),
         RemoteCommand::Sync(at) => sync::run(&at.options, &open(at.server)?),
         RemoteCommand::Run(group) => run::run(&group.command, &open(group.server)?),
+        RemoteCommand::Rollout(group) => rollout::run(&group.command, &open(group.server)?),
         RemoteCommand::Proposal(group) => proposal::run(&group.command, &open(group.server)?),
+        RemoteCommand::Node(group) => node::run(&group.command, group.server.or(root), *terminal),
         RemoteCommand::Apply(at) => apply::run(&at.options, &open(at.server)?),
         RemoteCommand::Drift(at) => drift::run(&at.options, &open(at.server)?),
         RemoteCommand::Export(at) => export::run(&at.options, &open(at.server)?),
         RemoteCommand::Notify(group) => notify::run(&group.command, &open(group.server)?),
+        RemoteCommand::Module(group) => module::run(&group.command, &open(group.server)?),
         RemoteCommand::Events(at) => events::run(&at.options, &open(at.server)?),
         RemoteCommand::Get(at) => get::run(&at.options, &open(at.server)?),
         RemoteCommand::Describe(at) => describe::run(&at.options, &open(at.server)?),

@@ -5,12 +5,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_api::endpoint::Operation;
 use windlass_api::types::{
-    AcceptBody, AdoptBody, Adopted, DriftReport, DriftTarget, RepositoryList, Reverted,
+    AcceptBody, AdoptBody, Adopted, DriftReport, DriftTarget, NodeStatusList, RepositoryList, Reverted,
 };
 use windlass_core::time::Timestamp;
 
 use super::find;
 use super::input::{OverwritePolicy, write_text};
+use super::moment::moment;
+use super::node::ways_out as node_drift;
 use super::remote::ServerConnection;
 use crate::args::gitops::{DriftCommand, DriftOptions, DriftedResource};
 use crate::exit::{CommandError, Exit};
@@ -36,6 +38,7 @@ pub(super) fn run(options: &DriftOptions, remote: &ServerConnection) -> Result<E
             let call = remote.call(Operation::DriftAccept, &[&target.repo]).body(&body);
             accepted(&remote.ask(call)?, target, "accepted", remote)
         }
+        Some(DriftCommand::Node { command }) => node_drift::run(command, remote),
         Some(DriftCommand::Unaccept { target }) => {
             let body = drift_target(&target.kind, &target.name)?;
             let call = remote.call(Operation::DriftUnaccept, &[&target.repo]).body(&body);
@@ -60,7 +63,12 @@ fn report(repo: Option<&str>, remote: &ServerConnection) -> Result<Exit, Command
             }
         }
     }
-    let mut is_drifted = false;
+    let nodes = match repo {
+        Some(_) => None,
+        None => Some(remote.ask(remote.call(Operation::NodeStatusList, &[]).query("state", "drifted"))?),
+    };
+    let drifted: Option<NodeStatusList> = nodes.as_ref().map(|nodes| remote.read(nodes)).transpose()?;
+    let mut is_drifted = drifted.as_ref().is_some_and(|list| !list.nodes.is_empty());
     let mut typed = Vec::new();
     for (name, value) in &reports {
         let report: DriftReport = remote.read(value)?;
@@ -68,11 +76,15 @@ fn report(repo: Option<&str>, remote: &ServerConnection) -> Result<Exit, Command
         typed.push((name.as_str(), report));
     }
     match (remote.is_for_people(), repo, reports.first()) {
-        (true, ..) => view::drift::reports(&typed, &remote.terminal)?,
+        (true, ..) => {
+            view::drift::reports(&typed, &remote.terminal)?;
+            view::node::drifted(drifted.as_ref().map_or(&[], |list| list.nodes.as_slice()))?;
+        }
         (false, Some(_), Some((_, only))) => remote.print(only)?,
         _ => {
             let all: Vec<&Value> = reports.iter().map(|(_, report)| report).collect();
-            remote.print(&json!({ "drift": is_drifted, "reports": all }))?;
+            let nodes = nodes.as_ref().map(|nodes| &nodes["nodes"]);
+            remote.print(&json!({ "drift": is_drifted, "reports": all, "nodes": nodes }))?;
         }
     }
     Ok(if is_drifted { Exit::Changes } else { Exit::Fine })
@@ -110,48 +122,4 @@ fn accepted(
         view::line(&format!("{} {}: {what}", target.kind, target.name))
     })?;
     Ok(Exit::Fine)
-}
-
-/// A moment in RFC 3339, from what people write: that, a day, or a time from now.
-fn moment(text: &str, now: Timestamp) -> Result<String, CommandError> {
-    let from_now = || {
-        let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-        let seconds = match unit {
-            "m" => 60,
-            "h" => 3600,
-            "d" => 24 * 3600,
-            "w" => 7 * 24 * 3600,
-            _ => return None,
-        };
-        let count: u64 = count.parse().ok()?;
-        Some(now.plus(std::time::Duration::from_secs(count.checked_mul(seconds)?)))
-    };
-    let end_of_day = || Timestamp::parse(&format!("{text}T23:59:59Z"));
-    let found = Timestamp::parse(text).or_else(end_of_day).or_else(from_now);
-    found.map(|moment| moment.to_string()).ok_or_else(|| {
-        let help = "write a date such as 2027-01-31, a time such as 2027-01-31T12:00:00Z, or a duration such as 36h \
-            or 7d";
-        CommandError::usage(format!("`{text}` is not a time"), help)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_as_people_do() {
-        let now = Timestamp::parse("2026-11-16T12:00:00Z").unwrap();
-        for (text, expected) in [
-            ("2027-01-31", "2027-01-31T23:59:59.000Z"),
-            ("2027-01-31T12:00:00+01:00", "2027-01-31T11:00:00.000Z"),
-            ("36h", "2026-11-18T00:00:00.000Z"),
-            ("7d", "2026-11-23T12:00:00.000Z"),
-        ] {
-            assert_eq!(moment(text, now).unwrap(), expected);
-        }
-        for text in ["", "soon", "d", "-3d", "é", "2027-13-01"] {
-            assert!(moment(text, now).is_err(), "{text}");
-        }
-    }
 }

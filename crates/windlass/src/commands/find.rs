@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_api::client::ApiCall;
 use windlass_api::endpoint::Operation;
 use windlass_api::noun::Noun;
-use windlass_api::types::{ProposalInfo, ProposalList, RunInfo, RunList};
+use windlass_api::types::{ProposalInfo, ProposalList, RolloutInfo, RolloutList, RunInfo, RunList};
 use windlass_core::resource::Kind;
 use windlass_core::shape::nearest;
 
@@ -74,6 +74,18 @@ pub(super) fn run(word: &str, remote: &ServerConnection) -> Result<String, Comma
     found.ok_or_else(|| not_found("run", word, "`windlass run list` lists runs"))
 }
 
+/// The id of the rollout that a word stands for.
+pub(super) fn rollout(word: &str, remote: &ServerConnection) -> Result<String, CommandError> {
+    if word.len() >= WHOLE_ID {
+        return Ok(word.to_owned());
+    }
+    let list: RolloutList =
+        remote.get(remote.call(Operation::RolloutList, &[]).query("limit", PAGE.to_string()))?;
+    let ids = list.rollouts.iter().map(|rollout: &RolloutInfo| rollout.id.as_str());
+    let found = resolve_id(word, "rollout", ids)?;
+    found.ok_or_else(|| not_found("rollout", word, "`windlass rollout list` lists rollouts"))
+}
+
 /// There is no such thing.
 pub(super) fn not_found(what: &str, word: &str, help: &str) -> CommandError {
     CommandError::failed(format!("there is no {what} `{word}`"), help)
@@ -103,8 +115,8 @@ pub(super) enum PageLimit {
     All,
 }
 
-impl From<crate::args::gitops::Paging> for PageLimit {
-    fn from(paging: crate::args::gitops::Paging) -> PageLimit {
+impl From<crate::args::paging::Paging> for PageLimit {
+    fn from(paging: crate::args::paging::Paging) -> PageLimit {
         if paging.all { PageLimit::All } else { PageLimit::First(usize::from(paging.limit)) }
     }
 }

@@ -12,7 +12,6 @@ use windlass_core::display::{PlanView, markdown};
 use windlass_core::manifest::ReadContext;
 use windlass_core::plan::{self, MassDestroyConfirmation, Plan, ProposalHistory};
 use windlass_core::resource::{ResourceKey, Spec};
-use windlass_core::value::Lifecycle;
 use windlass_source::{Objects, content_differences};
 
 use super::load::{self, LoadedFleet};
@@ -139,7 +138,7 @@ fn add_known(before: &LoadedFleet, mut context: ReadContext) -> ReadContext {
             && let Some(version) = &module.version
         {
             let known: &mut KnownVersions = context.known.versions.entry(name.to_owned()).or_default();
-            known.versions.push((version.clone(), Lifecycle::Live));
+            known.versions.push((version.clone(), module.version_state.lifecycle()));
         }
     }
     context

@@ -8,7 +8,8 @@ use super::confirm::Preconfirmed;
 use super::decide::{Decision, decide};
 use super::remote::ServerConnection;
 use super::{approve_set, edit, find};
-use crate::args::gitops::{Paging, ProposalCommand, ProposalSelection};
+use crate::args::gitops::{ProposalCommand, ProposalSelection};
+use crate::args::paging::Paging;
 use crate::exit::{CommandError, Exit};
 use crate::view;
 

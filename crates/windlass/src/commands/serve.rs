@@ -71,6 +71,9 @@ fn config_of(options: &ServeOptions) -> Result<Config, CommandError> {
     let mut config = Config::in_directory(&options.data.data_dir);
     config.database = address_of(&options.data)?;
     config.listen = options.listen;
+    config.agent_listen = options.agents.agent_listen;
+    config.control.agent_url.clone_from(&options.agents.agent_url);
+    config.max_agent_connections = options.agents.max_agent_connections;
     config.control.public_url.clone_from(&options.public_url);
     config.tls = tls_of(options)?;
     config.trusted_proxies = TrustedProxies::new(options.connections.trusted_proxy.clone());
@@ -166,6 +169,12 @@ pub(super) fn start_error(error: StartError) -> CommandError {
         StartError::Notifications(_) => "check that the system's certificates can be read",
         StartError::Oidc(error) => oidc::help(error),
         StartError::Tls(_) => "check --tls-cert and --tls-key",
+        StartError::AgentAuthority(_) | StartError::AgentTls(_) => {
+            "leave --agent-listen out, and report this"
+        }
+        StartError::AgentUrl { .. } => {
+            "write --agent-url https://HOST:PORT, the address that agents connect to"
+        }
         StartError::FirstStart(FirstStartError::Store(_)) => {
             "check --database, and that the database server runs and accepts the login"
         }

@@ -78,13 +78,7 @@ fn tell(answer: &Value, noun: Noun, done: &str, remote: &ServerConnection) -> Re
 
 /// Tells of a change that waits as a proposal.
 fn tell_waiting(answer: &Value, remote: &ServerConnection) -> Result<Exit, CommandError> {
-    remote.show::<WaitingChange>(answer, |waiting, _| {
-        view::line(&view::sanitize_for_terminal(&waiting.message))?;
-        view::note(&format!(
-            "`windlass proposal show {}` shows what blocks it",
-            view::sanitize_for_terminal(&waiting.proposal.id)
-        ))
-    })?;
+    remote.show::<WaitingChange>(answer, |waiting, _| view::proposal::waiting(waiting))?;
     Ok(Exit::Fine)
 }
 

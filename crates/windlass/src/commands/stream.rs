@@ -1,5 +1,15 @@
 //! Server-sent events: bytes as they come → messages. Knows nothing of what they say.
 
+use std::time::Duration;
+
+use windlass_api::client::{ApiCall, StreamedResponse};
+
+/// How long [`EventWatch::wait`] waits at most: not everything that changes has an event.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// A stream that has no end is opened again after this time.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
 /// A line longer than this is no event of ours; it would only fill the memory.
 const MAX_LINE: usize = 1 << 20;
 
@@ -65,6 +75,36 @@ impl SseParser {
             _ => {}
         }
         None
+    }
+}
+
+/// Waits for events without reading them: something may have changed.
+#[derive(Debug, Default)]
+pub(super) struct EventWatch {
+    stream: Option<StreamedResponse>,
+}
+
+impl EventWatch {
+    /// Waits for the next event, or for a short time. `call` opens the stream; without one, only time passes.
+    pub(super) async fn wait<'r>(&mut self, call: impl Fn() -> ApiCall<'r>) {
+        if self.stream.is_none() {
+            let opened = call().header("accept", "text/event-stream").timeout(STREAM_TIMEOUT);
+            self.stream = opened.send_response().await.ok();
+        }
+        let next = async {
+            match &mut self.stream {
+                Some(stream) => stream.chunk().await.ok().flatten(),
+                None => std::future::pending().await,
+            }
+        };
+        // A stream that ended or failed is opened again the next time, but not at once.
+        match tokio::time::timeout(LOOK_AGAIN, next).await {
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => {
+                self.stream = None;
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        }
     }
 }
 

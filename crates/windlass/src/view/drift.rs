@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use windlass_api::types::{Adopted, DriftItem, DriftReport, Reverted};
 use windlass_core::diff::Action;
 
-use super::proposal::field_lines;
+use super::fields::field_lines;
 use super::time::relative;
 use super::{Terminal, pluralize, sanitize_for_terminal, short_commit};
 

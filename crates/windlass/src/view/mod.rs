@@ -4,17 +4,24 @@
 
 pub(crate) mod access;
 pub(crate) mod drift;
+mod effects;
+pub(crate) mod enrolment;
 pub(crate) mod event;
 pub(crate) mod explain;
+mod fields;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod json;
+pub(crate) mod module;
+pub(crate) mod node;
+pub(crate) mod node_render;
 pub(crate) mod notify;
 pub(crate) mod plan_set;
 pub(crate) mod progress;
 pub(crate) mod proposal;
 pub(crate) mod repository;
 pub(crate) mod resource;
+pub(crate) mod rollout;
 pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod table;

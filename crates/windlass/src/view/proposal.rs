@@ -5,13 +5,15 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use windlass_api::types::{
-    BatchItem, BatchResult, ContentDifference, ErrorBody, FieldChange, GateInfo, ProposalInfo,
+    BatchItem, BatchResult, ContentDifference, ErrorBody, GateInfo, ProposalInfo, WaitingChange,
 };
 use windlass_core::diff::Action;
-use windlass_core::display::{field_text, payload_lines};
+use windlass_core::display::payload_lines;
 use windlass_core::gate::{ConsentState, ContributorRole};
 use windlass_core::proposal::Status;
 
+use super::effects::write_effects;
+use super::fields::field_lines;
 use super::table::{Table, state_style, state_word};
 use super::time::relative;
 use super::{Terminal, facts, pluralize, refusal, sanitize_for_terminal, short, short_commit};
@@ -31,6 +33,13 @@ pub(crate) struct ApplyOutcome {
     pub(crate) proposal: ProposalInfo,
     /// Why it cannot be applied now.
     pub(crate) refused: Option<ErrorBody>,
+}
+
+/// Prints that a direct change needs approval.
+pub(crate) fn waiting(waiting: &WaitingChange) -> io::Result<()> {
+    super::line(&sanitize_for_terminal(&waiting.message))?;
+    let id = sanitize_for_terminal(&waiting.proposal.id);
+    super::note(&format!("`windlass proposal show {id}` shows what blocks it"))
 }
 
 /// The sign and colour of a change, as in a plan.
@@ -120,6 +129,9 @@ pub(crate) fn one(proposal: &ProposalInfo, terminal: &Terminal) -> io::Result<()
     )?;
     writeln!(out, "\n{BOLD}Changes{BOLD:#}")?;
     write_change(&mut out, proposal, terminal)?;
+    if let Some(effects) = &proposal.effects {
+        write_effects(&mut out, effects, terminal)?;
+    }
     write_waits(&mut out, proposal)?;
     write_decision(&mut out, proposal)
 }
@@ -175,19 +187,6 @@ fn write_change(out: &mut impl io::Write, proposal: &ProposalInfo, terminal: &Te
         .iter()
         .try_for_each(|line| writeln!(out, "      {}", sanitize_for_terminal(line)))?;
     write!(out, "{DIM:#}")
-}
-
-/// Differences of fields as lines.
-pub(super) fn field_lines(fields: &[FieldChange], width: usize) -> Vec<String> {
-    let line = |field: &FieldChange| {
-        let field = windlass_core::diff::FieldChange {
-            path: field.path.clone(),
-            before: field.before.clone(),
-            after: field.after.clone(),
-        };
-        field_text(&field, width)
-    };
-    fields.iter().flat_map(line).collect()
 }
 
 fn write_waits(out: &mut impl io::Write, proposal: &ProposalInfo) -> io::Result<()> {

@@ -103,14 +103,13 @@ pub(crate) fn state_word(state: &str) -> &str {
 /// The colour of a state, the same everywhere.
 pub(crate) fn state_style(state: &str) -> Style {
     match state {
-        "ok" | "success" | "applied" | "approved" | "done" | "active" | "granted" => {
-            AnsiColor::Green.on_default()
-        }
-        "failed" | "refused" | "critical" | "high" | "rejected" | "revoked" | "halted" => {
-            AnsiColor::Red.on_default()
-        }
+        "ok" | "completed" | "converged" | "success" | "applied" | "approved" | "done" | "active"
+        | "granted" => AnsiColor::Green.on_default(),
+        "failed" | "stopped" | "aborted" | "refused" | "critical" | "high" | "rejected" | "revoked"
+        | "halted" => AnsiColor::Red.on_default(),
         "pending_approval" | "diff_ready" | "partial" | "medium" | "drifted" | "needed" | "pending"
-        | "in_progress" | "syncing" | "running" | "differs" => AnsiColor::Yellow.on_default(),
+        | "paused" | "promoted" | "applying" | "offline" | "in_progress" | "syncing" | "running"
+        | "differs" => AnsiColor::Yellow.on_default(),
         "superseded" | "withdrawn" | "expired" | "disabled" | "low" => Style::new().dimmed(),
         _ => Style::new(),
     }

@@ -26,6 +26,7 @@ const THINGS: &[&str] = &[
     "a problem code",
     "a state word",
     "a tool",
+    "a type of host item",
     "a use case",
     "an endpoint",
     "an event kind",

@@ -4,7 +4,7 @@ use windlass_api::endpoint::{Endpoint, Method, Operation, ResourceVerb, endpoint
 use windlass_api::noun::Noun;
 use windlass_mcp::tools;
 
-use crate::support::project_root;
+use crate::words::sources;
 use crate::{has_word, read};
 
 const SEE: &str = "(ARCHITECTURE.md, How to add an endpoint)";
@@ -19,11 +19,14 @@ const MACHINES: &str = "machines ask for it, not people";
 const PEOPLE: &str = "assistants decide nothing about people, tokens, accounts and sign-ins";
 const SETTINGS: &str =
     "assistants do not change what guards the fleet: the policy, the kill switch, credentials, repositories";
+const ROLLOUTS: &str = "people decide how a change moves on over machines";
 const LOG: &str = "the audit log is verified by people; assistants read events";
 const DRIFT: &str = "assistants tell of drift; people decide what becomes of it";
 const RESOURCES: &str =
     "the specification names tools for nodes and templates alone; the rest goes through git";
 const SECRET: &str = "it shows a secret";
+const ENROLMENT: &str = "people decide which machines belong to the fleet";
+const AGENTS: &str = "only agents use it, on a listener of their own";
 const STATUS: &str = "lists of runs, proposals and events tell an assistant more";
 const STREAM: &str = "a tool gives one answer and ends";
 
@@ -32,6 +35,17 @@ fn reached_by(operation: Operation) -> (CommandOrReason, ToolOrReason) {
     use Operation as O;
     match operation {
         O::Health | O::Ready | O::Metrics | O::OpenApi | O::WebhookReceive => (Err(MACHINES), Err(MACHINES)),
+        O::AgentReport => (Err(MACHINES), Err(MACHINES)),
+        O::NodeStatusList => (Ok("node list"), Ok("system_list_node_status")),
+        O::NodeStatusSummary => (Ok("node list"), Err(STATUS)),
+        O::NodeStatusShow => (Ok("node describe"), Ok("system_get_node_status")),
+        O::NodeDriftShow => (Ok("node drift"), Ok("system_get_node_drift")),
+        O::NodeLog => (Ok("node logs"), Err(STATUS)),
+        O::NodeObserve => (Ok("node observe"), Err(DRIFT)),
+        O::NodeDriftRevert => (Ok("drift node revert"), Err(DRIFT)),
+        O::NodeDriftAdopt => (Ok("drift node adopt"), Err(DRIFT)),
+        O::NodeDriftAccept => (Ok("drift node accept"), Err(DRIFT)),
+        O::NodeDriftUnaccept => (Ok("drift node unaccept"), Err(DRIFT)),
         O::Login => (Ok("login"), Err(PEOPLE)),
         O::Logout => (Ok("logout"), Err(PEOPLE)),
         O::Me => (Ok("whoami"), Err(PEOPLE)),
@@ -94,6 +108,12 @@ fn reached_by(operation: Operation) -> (CommandOrReason, ToolOrReason) {
         O::RunShow => (Ok("run show"), Ok("system_gitops_get_sync_run")),
         O::RunApprove => (Ok("proposal approve"), Ok("system_gitops_approve_plan")),
         O::RunConfirmFailure => (Ok("run confirm-failure"), Err(SETTINGS)),
+        O::RolloutList => (Ok("rollout list"), Ok("system_list_rollouts")),
+        O::RolloutShow => (Ok("rollout show"), Ok("system_get_rollout")),
+        O::RolloutPause => (Ok("rollout pause"), Err(ROLLOUTS)),
+        O::RolloutResume => (Ok("rollout resume"), Err(ROLLOUTS)),
+        O::RolloutAbort => (Ok("rollout abort"), Err(ROLLOUTS)),
+        O::RolloutPromote => (Ok("rollout promote"), Err(ROLLOUTS)),
         O::ProposalList => (Ok("proposal list"), Ok("system_gitops_list_proposals")),
         O::ProposalBatch => (Ok("proposal approve"), Err("an assistant decides about one at a time")),
         O::ProposalShow => (Ok("proposal show"), Ok("system_gitops_get_proposal")),
@@ -102,15 +122,26 @@ fn reached_by(operation: Operation) -> (CommandOrReason, ToolOrReason) {
         O::ProposalEdit => (Ok("proposal edit"), Err("an assistant proposes through git")),
         O::ProposalApply => (Ok("apply"), Ok("system_gitops_apply_proposal")),
         O::ResourceList => (Ok("get"), Err(RESOURCES)),
+        O::NodeRender => (Ok("node render"), Err(RESOURCES)),
+        O::AgentAssignment | O::AgentBlob => (Err(MACHINES), Err(MACHINES)),
         O::Export => (Ok("export"), Ok("system_export_fleet_yaml")),
         O::EventList => (Ok("events"), Ok("system_list_fleet_events")),
         O::EventStream => (Ok("events"), Err(STREAM)),
+        O::NodeEnroll | O::ClusterEnroll | O::EnrollmentTokenCreate => (Ok("node enroll"), Err(SECRET)),
+        O::EnrollmentTokenList | O::EnrollmentTokenRevoke => (Ok("node tokens"), Err(ENROLMENT)),
+        O::NodeJoinList => (Ok("node join list"), Err(ENROLMENT)),
+        O::NodeJoinApprove => (Ok("node join approve"), Err(ENROLMENT)),
+        O::NodeJoinReject => (Ok("node join reject"), Err(ENROLMENT)),
+        O::NodeAgentRevoke | O::ClusterAgentRevoke => (Ok("node revoke"), Err(ENROLMENT)),
+        O::AgentEnroll | O::AgentRenew | O::AgentStream => (Err(AGENTS), Err(AGENTS)),
         O::ProviderTest => (Ok("notify test"), Err(SETTINGS)),
         O::DeliveryList => (Ok("notify log"), Err(SETTINGS)),
         O::DeliveryRetry => (Ok("notify retry"), Err(SETTINGS)),
         O::AuditList => (Ok("audit list"), Err(LOG)),
         O::AuditVerify => (Ok("audit verify"), Err(LOG)),
         O::AuditKeyShow => (Ok("audit key"), Err(LOG)),
+        O::ModuleVersionList => (Ok("module versions"), Ok("system_list_module_versions")),
+        O::ModuleVersionPatch => (Ok("module promote"), Err("people promote and retire versions")),
         O::CheckpointList => (Ok("audit checkpoints"), Err(LOG)),
         O::CheckpointCreate => (Ok("audit checkpoint"), Err(LOG)),
         O::Resource(noun, verb) => (Ok(resource_command(verb)), resource_tool(noun, verb)),
@@ -144,9 +175,7 @@ fn written(operation: Operation) -> String {
 
 /// The source of the commands.
 fn commands_source() -> String {
-    let directory = project_root().join("crates/windlass/src/commands");
-    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    files.filter_map(|file| std::fs::read_to_string(file).ok()).collect()
+    sources("crates/windlass/src/commands").into_values().collect()
 }
 
 #[test]

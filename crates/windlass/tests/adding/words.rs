@@ -12,7 +12,7 @@ use crate::support::project_root;
 use crate::{cells, has_word, quoted, read};
 
 /// The Rust files below a directory of the project, with their texts.
-fn sources(directory: &str) -> BTreeMap<String, String> {
+pub(crate) fn sources(directory: &str) -> BTreeMap<String, String> {
     fn collect(directory: &Path, found: &mut BTreeMap<String, String>) {
         for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
@@ -113,8 +113,8 @@ const NOT_DOCUMENTED: &[(&str, &str)] = &[
     ("ReportKind", "only stored: what a forge is to be told"),
     ("ReportState", "only stored: whether a forge was told"),
     ("StatusState", "each forge has its own word for it"),
-    ("TargetStatus", "the API does not tell it before there are agents"),
-    ("DriftKind", "the API does not tell it before there are agents"),
+    ("DriftKind", "told in a sentence"),
+    ("AnnouncedContact", "only stored: events tell it"),
 ];
 
 #[test]

@@ -1,6 +1,6 @@
 //! A server for each test, people in it, and raw HTTP, so that headers and bodies are exact.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +13,10 @@ use tempfile::TempDir;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::address_guard::AllowedAddress;
 use windlass_core::digest::Digest;
-use windlass_core::id::{AccountId, SessionId, TokenId, UserId};
+use windlass_core::id::{AccountId, RolloutId, SessionId, TokenId, UserId};
 use windlass_core::redacted::Redacted;
+use windlass_core::resource::{Kind, NodeRollout, ResourceKey};
+use windlass_core::rollout::{Hold, NewRollout, RolloutNode, RolloutNodeState, RolloutStatus, RolloutUpdate};
 use windlass_core::time::Timestamp;
 use windlass_server::{Config, InsecureUrls, RunningServer};
 use windlass_store::{Session, Store, Token, User, new_id, unique_text};
@@ -99,6 +101,7 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn config(directory: &std::path::Path) -> Config {
     let mut config = Config::in_directory(directory.join("data"));
     config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    config.agent_listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     config.control.insecure_git = InsecureUrls::Allowed;
     // The tests' git servers and forges are on this machine.
     config.control.allowed_addresses = AllowedAddress::loopback().to_vec();
@@ -126,6 +129,11 @@ impl Installation {
         let base = format!("http://{}", running.address());
         let http = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         Installation { directory, store, account, base, key, http, running }
+    }
+
+    /// The address on which the server listens for agents.
+    pub(crate) fn agent_address(&self) -> SocketAddr {
+        self.running.agent_address().expect("every server of these tests listens for agents")
     }
 
     /// The same data, served by another server.
@@ -394,6 +402,48 @@ impl Installation {
         let response = request.send().await.unwrap();
         assert_eq!(response.status().as_u16(), 200);
         Stream { response, unread: String::new() }
+    }
+
+    /// Stores a rollout of these nodes that is over, so that no loop changes it.
+    pub(crate) async fn store_rollout(
+        &self,
+        account: &AccountId,
+        nodes: &[(&str, RolloutNodeState)],
+    ) -> RolloutId {
+        let node = |(name, state): &(&str, RolloutNodeState)| {
+            let is_released = *state != RolloutNodeState::Waiting;
+            let node = RolloutNode {
+                wave: "rest".to_owned(),
+                document: Digest::of(name.as_bytes()),
+                state: *state,
+                message: (*state == RolloutNodeState::Failed).then(|| "exit code 1".to_owned()),
+                released_at: is_released.then(now),
+                settled_at: None,
+            };
+            ((*name).to_owned(), node)
+        };
+        let new = NewRollout {
+            governed_by: ResourceKey::new(Kind::Template, "edge-base"),
+            rollout: NodeRollout::read_stored(r#"{"max_unavailable":"1"}"#).unwrap(),
+            status: RolloutStatus::Running,
+            reason: None,
+            nodes: nodes.iter().map(node).collect(),
+        };
+        let mut writing = self.store.write().await.unwrap();
+        let id = writing.rollout_start(account, &new, &[], now()).await.unwrap();
+        let ended = RolloutUpdate {
+            id: id.clone(),
+            status: RolloutStatus::Completed,
+            reason: None,
+            released: BTreeSet::new(),
+            changed: BTreeMap::new(),
+            counts: nodes.iter().map(|(_, state)| *state).collect(),
+            waves_started: BTreeMap::new(),
+            hold: Hold::Released,
+        };
+        writing.rollout_update(account, RolloutStatus::Running, &ended, now()).await.unwrap();
+        writing.commit().await.unwrap();
+        id
     }
 
     /// Creates a cluster, the simplest resource.

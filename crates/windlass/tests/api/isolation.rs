@@ -6,11 +6,14 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::{Endpoint, Method, Operation, endpoints};
 use windlass_api::noun::Noun;
 use windlass_api::permission::Role;
+use windlass_core::enrolment::{JoinState, NodeJoin};
 use windlass_core::id::AccountId;
-use windlass_store::unique_text;
+use windlass_core::resource::{Kind, ResourceKey};
+use windlass_core::rollout::RolloutNodeState;
+use windlass_store::{new_id, unique_text};
 use windlass_testkit::servers::WorkTree;
 
-use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, texts};
+use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, now, texts};
 
 /// An account with objects of every kind.
 struct Tenant {
@@ -51,6 +54,7 @@ async fn tenant(installation: &Installation, account: &AccountId, name: &str, te
     work.commit("fleet.yaml", &more);
     let run = installation.sync(&admin, &repository).await;
     let token = installation.api_token(&admin, &ALL, Life::Good).await;
+    installation.store_rollout(account, &[("edge-01", RolloutNodeState::Applying)]).await;
     Tenant {
         proposal: run["proposals"][0]["id"].as_str().unwrap().to_owned(),
         run: run["id"].as_str().unwrap().to_owned(),
@@ -145,10 +149,16 @@ fn sound_body(operation: Operation) -> Value {
         Operation::DriftRevert | Operation::DriftUnaccept => json!({"kind": "node", "name": "edge-01"}),
         Operation::DriftAdopt => json!({"resources": [{"kind": "node", "name": "edge-01"}]}),
         Operation::DriftAccept => json!({"kind": "node", "name": "edge-01", "reason": "meant"}),
+        Operation::NodeDriftAdopt | Operation::NodeDriftUnaccept => {
+            json!({"kind": "path", "name": "/etc/motd"})
+        }
+        Operation::NodeDriftAccept => json!({"kind": "path", "name": "/etc/motd", "reason": "meant"}),
         Operation::PreviewCreate => json!({"ref": "main"}),
         Operation::RunApprove => json!({"digest": "sha256:00"}),
         Operation::ProposalEdit => json!({"payload": {"region": "us"}}),
         Operation::UserPatch => json!({"role": "viewer"}),
+        Operation::ModuleVersionPatch => json!({"state": "live"}),
+        other if format!("{other:?}").starts_with("Rollout") => json!({"reason": "because"}),
         _ => json!({}),
     }
 }
@@ -159,16 +169,43 @@ async fn subjects(installation: &Installation, of: &Tenant, endpoint: &Endpoint)
         Operation::TokenRevoke => vec![of.token.clone()],
         Operation::UserPatch | Operation::UserRemove => vec![of.admin.id.to_string(), of.admin.email.clone()],
         Operation::RunShow | Operation::RunApprove | Operation::RunConfirmFailure => vec![of.run.clone()],
+        Operation::ModuleVersionList | Operation::ModuleVersionPatch => {
+            let page = installation.get(&of.admin, "/api/v1/system/node_modules").await;
+            let list = &page["node_modules"];
+            texts(list, "id").into_iter().chain(texts(list, "name")).collect()
+        }
         Operation::Resource(noun, _) => {
             let page = installation.get(&of.admin, &format!("/api/v1/system/{}", noun.path())).await;
             let list = &page[noun.plural()];
             texts(list, "id").into_iter().chain(texts(list, "name")).collect()
         }
+        Operation::NodeRender => {
+            let page = installation.get(&of.admin, "/api/v1/system/nodes").await;
+            texts(&page["nodes"], "id").into_iter().chain(texts(&page["nodes"], "name")).collect()
+        }
         Operation::InvitationRevoke | Operation::InvitationAccept | Operation::InvitationDecline => {
             texts(&installation.get(&of.admin, "/api/v1/auth/invitations").await["invitations"], "id")
         }
+        _ if endpoint.path.starts_with("/api/v1/system/nodes/{id}/") => {
+            let list = &installation.get(&of.admin, "/api/v1/system/nodes").await["nodes"];
+            texts(list, "id").into_iter().chain(texts(list, "name")).collect()
+        }
+        _ if endpoint.path.starts_with("/api/v1/system/clusters/{id}/") => {
+            let list = &installation.get(&of.admin, "/api/v1/system/clusters").await["clusters"];
+            texts(list, "id").into_iter().chain(texts(list, "name")).collect()
+        }
+        Operation::EnrollmentTokenRevoke => {
+            let list = installation.get(&of.admin, "/api/v1/system/enrollment_tokens").await;
+            texts(&list["enrollment_tokens"], "id")
+        }
+        Operation::NodeJoinApprove | Operation::NodeJoinReject => {
+            texts(&installation.get(&of.admin, "/api/v1/system/node_joins").await["node_joins"], "id")
+        }
         // Nothing is notified here: the store's contract keeps providers and deliveries of accounts apart.
         Operation::ProviderTest | Operation::DeliveryRetry => Vec::new(),
+        other if format!("{other:?}").starts_with("Rollout") => {
+            texts(&installation.get(&of.admin, "/api/v1/system/rollouts").await["rollouts"], "id")
+        }
         other if format!("{other:?}").starts_with("Proposal") => vec![of.proposal.clone()],
         _ if endpoint.path.contains("/gitops_repositories/{id}") => {
             vec![of.repository.clone(), of.repository_name.clone()]
@@ -181,6 +218,25 @@ async fn subjects(installation: &Installation, of: &Tenant, endpoint: &Endpoint)
     }
 }
 
+/// A node of acme that wants to join.
+async fn add_join(installation: &Installation) {
+    let join = NodeJoin {
+        id: new_id(),
+        account_id: installation.account.clone(),
+        token_id: new_id(),
+        target: ResourceKey::new(Kind::Node, "edge-02"),
+        public_key: "00".to_owned(),
+        address: "192.0.2.1".to_owned(),
+        state: JoinState::Pending,
+        created_at: now(),
+        decided_at: None,
+        decided_by: None,
+    };
+    let mut writing = installation.store.write_account(&installation.account).await.unwrap();
+    writing.node_join_add(&join).await.unwrap();
+    writing.commit().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist() {
     let installation = Installation::start().await;
@@ -189,6 +245,9 @@ async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist
     let stranger = installation.add_to_account(&root, &bravo.admin.account, Role::Admin).await;
     let invitation = json!({"email": bravo.admin.email, "role": "viewer"});
     installation.tell(&acme.admin.token, "POST", "/api/v1/auth/users", &invitation).await.expect(201);
+    let enroll = "/api/v1/system/nodes/edge-01/enrollment";
+    installation.ask(&acme.admin.token, "POST", enroll).await.expect(201);
+    add_join(&installation).await;
     let before = everything(&installation, &acme.admin).await;
     for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.path.contains("{id}")) {
         let body = sound_body(endpoint.operation);

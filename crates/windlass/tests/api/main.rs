@@ -1,6 +1,7 @@
 //! The guarantees of the HTTP API, tested over real connections: one file each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod agents;
 mod approvers;
 mod authorization;
 mod contract;
@@ -17,6 +18,7 @@ mod invitations;
 mod isolation;
 mod lists;
 mod mcp;
+mod module_versions;
 mod privilege;
 mod proxies;
 mod recovery;
@@ -24,6 +26,8 @@ mod repetition;
 mod resources;
 mod restraints;
 mod reviewing;
+mod rolling_fleet;
+mod rollouts;
 mod secrecy;
 mod sign_in;
 mod signing;

@@ -7,6 +7,11 @@
 #[path = "../api/harness.rs"]
 #[allow(dead_code, reason = "the API's tests use more of it")]
 mod harness;
+#[path = "../api/reported_node.rs"]
+mod reported_node;
+#[path = "../api/rolling_fleet.rs"]
+#[allow(dead_code, reason = "the API's tests use more of it")]
+mod rolling_fleet;
 
 mod accessibility;
 mod decisions;
@@ -14,6 +19,7 @@ mod fleet;
 mod layout;
 mod live;
 mod registering;
+mod rollouts;
 mod screenshots;
 mod seed;
 mod sign_in;

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use windlass_api::permission::Role;
+use windlass_core::rollout::RolloutNodeState;
 use windlass_testkit::fleet::{FleetEdition, FleetForm, one_file};
 use windlass_testkit::servers::WorkTree;
 
-use crate::harness::{Installation, Person, config};
+use crate::harness::{Installation, Person, config, texts};
+use crate::reported_node::{file, report};
 
 /// An installation with content on every page.
 pub(crate) struct Scene {
@@ -58,9 +60,25 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     let lab = installation.register(&admin, "lab", &broken).await;
     installation.sync(&admin, &lab).await;
     enable_automatic_syncs(&installation, &admin, [&edge, &lab]).await;
+    report_nodes(&installation, &admin).await;
     set_rules(&installation, &admin).await;
+    store_rollout(&installation, nodes).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
+}
+
+/// Stores a rollout over the nodes, in which one failed and a few did not get the change.
+async fn store_rollout(installation: &Installation, nodes: usize) {
+    let names: Vec<String> = (0..nodes).map(|number| format!("tokyo-{number:05}")).collect();
+    let state = |index: usize| match index {
+        3 => RolloutNodeState::Failed,
+        _ if index * 10 < nodes * 7 => RolloutNodeState::InSync,
+        _ if index % 9 == 0 => RolloutNodeState::Offline,
+        _ => RolloutNodeState::Waiting,
+    };
+    let nodes: Vec<(&str, RolloutNodeState)> =
+        names.iter().enumerate().map(|(index, name)| (name.as_str(), state(index))).collect();
+    installation.store_rollout(&installation.account, &nodes).await;
 }
 
 /// A fleet with two mistakes in it.
@@ -166,4 +184,21 @@ async fn reject_one(installation: &Installation, approver: &Person, run: &serde_
     let path = format!("/api/v1/system/proposals/{}/reject", destroy["id"].as_str().unwrap());
     let body = json!({"reason": "it still serves the old office until Friday", "until_change": true});
     installation.tell(&approver.token, "POST", &path, &body).await.expect(200);
+}
+
+/// Lets the agents of the first nodes report: one drifted, the others in sync.
+async fn report_nodes(installation: &Installation, admin: &Person) {
+    let nodes = installation.get(admin, "/api/v1/system/nodes?limit=8").await;
+    for (index, name) in texts(&nodes["nodes"], "name").iter().enumerate() {
+        let assigned = "user www-data;\nworker_processes 4;\nevents {\n    worker_connections 1024;\n}\n";
+        let observed = assigned.replace("worker_processes 4", "worker_processes 16");
+        let items = match index {
+            0 => vec![
+                file("/etc/nginx/nginx.conf", &observed, assigned),
+                file("/etc/motd", "welcome\n", "hello\n"),
+            ],
+            _ => Vec::new(),
+        };
+        report(installation, name, items).await;
+    }
 }

@@ -16,12 +16,10 @@ use crate::installation::{Installation, Server};
 
 const SECTIONS: &str = "modules:
   - name: web
-    version: 1.0.0
     host:
       files:
         /etc/nginx.conf: {source: files/nginx.conf}
   - name: plain
-    version: 1.0.0
 bundles:
   - {name: app, path: apps/app, targets: []}
   - name: chart

@@ -16,6 +16,7 @@ mod conflicts;
 mod connections;
 mod contents;
 mod crashes;
+mod delivery;
 mod fairness;
 mod forge;
 mod gate;

@@ -149,7 +149,13 @@ async fn report(installation: &Installation, name: &str, seen: &str) {
     let agent = writing.agent_enrol(&target, now()).await.unwrap();
     writing.agent_contact(&agent.id, now()).await.unwrap();
     let document = "as accepted";
-    let assignment = NewAssignment { target: &target, document, digest: Digest::of(document.as_bytes()) };
+    let assignment = NewAssignment {
+        target: &target,
+        document,
+        digest: Digest::of(document.as_bytes()),
+        own_approvals: "[]",
+        shared_approvals: "[]",
+    };
     writing.assignments_put(account, &[assignment], now()).await.unwrap();
     let seen_at = Sighting { generation: Generation(1), since: now(), at: now() };
     let observed = Observed::Known { digest: Digest::of(seen.as_bytes()), seen: seen_at };
@@ -176,13 +182,13 @@ async fn a_drifted_target_is_shown_separately_from_manual_changes() {
     for told in [
         "Drifted <span class=\"kinds-count\">1</span>",
         "Manual changes <span class=\"kinds-count\">1</span>",
-        "/app/resources/node/edge-01",
-        "differs from the accepted state",
-        "Restore it to the accepted state",
+        "/app/nodes/edge-01",
+        "Drifted since",
+        "The agent applies everything that is assigned again",
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert!(!page.contains("edge-02"), "it is in sync: {page}");
     let manual = browser.page("/app/drift").await;
-    assert!(manual.contains("Revert") && !manual.contains("Restore it"), "{manual}");
+    assert!(manual.contains("Revert") && !manual.contains("The agent applies everything"), "{manual}");
 }

@@ -4,6 +4,8 @@
 #[path = "../api/harness.rs"]
 #[allow(dead_code, reason = "the API's tests use more of it")]
 mod harness;
+#[path = "../api/reported_node.rs"]
+mod reported_node;
 
 mod authorization;
 mod browser;
@@ -13,6 +15,7 @@ mod events;
 mod forged_id_tokens;
 mod forms;
 mod invitations;
+mod nodes;
 mod pages;
 mod plans;
 mod repositories;

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use windlass_api::endpoint::Method;
+use windlass_core::rollout::RolloutNodeState;
 use windlass_web::table::{Page, pages};
 
 use crate::browser::{Browser, last_event};
@@ -18,7 +19,13 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
     let repository = installation.register(&admin, "fleet", &work).await;
     let run = installation.sync(&admin, &repository).await;
     installation.make_cluster(&admin, "made").await.expect(201);
+    let template = json!({"name": "made", "node_platform": "debian-12-amd64"});
+    installation.tell(&admin.token, "POST", "/api/v1/system/node_templates", &template).await.expect(201);
+    let node = json!({"hostname": "made", "template": "made"});
+    installation.tell(&admin.token, "POST", "/api/v1/system/nodes", &node).await.expect(201);
     let preview = preview(&installation, &admin, &repository).await;
+    let nodes = [("edge-01", RolloutNodeState::Failed), ("edge-02", RolloutNodeState::Waiting)];
+    let rollout = installation.store_rollout(&installation.account, &nodes).await;
     let mut browser = Browser::of(&installation, &admin);
     for entry in pages().iter().filter(|entry| entry.method == Method::Get) {
         // The two of single sign-on redirect, or do not exist.
@@ -28,6 +35,7 @@ async fn every_page_forbids_foreign_and_inline_script_and_frames_and_is_not_kept
         let id = match entry.page {
             Page::Run => run["id"].as_str().unwrap(),
             Page::Preview => preview.as_str(),
+            Page::Rollout => rollout.as_str(),
             Page::Repository | Page::ConfigureForm | Page::Tested | Page::Webhook => repository.as_str(),
             _ => run["proposals"][0]["id"].as_str().unwrap(),
         };

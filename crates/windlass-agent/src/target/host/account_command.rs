@@ -1,6 +1,6 @@
 //! The commands that change users and groups: `useradd` and its relatives.
 
-use super::command;
+use super::command::{self, SHORT_LIMIT};
 use super::error::HostError;
 use super::machine::Machine;
 
@@ -12,5 +12,5 @@ pub(crate) fn run(machine: &Machine<'_>, arguments: &[&str]) -> Result<(), HostE
     if !machine.tree.is_machine() {
         all.splice(1..1, ["--prefix", root.as_str()]);
     }
-    machine.effect("changing an account", || command::run_checked(&all).map(drop))
+    machine.effect("changing an account", || command::run_checked(&all, SHORT_LIMIT).map(drop))
 }

@@ -19,11 +19,35 @@ const MAX_OUTPUT: u64 = 32 * 1024 * 1024;
 /// The end of the output that a message shows.
 const MAX_SHOWN: usize = 2_000;
 
+/// How long a command may take that only reads something, or changes an account.
+pub(crate) const SHORT_LIMIT: Duration = Duration::from_secs(2 * 60);
+
 /// How long a command may run: downloads of packages are slow.
 pub(crate) const COMMAND_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// How long the validation of a file may take.
 pub(crate) const VALIDATION_LIMIT: Duration = Duration::from_secs(60);
+
+/// The environment of every command, besides the agent's own: no translations, and nothing that asks.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("APT_LISTCHANGES_FRONTEND", "none"),
+    // Services are restarted because their files changed, not because a library did.
+    ("NEEDRESTART_MODE", "l"),
+    ("UCF_FORCE_CONFFOLD", "1"),
+];
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CommandEnd {
+    Exited(ExitStatus),
+    /// It was killed because it took too long.
+    TookTooLong,
+    /// It was killed because it printed too much.
+    PrintedTooMuch,
+}
 
 /// What a command printed, and how it ended.
 pub(crate) struct CommandOutput {
@@ -43,24 +67,26 @@ pub(crate) fn run(arguments: &[&str], limit: Duration) -> Result<CommandOutput, 
     let (mut stdout, mut stderr) = (memory_file().map_err(not_started)?, memory_file().map_err(not_started)?);
     let mut child = Command::new(program)
         .args(rest)
-        .env("LC_ALL", "C")
-        .env("DEBIAN_FRONTEND", "noninteractive")
+        .envs(ENVIRONMENT.iter().copied())
         .stdin(Stdio::null())
         .stdout(stdout.try_clone().map_err(not_started)?)
         .stderr(stderr.try_clone().map_err(not_started)?)
         .process_group(0)
         .spawn()
         .map_err(not_started)?;
-    let status = wait(&mut child, limit).map_err(not_started)?;
+    let printed = |file: &File| file.metadata().map_or(0, |found| found.len());
+    let too_much = || printed(&stdout) > MAX_OUTPUT || printed(&stderr) > MAX_OUTPUT;
+    let end = wait_unless(&mut child, limit, &too_much).map_err(not_started)?;
     let (stdout, stderr) =
         (text_of(&mut stdout).map_err(not_started)?, text_of(&mut stderr).map_err(not_started)?);
-    let shown = shown_output(&stdout, &stderr, status, limit);
-    Ok(CommandOutput { succeeded: status.is_some_and(|status| status.success()), stdout, shown })
+    let shown = shown_output(&stdout, &stderr, end, limit);
+    let succeeded = matches!(end, CommandEnd::Exited(status) if status.success());
+    Ok(CommandOutput { succeeded, stdout, shown })
 }
 
 /// Runs a command that must succeed. Returns what it printed.
-pub(crate) fn run_checked(arguments: &[&str]) -> Result<String, HostError> {
-    let output = run(arguments, COMMAND_LIMIT)?;
+pub(crate) fn run_checked(arguments: &[&str], limit: Duration) -> Result<String, HostError> {
+    let output = run(arguments, limit)?;
     match output.succeeded {
         true => Ok(output.stdout),
         false => Err(HostError::CommandFailed { command: arguments.join(" "), output: output.shown }),
@@ -72,23 +98,32 @@ fn memory_file() -> io::Result<File> {
 }
 
 /// Waits for the end of a command; `None` if it took too long and was killed.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    match wait_unless(child, limit, &|| false)? {
+        CommandEnd::Exited(status) => Ok(Some(status)),
+        CommandEnd::TookTooLong | CommandEnd::PrintedTooMuch => Ok(None),
+    }
+}
+
+/// Waits for the end of a command. Kills it with everything that it started, if it takes too long or prints too much.
+fn wait_unless(child: &mut Child, limit: Duration, too_much: &dyn Fn() -> bool) -> io::Result<CommandEnd> {
     let end = Instant::now() + limit;
     let mut pause = Duration::from_millis(1);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok(CommandEnd::Exited(status));
         }
-        if Instant::now() >= end {
+        let is_too_much = too_much();
+        if is_too_much || Instant::now() >= end {
             if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
                 // It fails if the command has just ended by itself.
                 let _ = rustix::process::kill_process_group(group, Signal::KILL);
             }
             child.wait()?;
-            return Ok(None);
+            return Ok(if is_too_much { CommandEnd::PrintedTooMuch } else { CommandEnd::TookTooLong });
         }
         thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
+        pause = (pause * 2).min(Duration::from_millis(20));
     }
 }
 
@@ -99,8 +134,14 @@ fn text_of(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn shown_output(stdout: &str, stderr: &str, status: Option<ExitStatus>, limit: Duration) -> String {
-    let Some(status) = status else { return format!("it did not end within {} s", limit.as_secs()) };
+fn shown_output(stdout: &str, stderr: &str, end: CommandEnd, limit: Duration) -> String {
+    let status = match end {
+        CommandEnd::Exited(status) => status,
+        CommandEnd::TookTooLong => return format!("it did not end within {} s", limit.as_secs()),
+        CommandEnd::PrintedTooMuch => {
+            return format!("it printed more than {} MiB", MAX_OUTPUT / (1024 * 1024));
+        }
+    };
     let both = format!("{}\n{}", stdout.trim(), stderr.trim());
     let both = both.trim();
     if both.is_empty() {
@@ -163,8 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_prints_too_much_is_killed() {
+        let output = run(&["yes"], Duration::from_secs(60)).unwrap();
+        assert!(!output.succeeded && output.shown.contains("printed more than"), "{}", output.shown);
+    }
+
+    #[test]
     fn a_failed_command_shows_what_it_printed() {
-        let error = run_checked(&["sh", "-c", "echo see http://me:pw@x.y >&2; exit 3"]).unwrap_err();
+        let script = "echo see http://me:pw@x.y >&2; exit 3";
+        let error = run_checked(&["sh", "-c", script], SHORT_LIMIT).unwrap_err();
         assert!(error.to_string().contains("see http://(hidden)@x.y"), "{error}");
     }
 }

@@ -48,6 +48,25 @@ pub enum HostError {
         /// The link.
         path: String,
     },
+    /// A symbolic link that another user made leads to a directory that is not that user's.
+    #[error(
+        "a symbolic link of the user {uid} on the way to {path} leads to a directory of another user, so the agent does not \
+         follow it"
+    )]
+    ForeignLink {
+        /// The directory that the agent wanted to open.
+        path: String,
+        /// The user that owns the link.
+        uid: u32,
+    },
+    /// A file that the agent reads as a whole is too large for that.
+    #[error("{path} is larger than {} MiB", .limit / (1024 * 1024))]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// The largest size, in bytes.
+        limit: u64,
+    },
     /// The content of a blob does not match its reference.
     #[error("the content of {digest} does not match its digest and size")]
     BlobMismatch {
@@ -95,6 +114,51 @@ pub enum HostError {
         /// The error.
         source: io::Error,
     },
+    /// Packages cannot be removed without removing others.
+    #[error("removing {} would also remove {}, which nobody approved", .packages.join(", "), .others.join(", "))]
+    PackageNeeded {
+        /// The packages.
+        packages: Vec<String>,
+        /// The packages that need them.
+        others: Vec<String>,
+    },
+    /// The package manager reported success, but the package is not as it should be.
+    #[error("the package manager reported success, but {name} is {}", .found.as_deref().unwrap_or("not installed"))]
+    PackageDiffers {
+        /// The package.
+        name: String,
+        /// The installed version.
+        found: Option<String>,
+    },
+    /// A service could not be started, stopped or changed otherwise.
+    #[error("cannot {action} {unit}: {problem}")]
+    ServiceFailed {
+        /// What the agent was doing, as a verb.
+        action: &'static str,
+        /// The service.
+        unit: String,
+        /// What went wrong, and what the service wrote last.
+        problem: String,
+    },
+    /// The service manager does not say in which state a service is.
+    #[error("cannot read the state of {unit}: {problem}")]
+    ServiceUnknown {
+        /// The service.
+        unit: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// Someone on the host has masked a service. The agent does not undo that.
+    #[error(
+        "{unit} is masked on this host, so nothing can start it: `systemctl unmask {unit}` allows it again"
+    )]
+    ServiceMasked {
+        /// The service.
+        unit: String,
+    },
+    /// The service manager cannot read the definitions of services again.
+    #[error("cannot reload unit files: {0}")]
+    ServiceManager(String),
     /// A file of the agent's own cannot be understood.
     #[error("{path} cannot be read: {problem}")]
     StateUnreadable {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windlass_core::host::HostItemId;
+use windlass_core::digest::Digest;
+use windlass_core::host::{HostItem, HostItemId};
 
 use super::error::HostError;
 use super::item_type::AnyItemType;
@@ -103,6 +104,10 @@ pub(crate) struct Inventory {
     /// Whether the service manager has yet to read changed unit files.
     #[serde(default)]
     pub(crate) definitions_changed: bool,
+    /// Items that were as they should be at the end of a run, with the digest of what they should be. One that differs from
+    /// this later was changed by someone else.
+    #[serde(default)]
+    settled: BTreeMap<String, Digest>,
 }
 
 impl Default for Inventory {
@@ -113,6 +118,7 @@ impl Default for Inventory {
             created_directories: BTreeSet::new(),
             notifications: BTreeMap::new(),
             definitions_changed: false,
+            settled: BTreeMap::new(),
         }
     }
 }
@@ -159,6 +165,30 @@ impl Inventory {
 
     pub(crate) fn remove(&mut self, id: &HostItemId) {
         self.entries.retain(|entry| !entry.is(id));
+        self.unsettle(id);
+    }
+
+    /// Whether an item was made true as it shall be now.
+    pub(crate) fn is_settled(&self, item: &HostItem) -> bool {
+        self.settled.get(&item.id().to_string()) == Some(&digest_of(item))
+    }
+
+    /// Notes that an item is as it shall be. Returns whether that is news.
+    pub(crate) fn settle(&mut self, item: &HostItem) -> bool {
+        let digest = digest_of(item);
+        self.settled.insert(item.id().to_string(), digest) != Some(digest)
+    }
+
+    /// Notes that a change of an item begins.
+    pub(crate) fn unsettle(&mut self, id: &HostItemId) {
+        self.settled.remove(&id.to_string());
+    }
+
+    /// Forgets items that are not in this list. Returns whether there were any.
+    pub(crate) fn keep_settled(&mut self, ids: &BTreeSet<String>) -> bool {
+        let before = self.settled.len();
+        self.settled.retain(|id, _| ids.contains(id));
+        self.settled.len() < before
     }
 
     /// Notes that a service needs a reload or a restart.
@@ -168,4 +198,9 @@ impl Inventory {
         notification.kind = notification.kind.max(kind);
         notification.paths.insert(path.to_owned());
     }
+}
+
+/// What an item shall be, in a few bytes.
+fn digest_of(item: &HostItem) -> Digest {
+    Digest::of(item.to_json().to_string().as_bytes())
 }

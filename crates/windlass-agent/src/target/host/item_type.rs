@@ -50,6 +50,11 @@ pub(crate) trait ItemType {
     /// Makes the item true.
     fn apply(machine: &Machine<'_>, desired: Self::Desired<'_>) -> Result<(), HostError>;
 
+    /// Does what is left of an interrupted change that no difference shows.
+    fn finish_interrupted(_machine: &Machine<'_>, _desired: Self::Desired<'_>) -> Result<(), HostError> {
+        Ok(())
+    }
+
     /// What removal would change.
     fn removal_differences(
         machine: &Machine<'_>,
@@ -71,6 +76,7 @@ pub(crate) trait AnyItemType: Sync {
     fn differences(&self, machine: &Machine<'_>, item: &HostItem) -> Result<Vec<FieldDifference>, HostError>;
     fn remember(&self, machine: &Machine<'_>, item: &HostItem) -> Result<Value, HostError>;
     fn apply(&self, machine: &Machine<'_>, item: &HostItem) -> Result<(), HostError>;
+    fn finish_interrupted(&self, machine: &Machine<'_>, item: &HostItem) -> Result<(), HostError>;
     fn removal_differences(
         &self,
         machine: &Machine<'_>,
@@ -126,6 +132,10 @@ impl<T: ItemType> AnyItemType for Untyped<T> {
 
     fn apply(&self, machine: &Machine<'_>, item: &HostItem) -> Result<(), HostError> {
         T::apply(machine, desired::<T>(item))
+    }
+
+    fn finish_interrupted(&self, machine: &Machine<'_>, item: &HostItem) -> Result<(), HostError> {
+        T::finish_interrupted(machine, desired::<T>(item))
     }
 
     fn removal_differences(

@@ -42,9 +42,10 @@ pub use blob::BlobSource;
 pub use error::HostError;
 pub use packages::{Apt, Dnf, PackageManager, RecordedPackages};
 pub use report::{ChangeKind, ItemDrift, ItemOutcome, ItemReport, RunReport};
+pub use run::Scope;
 pub use services::{
-    RecordedService, RecordedServices, RunState, ServiceAction, ServiceManager, ServiceStatus, StartupState,
-    Systemctl, TimerSupport,
+    MachineServices, RecordedService, RecordedServices, RunState, ServiceAction, ServiceManager,
+    ServiceManagerKind, ServiceStatus, StartupState, Supervisor, Systemd, TimerSupport,
 };
 pub use step_hook::StepHook;
 pub use target::HostTarget;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windlass_core::host::FieldDifference;
+use windlass_core::host::{FieldDifference, HostItemId};
 
 /// The packages of a run.
 #[derive(Default)]
@@ -11,4 +11,6 @@ pub(crate) struct PackageBatch {
     pub(crate) tried_all: bool,
     /// Packages that the run installed, by the index of the item: what differed before.
     pub(crate) installed: BTreeMap<usize, Vec<FieldDifference>>,
+    /// Packages that the run removed together with another one: what differed before.
+    pub(crate) removed: BTreeMap<HostItemId, Vec<FieldDifference>>,
 }

@@ -30,8 +30,8 @@ pub(crate) enum PreviousPath {
     },
     /// A directory.
     Directory { mode: u32, uid: u32, gid: u32 },
-    /// A symbolic link.
-    Link { to: String },
+    /// A symbolic link. Its target need not be text.
+    Link { to: Vec<u8> },
 }
 
 /// Remembers what is at a path, with its content.
@@ -119,7 +119,10 @@ pub(crate) fn restore_differences(
     if let PreviousPath::Link { to } = previous {
         let now =
             if found_type == Some(PathType::Link) { Some(machine.tree.link_target(path)?) } else { None };
-        push_value(&mut differences, "to", now.as_deref(), Some(to));
+        if now.as_ref() != Some(to) {
+            let shown = |target: &Vec<u8>| String::from_utf8_lossy(target).into_owned();
+            push_value(&mut differences, "to", now.as_ref().map(shown).as_deref(), Some(&shown(to)));
+        }
     }
     let (now, then) = (observed_side(machine, path, found)?, previous_side(machine, previous)?);
     if now != then {
@@ -153,8 +156,13 @@ fn previous_side(machine: &Machine<'_>, previous: &PreviousPath) -> Result<FileS
     }
 }
 
-fn read_side(mut file: impl Read, path: &str) -> Result<FileSide, HostError> {
+/// Reads a file that may have grown since the agent looked at its size.
+fn read_side(file: impl Read, path: &str) -> Result<FileSide, HostError> {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| HostError::io("read", path, error))?;
-    Ok(FileSide::Bytes(bytes))
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| HostError::io("read", path, error))?;
+    match bytes.len() as u64 {
+        size if size > MAX_FILE_BYTES => Ok(FileSide::Large(size)),
+        _ => Ok(FileSide::Bytes(bytes)),
+    }
 }

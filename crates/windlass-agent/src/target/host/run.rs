@@ -26,9 +26,12 @@ pub(crate) enum Effects {
 
 /// Which items a run is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// All items, and those that left the state.
     WholeState,
+    /// Items that shall be something else than before, that failed, or whose module corrects drift; and those that left the
+    /// state. What someone changed by hand stays as it is, until a person decides.
+    Changes,
     /// Items whose module corrects drift. Nothing is removed.
     CorrectedItems,
 }
@@ -43,6 +46,8 @@ pub(crate) struct Run<'r> {
     pub(super) report: RunReport,
     pub(super) packages: PackageBatch,
     scope: Scope,
+    /// Whether the inventory has yet to be saved because an item is as it shall be.
+    pub(super) has_settled: bool,
 }
 
 impl<'r> Run<'r> {
@@ -64,6 +69,7 @@ impl<'r> Run<'r> {
             report,
             packages: PackageBatch::default(),
             scope,
+            has_settled: false,
         })
     }
 
@@ -75,8 +81,8 @@ impl<'r> Run<'r> {
         for step in plan_steps(&self.inventory, self.state) {
             match step {
                 PlanStep::Make(index) => self.make(index),
-                PlanStep::Remove(id) if self.scope == Scope::WholeState => self.remove(&id),
-                PlanStep::Remove(_) => {}
+                PlanStep::Remove(_) if self.scope == Scope::CorrectedItems => {}
+                PlanStep::Remove(id) => self.remove(&id),
             }
         }
         self.deliver_remaining_notifications();
@@ -88,7 +94,11 @@ impl<'r> Run<'r> {
 
     /// Whether an item belongs to this run.
     pub(super) fn includes(&self, one: &ItemFromModule) -> bool {
-        self.scope == Scope::WholeState || one.drift == DriftMode::Correct
+        match self.scope {
+            Scope::WholeState => true,
+            Scope::Changes => one.drift == DriftMode::Correct || !self.inventory.is_settled(&one.item),
+            Scope::CorrectedItems => one.drift == DriftMode::Correct,
+        }
     }
 
     fn make(&mut self, index: usize) {
@@ -100,7 +110,13 @@ impl<'r> Run<'r> {
         let module = self.failures.name(one.module);
         let outcome = match self.failures.cause(module) {
             Some(cause) => ItemOutcome::Skipped { module: cause.to_owned() },
-            None => self.make_item(index, one, module).unwrap_or_else(|error| self.failed(module, &error)),
+            None => match self.make_item(index, one, module) {
+                Ok(outcome) => {
+                    self.has_settled |= self.inventory.settle(&one.item);
+                    outcome
+                }
+                Err(error) => self.failed(module, &error),
+            },
         };
         self.push(one.item.id(), module, outcome);
     }
@@ -128,6 +144,7 @@ impl<'r> Run<'r> {
             self.change(one, module, &differences)?;
         } else {
             self.enter_created_directory(&one.item, module)?;
+            self.finish_interrupted(one)?;
             self.mark_done(&id, module)?;
         }
         if let HostItem::Service(name, service) = &one.item {
@@ -201,12 +218,24 @@ impl<'r> Run<'r> {
             self.inventory.entries.push(entry);
         }
         let paths = item_type.paths(self.machine, item);
+        self.inventory.unsettle(&id);
         if let Some(entry) = self.inventory.entry_mut(&id) {
             entry.status = EntryStatus::Pending;
             entry.module = module.to_owned();
             entry.paths = paths;
         }
         Ok(())
+    }
+
+    /// After a crash, an item may look right although its last step is missing.
+    fn finish_interrupted(&self, one: &ItemFromModule) -> Result<(), HostError> {
+        let entry = self.inventory.entry(&one.item.id());
+        match entry.is_some_and(|entry| entry.status == EntryStatus::Pending)
+            && self.effects == Effects::Perform
+        {
+            true => types::type_of(&one.item).finish_interrupted(self.machine, &one.item),
+            false => Ok(()),
+        }
     }
 
     /// Enters a directory that the agent created for another item, and that is now an item itself.
@@ -256,12 +285,15 @@ impl<'r> Run<'r> {
     }
 
     fn remove_entry(&mut self, id: &HostItemId, entry: &InventoryEntry) -> Result<ItemOutcome, HostError> {
-        let differences =
-            entry.item_type().removal_differences(self.machine, &entry.name, &entry.previous)?;
+        let is_package = entry.item_type().name() == "package";
+        let differences = match is_package {
+            true => self.remove_package(id, entry)?,
+            false => entry.item_type().removal_differences(self.machine, &entry.name, &entry.previous)?,
+        };
         if !differences.is_empty() && id.kind == "path" {
             self.notify_services_of_path(&id.name);
         }
-        if self.effects == Effects::Perform {
+        if self.effects == Effects::Perform && !is_package {
             self.save()?;
             entry.item_type().remove(self.machine, &entry.name, &entry.previous)?;
         }

@@ -38,9 +38,12 @@ impl Run<'_> {
     pub(super) fn clean_up(&mut self) {
         let created = self.inventory.created_directories.len();
         self.remove_empty_directories();
-        let saved = match self.inventory.created_directories.len() == created {
-            true => Ok(()),
-            false => self.save(),
+        let ids = self.state.items.iter().map(|one| one.item.id().to_string()).collect();
+        let has_forgotten = self.inventory.keep_settled(&ids);
+        let is_changed = self.inventory.created_directories.len() != created;
+        let saved = match is_changed || has_forgotten || self.has_settled {
+            true => self.save(),
+            false => Ok(()),
         };
         let cleaned = saved.and_then(|()| self.inventory.delete_unneeded_contents(&self.machine.state));
         if let Err(error) = cleaned {

@@ -1,9 +1,11 @@
 //! Installs the packages of a run: all of them in one transaction, or those of each module if that fails.
 
-use windlass_core::host::{HostItem, ItemFromModule};
+use windlass_core::host::{HostItem, HostItemId, ItemFromModule};
 use windlass_core::value::PackagePin;
 
 use super::error::HostError;
+use super::inventory::InventoryEntry;
+use super::packages::satisfies;
 use super::report::ItemOutcome;
 use super::run::{Effects, Run, outcome_of};
 use super::types;
@@ -94,10 +96,49 @@ impl<'r> Run<'r> {
             self.save()?;
         }
         installed?;
+        for one in &missing {
+            let satisfied = self.machine.packages.installed(one.pin.name.as_str())?;
+            if satisfied.as_ref().is_none_or(|version| !satisfies(version, one.pin)) {
+                let name = one.pin.name.to_string();
+                return Err(HostError::PackageDiffers { name, found: satisfied });
+            }
+        }
         for one in missing {
             self.mark_done(&one.from.item.id(), self.failures.name(one.from.module))?;
             self.packages.installed.insert(one.index, one.differences);
         }
         Ok(())
+    }
+
+    /// Removes a package, together with others of its module that leave. Returns what differed before.
+    pub(super) fn remove_package(
+        &mut self,
+        id: &HostItemId,
+        entry: &InventoryEntry,
+    ) -> Result<Vec<FieldDifference>, HostError> {
+        if let Some(differences) = self.packages.removed.remove(id) {
+            return Ok(differences);
+        }
+        let differences = self.removal_differences(entry)?;
+        if differences.is_empty() || self.effects == Effects::Pretend {
+            return Ok(differences);
+        }
+        let mut together = Vec::new();
+        for other in self.inventory.entries.iter().filter(|other| other.module == entry.module) {
+            let leaves = !self.state.items.iter().any(|one| one.item.id() == other.id());
+            if leaves && other.id().kind == id.kind && other.name != entry.name {
+                together.push((other.id(), self.removal_differences(other)?));
+            }
+        }
+        together.retain(|(_, differences)| !differences.is_empty());
+        let mut names = vec![entry.name.as_str()];
+        names.extend(together.iter().map(|(id, _)| id.name.as_str()));
+        self.machine.effect("removing packages", || self.machine.packages.remove(&names))?;
+        self.packages.removed.extend(together);
+        Ok(differences)
+    }
+
+    fn removal_differences(&self, entry: &InventoryEntry) -> Result<Vec<FieldDifference>, HostError> {
+        entry.item_type().removal_differences(self.machine, &entry.name, &entry.previous)
     }
 }

@@ -116,8 +116,12 @@ impl StateDirectory {
         let failed = |error: io::Error| HostError::io("save", format!("{} ({named})", shown(&path)), error);
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
         let mut file = file.map_err(failed)?;
-        io::copy(source, &mut file).map_err(failed)?;
-        file.flush().and_then(|()| file.sync_all()).map_err(failed)?;
+        let written = io::copy(source, &mut file).and_then(|_| file.flush()).and_then(|()| file.sync_all());
+        if written.is_err() {
+            // On a full disk, what was written of a large file must not stay.
+            let _ = fs::remove_file(&path);
+        }
+        written.map_err(failed)?;
         self.steps.reached("before renaming in the state directory");
         Ok(path)
     }

@@ -12,7 +12,7 @@ use super::observe;
 use super::packages::{Apt, Dnf, PackageManager, RecordedPackages};
 use super::report::{ItemDrift, RunReport};
 use super::run::{Effects, Run, Scope};
-use super::services::{RecordedServices, ServiceManager, Systemctl, TimerSupport};
+use super::services::{MachineServices, RecordedServices, ServiceManager, TimerSupport};
 use super::state_file::StateDirectory;
 use super::step_hook::StepHook;
 use super::tree::HostTree;
@@ -27,15 +27,19 @@ pub struct HostTarget<'b> {
 }
 
 impl<'b> HostTarget<'b> {
-    /// The machine itself.
-    pub fn machine(state_dir: &Path, blobs: &'b dyn BlobSource) -> Result<HostTarget<'b>, HostError> {
+    /// The machine itself, with what runs its services: [`MachineServices::open`].
+    pub fn machine(
+        state_dir: &Path,
+        blobs: &'b dyn BlobSource,
+        services: MachineServices,
+    ) -> Result<HostTarget<'b>, HostError> {
         let packages: Box<dyn PackageManager> = match Path::new("/usr/bin/dpkg-query").exists() {
             true => Box::new(Apt::on_machine()),
             false => Box::new(Dnf),
         };
         let tree = Arc::new(HostTree::open(Path::new("/"), StepHook::default())?);
         let state = StateDirectory::open(state_dir, StepHook::default())?;
-        Ok(HostTarget { machine: Machine { tree, state, packages, services: Box::new(Systemctl), blobs } })
+        Ok(HostTarget { machine: Machine { tree, state, packages, services: Box::new(services), blobs } })
     }
 
     /// A directory tree that stands for a machine.
@@ -78,15 +82,25 @@ impl<'b> HostTarget<'b> {
 
     /// What [`HostTarget::apply`] would do now. Items that another item of the same run makes possible may differ: a
     /// package can bring files with it.
-    pub fn dry_run(&self, document: &NodeDocument, state: &HostState) -> Result<RunReport, HostError> {
-        Run::new(&self.machine, (document, state), Scope::WholeState, Effects::Pretend)?.execute()
+    pub fn dry_run(
+        &self,
+        document: &NodeDocument,
+        state: &HostState,
+        scope: Scope,
+    ) -> Result<RunReport, HostError> {
+        Run::new(&self.machine, (document, state), scope, Effects::Pretend)?.execute()
     }
 
     /// Makes the state true. Items that left the state are removed. An item that fails stops its module and the modules
     /// that depend on it, and no others.
-    pub fn apply(&self, document: &NodeDocument, state: &HostState) -> Result<RunReport, HostError> {
+    pub fn apply(
+        &self,
+        document: &NodeDocument,
+        state: &HostState,
+        scope: Scope,
+    ) -> Result<RunReport, HostError> {
         let _lock = self.machine.state.lock()?;
-        Run::new(&self.machine, (document, state), Scope::WholeState, Effects::Perform)?.execute()
+        Run::new(&self.machine, (document, state), scope, Effects::Perform)?.execute()
     }
 
     /// The items that differ from the host.

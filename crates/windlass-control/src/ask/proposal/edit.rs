@@ -12,6 +12,7 @@ use windlass_core::resource::Spec;
 use windlass_core::shape::Defaults;
 use windlass_store::AuditEntry;
 
+use crate::account_state::modules::with_known_versions;
 use crate::ask::proposal::decision::{DecisionError, DecisionResult, record_refusal};
 use crate::caller::Identity;
 use crate::clock::now;
@@ -44,7 +45,12 @@ pub async fn edit(
     let before = proposal.effective_digest();
     let edited = match payload {
         Value::Null => None,
-        payload => Some(read_edit(&proposal, payload, who)?),
+        payload => {
+            let (spec, known) = read_edit(&proposal, payload)?;
+            let key = &proposal.change.key;
+            let spec = with_known_versions(&mut writing, &who.account_id, key, spec, &known).await?;
+            Some(Edit { digest: spec.digest(), spec: Arc::new(spec), by: who.email.clone() })
+        }
     };
     let version = version.unwrap_or(proposal.version);
     // Everyone who edited it is a contributor, not only the last editor.
@@ -76,7 +82,8 @@ pub async fn edit(
     Ok(())
 }
 
-fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edit, DecisionError> {
+/// Reads what someone wrote, and returns it with the specs that tell what Windlass adds to it.
+fn read_edit<'p>(proposal: &'p Proposal, payload: &Value) -> Result<(Spec, Vec<&'p Spec>), DecisionError> {
     let key = &proposal.change.key;
     let shown = proposal.effective().map(|spec| spec.to_json(Defaults::Fill));
     let spec = spec_value(key.kind, &key.name, payload)
@@ -92,6 +99,5 @@ fn read_edit(proposal: &Proposal, payload: &Value, who: &Identity) -> Result<Edi
         .collect();
     let spec =
         with_known_contents(&spec, &known).map_err(|problem| DecisionError::InvalidEdit(vec![*problem]))?;
-    let digest = spec.digest();
-    Ok(Edit { spec: Arc::new(spec), digest, by: who.email.clone() })
+    Ok((spec, known))
 }

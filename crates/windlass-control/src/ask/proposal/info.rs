@@ -81,6 +81,7 @@ pub(crate) fn info(proposal: &Proposal, context: &ProposalContext<'_>) -> Propos
             .collect(),
         reason: proposal.reason.as_ref().map(ToString::to_string),
         decided_by: proposal.decided_by.clone(),
+        effects: None,
         position: proposal.position,
         opened_at: proposal.opened_at.to_string(),
         expires_at: proposal.expires_at.to_string(),

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod content;
 pub mod decision;
 pub mod edit;
+pub mod effects;
 pub mod info;
 pub mod list;
 pub mod reject;

@@ -12,10 +12,12 @@ use windlass_core::id::RepositoryId;
 use windlass_core::proposal::{BlockedBy, ResourceLookup as _, blockers};
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::shape::Defaults;
+use windlass_core::value::{Lifecycle, LifecycleStep};
 use windlass_store::{AccountWriting, Resource};
 
 use crate::account_state::declaration_source::DeclarationSource;
 use crate::account_state::load::load_account_state;
+use crate::account_state::modules::with_known_versions;
 use crate::ask::proposal::list;
 use crate::ask::resource::direct::{DirectChange, DirectOutcome, change_directly};
 use crate::ask::resource::list::{find, resource_body};
@@ -48,6 +50,23 @@ fn read_spec(kind: Kind, value: &Value, before: Option<&Spec>) -> Result<Spec, R
     let read = Spec::read(kind, &value.to_string());
     let spec = read.spec.ok_or_else(|| Refusal::invalid_resource(&read.diagnostics))?;
     with_known_contents(&spec, before.as_slice()).map_err(|problem| Refusal::invalid_resource(&[*problem]))
+}
+
+/// [`check_reason`] for the specs of a resource.
+fn check_step(before: &Spec, after: &Spec, reason: Option<&str>) -> Result<(), Refusal> {
+    let (Spec::ModuleVersion(before), Spec::ModuleVersion(after)) = (before, after) else { return Ok(()) };
+    check_reason(before.state, after.state, reason)
+}
+
+/// Rejects taking a version back to an earlier state without a reason.
+pub(crate) fn check_reason(before: Lifecycle, after: Lifecycle, reason: Option<&str>) -> Result<(), Refusal> {
+    let is_back = before.step_to(after) == LifecycleStep::Back;
+    if is_back && reason.is_none_or(|reason| reason.trim().is_empty()) {
+        let message =
+            format!("taking a version back from {} to {} needs a reason", before.word(), after.word());
+        return Err(Refusal::unprocessable("reason-missing", message, "give a reason"));
+    }
+    Ok(())
 }
 
 /// The outcome of a direct change.
@@ -84,6 +103,7 @@ pub async fn create_resource(
         let message = format!("{key} already exists");
         return Err(Refusal::conflict("taken", message, "change it with PATCH or PUT"));
     }
+    let spec = with_known_versions(&mut writing, &who.account_id, &key, spec, &[]).await?;
     let change = change_to(&mut writing, who, &key, None, spec).await?;
     let answer = match submit_direct_change(server, &mut writing, who, change, (None, reason)).await? {
         Some(waiting) => DirectAnswer::Waits(Box::new(waiting)),
@@ -97,8 +117,10 @@ pub async fn create_resource(
     Ok(answer)
 }
 
-/// Wakes the apply loop, because proposals may no longer be blocked, and the drift loop, because git may differ now.
+/// Wakes the apply loop, because proposals may no longer be blocked, the drift loop, because git may differ now, and the
+/// sync loop, because a run may be queued for what follows a module version.
 fn nudge_after_change(server: &Control) {
+    server.nudges().sync.notify_one();
     server.nudges().apply.notify_one();
     server.nudges().drift.notify_one();
 }
@@ -125,6 +147,8 @@ pub async fn change_resource(
         UpdateExtent::Fields => merged(before.spec.to_json(Defaults::Omit), given),
     };
     let spec = read_spec(kind, &value, Some(&before.spec))?;
+    let spec = with_known_versions(&mut writing, &who.account_id, &before.key, spec, &[&before.spec]).await?;
+    check_step(&before.spec, &spec, options.reason.as_deref())?;
     let mut waiting = None;
     if spec.digest() != before.digest {
         let change = change_to(&mut writing, who, &before.key, Some(&before), spec).await?;
@@ -186,6 +210,9 @@ async fn change_to(
         return Err(Refusal::conflict("conflict", conflict.to_string(), help));
     }
     let missing = blockers(&change, &state, &conflicts);
+    if let Some(reused) = missing.iter().find(|it| matches!(it, BlockedBy::VersionReused { .. })) {
+        return Err(Refusal::conflict("version-reused", reused.to_string(), "change `version` too"));
+    }
     if !missing.is_empty() {
         let help = "create the resources it refers to first";
         return Err(Refusal::unprocessable(

@@ -12,6 +12,7 @@ use windlass_core::gate::{Consent, Contributor, ContributorRole, Judgement};
 use windlass_core::id::{AccountId, ProposalId, RepositoryId};
 use windlass_core::proposal::{Approval, BlockedBy, CloseReason, Proposal, Status};
 use windlass_core::resource::ResourceKey;
+use windlass_core::target_assignment::CoveringApproval;
 use windlass_core::time::Timestamp;
 use windlass_store::{
     AccountWriting, AuditEntry, ProposalFilter, ProposalSource, ResourceToDestroy, StoreError, new_id,
@@ -19,7 +20,9 @@ use windlass_store::{
 
 use crate::caller::Identity;
 use crate::clock::now;
+use crate::flow::apply::module_versions::{AppliedChange, store_versions};
 use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
+use crate::flow::follow::{Promotion, propose_followers};
 use crate::flow::gate::auto_approve::granted_consent;
 use crate::flow::gate::gatekeeper::{load_gatekeeper, may_approve};
 use crate::record::{self, ResourceChange};
@@ -44,7 +47,7 @@ pub(crate) struct DirectChange<'d> {
 
 /// The outcome of a direct change.
 pub(crate) enum DirectOutcome {
-    /// It was applied.
+    /// It was applied, and runs of repositories that follow it may be queued.
     Applied,
     /// It is this proposal now.
     AwaitingApproval(ProposalId),
@@ -77,6 +80,7 @@ pub(crate) async fn change_directly(
     if judgement.may_apply() {
         supersede(writing, open.as_ref(), now).await?;
         apply_now(writing, &direct, &judgement, now).await?;
+        follow(writing, &direct, now).await?;
         return Ok(DirectOutcome::Applied);
     }
     if let Some(open) = &open {
@@ -231,6 +235,27 @@ async fn apply_now(
     entry.detail["rule"] = json!(judgement.rule);
     writing.event(event);
     writing.audit(entry);
+    Ok(())
+}
+
+/// Stores the versions that a module makes, and proposes what follows a version.
+async fn follow(
+    writing: &mut AccountWriting,
+    direct: &DirectChange<'_>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let approval = CoveringApproval::DirectChange { person: direct.who.email.clone(), at: now };
+    let applied = AppliedChange {
+        change: &direct.change,
+        by: &direct.who.email,
+        approval: &approval,
+        actor: direct.who.actor(),
+        run_id: None,
+        proposal_id: None,
+    };
+    let versions = store_versions(writing, &[applied], now).await?;
+    let promotion = Promotion { by: Some(&direct.who.email), lifetime: direct.lifetime, now };
+    propose_followers(writing, versions, &promotion).await?;
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use windlass_store::{OwnerFilter, Reading, Resource, ResourceFilter, StoreError}
 use crate::account_state::names::{RepositoryNames, owner_of, repository_names};
 use crate::caller::Identity;
 use crate::clock::now;
-use crate::page::{PageQuery, cut};
+use crate::page::{PageQuery, cut, key_position, read_key};
 use crate::refusal::Refusal;
 
 /// The networks whose members' addresses are shown. Allocating an address needs all members of its network, so only these
@@ -142,6 +142,7 @@ fn allocated(key: &ResourceKey, allocation: Option<&Allocation>) -> Value {
         Kind::VirtualIp => address(allocation.virtual_ip(&key.name)),
         Kind::Template
         | Kind::Module
+        | Kind::ModuleVersion
         | Kind::Node
         | Kind::Assignment
         | Kind::FederationPeer
@@ -187,12 +188,9 @@ pub async fn load_page(
     page: &PageQuery,
 ) -> Result<ResourceList, Refusal> {
     let limit = page.limit()?;
-    let after = page.after_as(|text| {
-        let (kind, name) = text.split_once('/')?;
-        Some(ResourceKey::new(Kind::from_word(kind)?, name))
-    })?;
+    let after = page.after_as(read_key)?;
     let mut found = reading.resources_page(&who.account_id, filter, after.as_ref(), limit + 1).await?;
-    let meta = cut(&mut found, limit, |resource| format!("{}/{}", resource.key.kind, resource.key.name));
+    let meta = cut(&mut found, limit, |resource| key_position(&resource.key));
     let context = ResourceContext::of(reading, who, &found).await?;
     Ok(ResourceList { resources: found.iter().map(|resource| info(resource, &context)).collect(), meta })
 }

@@ -1,6 +1,6 @@
 //! Applies changes in one transaction: each resource with its event, its audit entry and its proposal's new state.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
@@ -9,7 +9,8 @@ use windlass_core::diff::{Action, Change};
 use windlass_core::drift::Acceptance;
 use windlass_core::id::{AccountId, RepositoryId};
 use windlass_core::proposal::{ApplyOrder, CloseReason, Proposal, Status};
-use windlass_core::resource::{ResourceKey, ResourceMap};
+use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
+use windlass_core::target_assignment::CoveringApproval;
 use windlass_core::time::Timestamp;
 use windlass_store::{AccountWriting, Actor, NewResource, ResourceToDestroy, StoreError};
 
@@ -17,7 +18,9 @@ use crate::clock::now;
 use crate::control::Control;
 use crate::crash::crash_point;
 use crate::flow::apply::load_context::load_apply_context;
+use crate::flow::apply::module_versions::{AppliedChange, store_versions};
 use crate::flow::close::close_proposal::{ProposalClosing, close_proposals};
+use crate::flow::follow::{Promotion, propose_followers};
 use crate::flow::gate::return_to_pending::return_to_pending;
 use crate::metrics;
 use crate::record::ResourceChange;
@@ -125,13 +128,17 @@ async fn apply_together(
     let verdicts: Vec<(&Proposal, Verdict)> =
         group.iter().map(|proposal| (proposal, context.judge(proposal))).collect();
     crash_point("apply.decided");
-    let outcome = save(&mut writing, &verdicts, now).await?;
+    let lifetime = server.config().intervals.proposal_lifetime;
+    let outcome = save(&mut writing, &verdicts, lifetime, now).await?;
     crash_point("apply.before_commit");
     match outcome.has_news {
         true => server.commit(writing).await?,
         false => drop(writing),
     }
     crash_point("apply.committed");
+    if outcome.has_queued_run {
+        server.nudges().sync.notify_one();
+    }
     let applied = verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Apply { .. }));
     let waited = applied.filter_map(|(proposal, _)| Some(now.elapsed_since(proposal.decided_at?)));
     metrics::changes_applied(begun.elapsed(), outcome.applied, waited);
@@ -157,19 +164,22 @@ struct SavedBatch {
     applied: u64,
     has_changed: bool,
     has_news: bool,
+    /// Whether a run was queued for what follows a module version.
+    has_queued_run: bool,
 }
 
 async fn save(
     writing: &mut AccountWriting,
     verdicts: &[(&Proposal, Verdict)],
+    lifetime: Duration,
     now: Timestamp,
 ) -> Result<SavedBatch, StoreError> {
     let mut made = Vec::new();
     let (mut closings, mut asked_again, mut blocked) = (Vec::new(), Vec::new(), Vec::new());
     for (proposal, verdict) in verdicts {
         match verdict {
-            Verdict::Apply { change, owner_id } => {
-                made.push(PendingChange::new(proposal, change, owner_id.as_ref()));
+            Verdict::Apply { change, owner_id, approval } => {
+                made.push(PendingChange::new(proposal, change, owner_id.as_ref(), approval));
                 closings.push(ProposalClosing::new(proposal, Status::Applied, None));
             }
             Verdict::End(status, reason) => {
@@ -183,16 +193,26 @@ async fn save(
         }
     }
     let has_changed = !(closings.is_empty() && asked_again.is_empty());
-    let saved =
-        SavedBatch { applied: made.len() as u64, has_changed, has_news: has_changed || !blocked.is_empty() };
+    let has_news = has_changed || !blocked.is_empty();
     store_accepted(writing, &made, now).await?;
     accept_edited_differences(writing, &made, now).await?;
     record_events(writing, &made, now);
+    let applied: Vec<AppliedChange<'_>> = made.iter().map(PendingChange::applied).collect();
+    let versions = store_versions(writing, &applied, now).await?;
     return_to_pending(writing, &asked_again, now).await?;
     writing.proposals_set_blockers(&blocked).await?;
     crash_point("apply.written");
     close_proposals(writing, &closings, None, now).await?;
-    Ok(saved)
+    let promotion = Promotion { by: promoter(&made), lifetime, now };
+    let has_queued_run = propose_followers(writing, versions, &promotion).await?;
+    Ok(SavedBatch { applied: made.len() as u64, has_changed, has_news, has_queued_run })
+}
+
+/// Who wants the changes of module versions in a batch.
+fn promoter<'m>(made: &[PendingChange<'m>]) -> Option<&'m str> {
+    let is_promotion =
+        |made: &&PendingChange<'_>| matches!(made.change.key.kind, Kind::Module | Kind::ModuleVersion);
+    made.iter().filter(is_promotion).find_map(|made| made.proposal.author.as_deref())
 }
 
 /// A change that is being applied.
@@ -202,6 +222,7 @@ struct PendingChange<'m> {
     /// The owner of the resource afterwards.
     owner_id: Option<&'m RepositoryId>,
     by: String,
+    approval: &'m CoveringApproval,
 }
 
 impl<'m> PendingChange<'m> {
@@ -209,9 +230,22 @@ impl<'m> PendingChange<'m> {
         proposal: &'m Proposal,
         change: &'m Change,
         owner_id: Option<&'m RepositoryId>,
+        approval: &'m CoveringApproval,
     ) -> PendingChange<'m> {
         let decided_by = proposal.decided_by.as_deref().unwrap_or("windlass");
-        PendingChange { proposal, change, owner_id, by: format!("{decided_by} (proposal {})", proposal.id) }
+        let by = format!("{decided_by} (proposal {})", proposal.id);
+        PendingChange { proposal, change, owner_id, by, approval }
+    }
+
+    fn applied(&self) -> AppliedChange<'_> {
+        AppliedChange {
+            change: self.change,
+            by: &self.by,
+            approval: self.approval,
+            actor: Actor { name: self.by.clone(), ..Actor::windlass() },
+            run_id: self.proposal.run_id.clone(),
+            proposal_id: Some(self.proposal.id.clone()),
+        }
     }
 
     /// The repository that proposed it, and the resource; none for a direct change.
@@ -227,7 +261,7 @@ async fn store_accepted(
 ) -> Result<(), StoreError> {
     let mut put = Vec::new();
     let mut removed = Vec::new();
-    for PendingChange { proposal, change, owner_id, by } in made {
+    for PendingChange { proposal, change, owner_id, by, approval } in made {
         let file = proposal.declared_at.as_ref().map(|(file, _)| file.as_str());
         match &change.after {
             Some(spec) => put.push(NewResource {
@@ -237,6 +271,7 @@ async fn store_accepted(
                 owner_id: *owner_id,
                 declared_in: file.filter(|_| !proposal.is_direct()),
                 by,
+                approval,
             }),
             None => removed.push(ResourceToDestroy { key: &change.key, by }),
         }
@@ -279,7 +314,7 @@ async fn accept_edited_differences(
 }
 
 fn record_events(writing: &mut AccountWriting, made: &[PendingChange<'_>], now: Timestamp) {
-    for PendingChange { proposal, change, owner_id, by } in made {
+    for PendingChange { proposal, change, owner_id, by, .. } in made {
         let actor = Actor { name: by.clone(), ..Actor::windlass() };
         let resource_change = ResourceChange {
             change,

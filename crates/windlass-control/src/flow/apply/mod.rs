@@ -8,6 +8,7 @@
 
 pub mod batch;
 pub mod load_context;
+pub mod module_versions;
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use windlass_core::run::{RunDecision, decide};
 use windlass_core::time::Timestamp;
 use windlass_store::{Reading, StoreError};
 
-use crate::account_state::{accepted, names};
+use crate::account_state::{accepted, modules, names};
 use crate::flow::sync::fleet_at_commit::FleetAtCommit;
 
 /// The desired state, the accepted state, and the decision about them.
@@ -27,6 +27,8 @@ pub(crate) async fn compare(
 ) -> Result<ComparedFleet, StoreError> {
     let account_id = &repository.account_id;
     let names = names::repository_names(reading, account_id).await?;
+    // Before the accepted state is loaded, because versions are part of digests.
+    fleet_at_commit.resolve_pins(&modules::load_known_modules(reading, account_id).await?);
     let accepted = accepted::load_accepted(reading, account_id, &fleet_at_commit.desired, &names).await?;
     accepted.fill_unknown_contents(&mut fleet_at_commit.desired, &fleet_at_commit.unknown_contents);
     let owner = Owner::Repository(repository.name.clone());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windlass_core::catalogue::KnownModules;
 use windlass_core::code::ProblemSeverity;
 use windlass_core::desired::{Declared, Desired};
 use windlass_core::diagnostic::{self, Diagnostic};
@@ -21,6 +22,8 @@ pub(crate) struct FleetAtCommit {
     fleet: Option<Fleet>,
     /// Paths that resources name and that exist, but whose content is not known.
     pub(crate) unknown_contents: BTreeSet<String>,
+    /// Whether pins of a stored fleet select other versions than when it was stored.
+    has_moved_pins: bool,
     /// The files that declare the stored resources.
     files: ResourceMap<String>,
     prefix: String,
@@ -101,6 +104,7 @@ impl FleetAtCommit {
             problems: Vec::new(),
             fleet: None,
             unknown_contents: BTreeSet::new(),
+            has_moved_pins: false,
             files: ResourceMap::default(),
             prefix: String::new(),
         }
@@ -168,6 +172,17 @@ impl FleetAtCommit {
             }
             None => self.files.get(key.0, key.1).cloned().unwrap_or_default(),
         }
+    }
+
+    /// Finds the versions that the pins of the fleet select.
+    pub(crate) fn resolve_pins(&mut self, existing: &KnownModules) {
+        let moved = self.desired.resolve_pins(existing);
+        self.has_moved_pins = moved > 0 && !self.is_fresh();
+    }
+
+    /// Whether pins select other versions although the commit is the same.
+    pub(crate) fn has_moved_pins(&self) -> bool {
+        self.has_moved_pins
     }
 
     /// Whether the files were just read, so that the stored desired state may have to change.

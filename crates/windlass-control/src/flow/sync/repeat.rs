@@ -3,7 +3,6 @@
 
 use windlass_core::repository::Repository;
 use windlass_core::run::Run;
-use windlass_core::time::Timestamp;
 use windlass_store::StoreError;
 
 use crate::clock::now;
@@ -13,14 +12,7 @@ use crate::flow::sync::finish::finish;
 use crate::flow::sync::run_lease::RunLease;
 
 /// Remembers the result of a run, only in memory: another version of Windlass may decide otherwise.
-pub(crate) fn remember_result(
-    server: &Control,
-    run: &Run,
-    repository: &Repository,
-    state_version: i64,
-    until: Option<Timestamp>,
-) {
-    let last = LastComparison { run_id: run.id.clone(), state_version, until };
+pub(crate) fn remember_result(server: &Control, repository: &Repository, last: LastComparison) {
     server.last_comparisons().insert(repository.id.clone(), last);
 }
 
@@ -56,6 +48,7 @@ pub(crate) async fn repeat_last(
     writing.run_set_plan(&run.id, run.plan_id.as_ref(), run.next_position).await?;
     let version = writing.state_version();
     server.commit(writing).await?;
-    remember_result(server, run, repository, version, last.until);
+    let last = LastComparison { run_id: run.id.clone(), state_version: version, ..last };
+    remember_result(server, repository, last);
     Ok(true)
 }

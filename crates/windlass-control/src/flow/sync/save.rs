@@ -9,8 +9,9 @@ use windlass_core::code::Code;
 use windlass_core::content::ContentChange;
 use windlass_core::diagnostic::Diagnostic;
 use windlass_core::diff;
+use windlass_core::digest::Digest;
 use windlass_core::event::{EventKind, Severity};
-use windlass_core::gate::unread_history_gap;
+use windlass_core::gate::{Contributor, ContributorRole, unread_history_gap};
 use windlass_core::id::ProposalId;
 use windlass_core::plan::Plan;
 use windlass_core::proposal::{ExistingProposal, Proposal, ProposalCap, ReconcileResult, Status, reconcile};
@@ -24,8 +25,9 @@ use windlass_core::time::Timestamp;
 use windlass_source::{HostKeys, Movement};
 use windlass_store::{AccountWriting, Lease, NewDesiredResource, Reading, StoreError};
 
-use crate::account_state::{accepted, names};
+use crate::account_state::{accepted, modules, names};
 use crate::clock::{self, now};
+use crate::comparison::LastComparison;
 use crate::content_differences::{self, ContentDifferences};
 use crate::control::Control;
 use crate::crash::crash_point;
@@ -203,6 +205,8 @@ struct ComparisonSnapshot {
     offered: Vec<ExistingProposal>,
     compared: ComparedFleet,
     state_version: i64,
+    /// What pins selected among.
+    modules: Digest,
 }
 
 /// What is no longer there to compare.
@@ -213,12 +217,12 @@ enum NothingToCompare {
     Source,
 }
 
-/// Loads and compares.
+/// Loads and compares. `last_modules` is what pins selected among when the repository was last compared.
 async fn compare_now(
     reading: &mut Reading,
     run: &mut Run,
     read: &Repository,
-    known: FleetOrigin,
+    (known, last_modules): (FleetOrigin, Option<Digest>),
     now: Timestamp,
 ) -> Result<Result<ComparisonSnapshot, NothingToCompare>, StoreError> {
     let state_version = reading.state_version(&run.account_id).await?;
@@ -237,14 +241,24 @@ async fn compare_now(
         unread_history_gap(owned).into_iter().for_each(|gap| run.contributors.note_gap(gap));
     }
     let offered = reading.proposals_open_of(&repository.id).await?;
+    let modules = modules::modules_digest(reading, &run.account_id).await?;
     let compared = match known {
         FleetOrigin::Read(fleet_at_commit) => {
             let confirmation = confirmation(reading, run, &repository).await?;
             compare(reading, &repository, *fleet_at_commit, confirmation, now).await?
         }
-        FleetOrigin::Stored => compare_stored(reading, run, &repository, &account, &offered, now).await?,
+        FleetOrigin::Stored if last_modules == Some(modules) => {
+            compare_stored(reading, run, &repository, &account, &offered, now).await?
+        }
+        FleetOrigin::Stored => compare_all_stored(reading, run, &repository, &account, now).await?,
     };
-    Ok(Ok(ComparisonSnapshot { account, repository, offered, compared, state_version }))
+    if compared.fleet_at_commit.has_moved_pins() {
+        // Whoever promoted a version decided what follows it.
+        let promoter = run.requested_by.as_deref();
+        let promoter = promoter.and_then(|by| Contributor::new(ContributorRole::Writer, by));
+        run.contributors.add(promoter);
+    }
+    Ok(Ok(ComparisonSnapshot { account, repository, offered, compared, state_version, modules }))
 }
 
 /// Ends a run that has nothing left to compare.
@@ -283,6 +297,8 @@ async fn try_to_save(
     contents: Option<&ContentDifferences>,
 ) -> Result<SaveResult, StoreError> {
     let now = now();
+    let last_modules = server.last_comparisons().get(&read.id).map(|last| last.modules);
+    let known = (known, last_modules);
     let (mut writing, snapshot) = match lock {
         Lock::ToSave => {
             let mut reading = server.store().read_snapshot().await?;
@@ -296,7 +312,8 @@ async fn try_to_save(
             (writing, snapshot)
         }
     };
-    let ComparisonSnapshot { account, repository, offered, compared, state_version } = match snapshot {
+    let ComparisonSnapshot { account, repository, offered, compared, state_version, modules } = match snapshot
+    {
         Ok(snapshot) => snapshot,
         Err(reason) => {
             drop(writing);
@@ -372,7 +389,13 @@ async fn try_to_save(
     crash_point("sync.before_commit");
     server.commit(writing).await?;
     crash_point("sync.committed");
-    repeat::remember_result(server, run, repository, version, decided.accepted_until);
+    let last = LastComparison {
+        run_id: run.id.clone(),
+        state_version: version,
+        modules,
+        until: decided.accepted_until,
+    };
+    repeat::remember_result(server, repository, last);
     if fleet_at_commit.is_fresh() {
         let owner = Owner::Repository(repository.name.clone());
         content_differences::keep_contents(
@@ -416,9 +439,7 @@ async fn compare_stored(
     now: Timestamp,
 ) -> Result<ComparedFleet, StoreError> {
     if !reading.differing_resources(&account.id, &repository.id).await?.is_empty() {
-        let fleet_at_commit = FleetAtCommit::load_stored(reading, &account.name, &repository.id).await?;
-        let confirmation = confirmation(reading, run, repository).await?;
-        return compare(reading, repository, fleet_at_commit, confirmation, now).await;
+        return compare_all_stored(reading, run, repository, account, now).await;
     }
     let names = names::repository_names(reading, &account.id).await?;
     let keys: Vec<ResourceKey> = offered.iter().map(|offered| offered.key.clone()).collect();
@@ -428,6 +449,19 @@ async fn compare_stored(
         decided: RunDecision::nothing(&account.name),
         accepted,
     })
+}
+
+/// Compares the stored desired state with the accepted state.
+async fn compare_all_stored(
+    reading: &mut Reading,
+    run: &Run,
+    repository: &Repository,
+    account: &Account,
+    now: Timestamp,
+) -> Result<ComparedFleet, StoreError> {
+    let fleet_at_commit = FleetAtCommit::load_stored(reading, &account.name, &repository.id).await?;
+    let confirmation = confirmation(reading, run, repository).await?;
+    compare(reading, repository, fleet_at_commit, confirmation, now).await
 }
 
 /// The files that previously declared the resources whose changes are opened: for each, the file when its last change
@@ -470,7 +504,7 @@ async fn store_desired(
     repository: &Repository,
     fleet_at_commit: &FleetAtCommit,
 ) -> Result<(), StoreError> {
-    if fleet_at_commit.is_fresh() {
+    if fleet_at_commit.is_fresh() || fleet_at_commit.has_moved_pins() {
         let files: Vec<String> = fleet_at_commit
             .desired
             .resources

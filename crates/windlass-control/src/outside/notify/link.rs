@@ -9,7 +9,11 @@ use windlass_core::id::RunId;
 pub(crate) fn page_of(public_url: Option<&str>, event: &Event) -> Option<String> {
     let proposal = event.payload.get("proposal_id").and_then(Value::as_str);
     let run = event.correlation_id.as_ref().map(RunId::as_str);
+    let rollout = event.payload.get("rollout_id").and_then(Value::as_str);
     let is_drift = event.kind.starts_with("gitops.drift_");
+    if let Some(rollout) = rollout {
+        return page(public_url, &["rollouts", rollout], &[]);
+    }
     match (EventKind::from_slug(&event.kind), proposal, run, &event.resource_kind, &event.resource_name) {
         (Some(EventKind::ApprovalRequested), _, Some(run), ..) => {
             page(public_url, &["approvals"], &[("run", run)])
@@ -72,6 +76,13 @@ mod tests {
             link(EventKind::SyncFailed.slug(), Some("r1"), None, none()),
             "https://w.example/app/runs/r1"
         );
+        let stopped = link(
+            EventKind::RolloutStopped.slug(),
+            None,
+            Some(("template", "edge")),
+            json!({"rollout_id": "o1"}),
+        );
+        assert_eq!(stopped, "https://w.example/app/rollouts/o1");
         let peer = link(EventKind::ResourceChanged.slug(), None, Some(("peer", "../a/b?c")), none());
         assert_eq!(peer, "https://w.example/app/resources/peer/..%2Fa%2Fb%3Fc");
         assert_eq!(link(EventKind::AccountHalted.slug(), None, None, none()), "https://w.example/app/events");

@@ -57,6 +57,86 @@ fn an_edit_waits_for_what_it_refers_to_and_not_for_what_git_refers_to() {
     assert_eq!(stage.becomes_of(&edited(small, &node("huge"))), "waits: template huge does not exist yet");
 }
 
+const WEB: &str = "{version: 1.0.0, priority: 10}";
+
+#[test]
+fn a_module_cannot_give_a_version_other_content() {
+    let stage = Stage::new().with(Kind::Module, "web", WEB, Some("core"));
+    let changes = |after: &str| wanted_by("core", update(Kind::Module, "web", WEB, after));
+    let reused = changes("{version: 1.0.0, priority: 20}");
+    assert_eq!(
+        stage.becomes_of(&reused),
+        "waits: version 1.0.0 of web exists with other content; give it a new version"
+    );
+    for sound in ["{version: 1.0.0, priority: 10, description: x, protect: true}", "{version: 1.1.0}", "{}"] {
+        assert_eq!(stage.becomes_of(&changes(sound)), "update module web for core", "{sound}");
+    }
+    let back =
+        stage.with(Kind::ModuleVersion, "web@0.9.0", r#"{"$module":{"version":"0.9.0","priority":1}}"#, None);
+    assert_eq!(
+        back.becomes_of(&changes("{version: 0.9.0, priority: 2}")),
+        "waits: version 0.9.0 of web exists with other content; give it a new version"
+    );
+    assert_eq!(back.becomes_of(&changes("{version: 0.9.0, priority: 1}")), "update module web for core");
+}
+
+#[test]
+fn a_pin_waits_for_its_version_and_for_a_version_in_its_state() {
+    let template = |pin: &str| {
+        let text = format!("{{node_platform: debian-12-amd64, modules: [{pin}]}}");
+        wanted_by("core", create(Kind::Template, "t", &text))
+    };
+    let stage =
+        Stage::new().with(Kind::Module, "web", WEB, Some("core")).with(Kind::Module, "app", "{}", None);
+    assert_eq!(stage.becomes_of(&template("web@1.0.0")), "create template t for core");
+    assert_eq!(stage.becomes_of(&template("app@live")), "create template t for core", "always live");
+    assert_eq!(
+        stage.becomes_of(&template("web@2.0.0")),
+        "waits: module_version web@2.0.0 does not exist yet"
+    );
+    assert_eq!(stage.becomes_of(&template("web@blessed")), "waits: no version of the module web is blessed");
+    assert_eq!(stage.becomes_of(&template("gone@blessed")), "waits: module gone does not exist yet");
+    let newer = wanted_by("core", update(Kind::Module, "web", WEB, "{version: 2.0.0}"));
+    assert_eq!(
+        stage.become_of(&[newer, template("web@2.0.0")]),
+        ["update module web for core", "create template t for core"],
+        "the module makes the version"
+    );
+}
+
+#[test]
+fn a_version_is_declared_once_it_is_made_and_destroyed_once_nothing_uses_it() {
+    let content = r#"{"$module":{"version":"1.0.0","priority":10},"state":"live"}"#;
+    let declared = wanted_by("core", create(Kind::ModuleVersion, "web@1.0.0", content));
+    let not_made = "waits: there is no version web@1.0.0 yet; applying a module with that version makes it";
+    assert_eq!(Stage::new().becomes_of(&declared), not_made);
+    let module = wanted_by("core", create(Kind::Module, "web", WEB));
+    assert_eq!(
+        Stage::new().become_of(&[module, declared]),
+        ["create module web for core", "update module_version web@1.0.0 for core"]
+    );
+    let stage = Stage::new().with(Kind::ModuleVersion, "web@1.0.0", content, Some("core"));
+    let gone = wanted_by("core", destroy(Kind::ModuleVersion, "web@1.0.0", content));
+    assert_eq!(stage.becomes_of(&gone), "destroy module_version web@1.0.0 for core");
+    let pinned = "{node_platform: debian-12-amd64, modules: [web@1.0.0]}";
+    let used = stage.with(Kind::Template, "t", pinned, None);
+    assert_eq!(used.becomes_of(&gone), "waits: template t still refers to it");
+}
+
+#[test]
+fn git_takes_no_version_back_and_a_person_does() {
+    let version = |state: &str| format!(r#"{{"$module":{{"version":"1.0.0"}},"state":"{state}"}}"#);
+    let stage = Stage::new().with(Kind::ModuleVersion, "web@1.0.0", &version("live"), None);
+    let back = || update(Kind::ModuleVersion, "web@1.0.0", &version("live"), &version("blessed"));
+    assert_eq!(
+        stage.becomes_of(&wanted_by("core", back())),
+        "waits: the version is live; only a direct change with a reason takes it back to blessed"
+    );
+    assert_eq!(stage.becomes_of(&made_directly(None, back())), "update module_version web@1.0.0 for nobody");
+    let end = update(Kind::ModuleVersion, "web@1.0.0", &version("live"), &version("retired"));
+    assert_eq!(stage.becomes_of(&wanted_by("core", end)), "update module_version web@1.0.0 for core");
+}
+
 #[test]
 fn a_template_waits_for_a_platform_that_the_catalogue_has() {
     let template = wanted_by("core", create(Kind::Template, "t", "{node_platform: plan-9-mips}"));
@@ -65,7 +145,7 @@ fn a_template_waits_for_a_platform_that_the_catalogue_has() {
 
 #[test]
 fn what_comes_with_windlass_is_always_there() {
-    let pinned = "{node_platform: debian-12-amd64, modules: [nginx]}";
+    let pinned = "{node_platform: debian-12-amd64, modules: [nginx@1.26.0]}";
     let template = wanted_by("core", create(Kind::Template, "t", pinned));
     assert_eq!(Stage::new().becomes_of(&template), "create template t for core");
     // The account's own module of that name goes, and what refers to it means the built-in one again.

@@ -9,7 +9,7 @@ use proptest::sample::select;
 use super::*;
 use crate::accepted::{Accepted, AcceptedResource, Owner};
 use crate::desired::Desired;
-use crate::desired::tests::made_up;
+use crate::desired::tests::made_up as made_up_with_versions;
 use crate::diff::{Action, Cause, compare};
 use crate::gate::{Halt, approval_digest};
 use crate::plan::{self, MassDestroyConfirmation};
@@ -193,6 +193,15 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..160)
 }
 
+/// A random fleet that declares no module versions: those exist only once a module made them.
+fn made_up(tape: &[u8]) -> Desired {
+    let mut fleet = made_up_with_versions(tape);
+    let versions: Vec<String> =
+        fleet.resources.of_kind(Kind::ModuleVersion).map(|(name, _)| name.to_owned()).collect();
+    versions.iter().for_each(|name| drop(fleet.resources.remove(Kind::ModuleVersion, name)));
+    fleet
+}
+
 /// An account in which a fleet was accepted, each resource of one of these owners in turn.
 fn accepted(fleet: &Desired, owners: &[Option<&str>]) -> Stage {
     let mut stage = Stage::new();
@@ -224,12 +233,28 @@ impl Stage {
 
     /// Does what a verdict says.
     fn store(&mut self, verdict: &Verdict) {
-        let Verdict::Apply { change, owner_id } = verdict else { return };
+        let Verdict::Apply { change, owner_id, .. } = verdict else { return };
+        let existing = |key: &ResourceKey| match self.accepted.get(key.kind, &key.name)?.0.as_ref() {
+            Spec::ModuleVersion(version) => Some(version.clone()),
+            _ => None,
+        };
+        for (key, spec) in versions_made(change, existing) {
+            self.accepted.insert(key, (spec, None));
+        }
         match &change.after {
             Some(spec) => {
                 self.accepted.insert(change.key.clone(), (Arc::clone(spec), owner_id.clone()));
             }
-            None => drop(self.accepted.remove(change.key.kind, &change.key.name)),
+            None => {
+                drop(self.accepted.remove(change.key.kind, &change.key.name));
+                let versions = self.accepted.of_kind(Kind::ModuleVersion);
+                let is_its = |name: &&str| name.split_once('@').is_some_and(|(it, _)| it == change.key.name);
+                let gone: Vec<String> =
+                    versions.map(|(name, _)| name).filter(is_its).map(str::to_owned).collect();
+                if change.key.kind == Kind::Module {
+                    gone.iter().for_each(|name| drop(self.accepted.remove(Kind::ModuleVersion, name)));
+                }
+            }
         }
     }
 }
@@ -250,7 +275,7 @@ proptest! {
         let core = RepositoryId::new("core");
         let mut scene = situation.scene();
         let proposal = &situation.proposal;
-        if let Verdict::Apply { change, owner_id } = scene.judge(proposal) {
+        if let Verdict::Apply { change, owner_id, .. } = scene.judge(proposal) {
             let (accepted, owner) = match situation.accepted() {
                 Some((spec, owner)) => (Some(spec.digest()), owner.as_ref()),
                 None => (None, None),
@@ -291,11 +316,11 @@ proptest! {
     #[test]
     fn an_applied_change_is_never_applied_again_with_another_result(situation in situation()) {
         let mut scene = situation.scene();
-        if let Verdict::Apply { change, owner_id } = scene.judge(&situation.proposal) {
+        if let Verdict::Apply { change, owner_id, .. } = scene.judge(&situation.proposal) {
             match scene.judge(&situation.proposal) {
                 Verdict::End(Status::AppliedManually, _) => prop_assert_ne!(change.base, change.desired),
                 // What was adopted as it is can be adopted again.
-                Verdict::Apply { change: again, owner_id: still } => {
+                Verdict::Apply { change: again, owner_id: still, .. } => {
                     prop_assert_eq!(change.base, change.desired);
                     prop_assert_eq!((again, still), (change, owner_id));
                 }

@@ -93,9 +93,11 @@ impl Stage {
         let mut holdings = Holdings::default();
         self.repositories.iter().for_each(|one| holdings.name_repository(&one.id, &one.name));
         let mut present = ResourceMap::default();
+        let mut modules = ModuleFacts::default();
         for (kind, name, (spec, owner)) in self.accepted.iter() {
             let key = ResourceKey::new(kind, name);
             holdings.accept(&key, owner.as_ref(), spec, None);
+            modules.note(&key, spec);
             for target in spec.targets(name) {
                 if let Some(known) = referrers.get_mut(target.kind, &target.name) {
                     known.insert(key.clone());
@@ -107,7 +109,7 @@ impl Stage {
         }
         self.open.iter().for_each(|proposal| holdings.propose(proposal.clone()));
         self.declared.iter().for_each(|(id, key)| holdings.declare(&RepositoryId::new(*id), key.clone()));
-        AccountState::new(present, referrers, holdings)
+        AccountState::new(present, referrers, holdings).with_modules(modules)
     }
 
     /// The gate, knowing what changes of these resources are attached to.
@@ -152,7 +154,7 @@ impl Stage {
 /// A verdict in a line.
 fn told(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Apply { change, owner_id } => {
+        Verdict::Apply { change, owner_id, .. } => {
             format!(
                 "{} {} for {}",
                 change.action(),

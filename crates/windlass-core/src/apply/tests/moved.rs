@@ -84,7 +84,7 @@ fn an_edit_is_applied_instead_of_what_git_wants() {
     let edited = edited(updates(), MEDIUM);
     let mut scene = cluster(SMALL, Some("core"))
         .scene(std::slice::from_ref(&edited), |proposal| vec![approval(proposal, BOB)]);
-    let Verdict::Apply { change, owner_id } = scene.judge(&edited) else { panic!("it was approved") };
+    let Verdict::Apply { change, owner_id, .. } = scene.judge(&edited) else { panic!("it was approved") };
     let medium = spec(Kind::Cluster, MEDIUM);
     assert_eq!(owner_id, Some(RepositoryId::new("core")));
     assert_eq!((change.desired, change.base), (Some(medium.digest()), edited.change.base));

@@ -31,6 +31,38 @@ fn labelled(tier: &str) -> Spec {
     Spec::decode(Kind::Node, tree.unwrap().root(), &mut Decoder::default()).unwrap()
 }
 
+fn of_kind(kind: Kind, text: &str) -> Spec {
+    let (tree, _) = crate::yaml::parse(text);
+    Spec::decode(kind, tree.unwrap().root(), &mut Decoder::default()).unwrap()
+}
+
+#[test]
+fn a_rule_matches_the_state_that_a_change_brings_a_version_into() {
+    let policy = policy("rules: [{name: live, match: {to_states: [live]}, action: block}]");
+    let is_blocked = |kind, name: &str, before: Option<&str>, after: &str| {
+        let key = ResourceKey::new(kind, name);
+        let (before, after) = (before.map(|text| of_kind(kind, text)), of_kind(kind, after));
+        let change = if before.is_some() { Action::Update } else { Action::Create };
+        let subject = GateSubject { before: before.as_ref(), after: Some(&after), ..subject(change, &key) };
+        matches!(judge(&policy, &subject, given(&[]), at(NOON)).consent, Consent::Refused { .. })
+    };
+    let version = |before, after| is_blocked(Kind::ModuleVersion, "web@1.0.0", before, after);
+    assert!(version(Some("{state: blessed}"), "{state: live}"));
+    assert!(version(None, "{state: live}"));
+    assert!(!version(Some("{state: live}"), "{state: live, protect: true}"), "it is live already");
+    assert!(!version(Some("{state: live}"), "{state: retired}"));
+    let module = |before, after| is_blocked(Kind::Module, "web", before, after);
+    assert!(module(None, "{version: 1.0.0}"), "a module makes a live version");
+    assert!(module(Some("{version: 1.0.0}"), "{version: 1.1.0}"));
+    assert!(!module(Some("{version: 1.0.0}"), "{version: 1.0.0, description: x}"));
+    assert!(!module(None, "{version: 1.0.0, version_state: staging}"));
+    assert!(!module(None, "{}"), "without a version it makes none");
+    assert_eq!(
+        hosts_of(&ResourceKey::new(Kind::ModuleVersion, "web@1.0.0")),
+        [ResourceKey::new(Kind::Module, "web")]
+    );
+}
+
 fn digest() -> Digest {
     Digest::of(b"what was reviewed")
 }

@@ -4,53 +4,46 @@ use crate::code::Code;
 use crate::known::{KnownResources, KnownVersions};
 use crate::manifest::assembly::Assembly;
 use crate::quote::quoted;
-use crate::resource::{Kind, ResourceKey, Spec, SpecPath};
+use crate::resource::{Kind, Pin, ResourceKey, Spec, SpecPath};
 use crate::resource_finding::ResourceFinding;
-use crate::value::{Lifecycle, ModulePin, Selector};
+use crate::value::{Lifecycle, Selector};
 
 /// Reports pins without a version, pins to versions that do not exist, and pins to lifecycles that no known version
 /// has.
 pub(in crate::manifest) fn pins(assembly: &mut Assembly, known: &KnownResources) {
     let mut remarks = Vec::new();
     for (kind, name, declared) in assembly.desired.resources.iter() {
-        let (field, pins): (_, Vec<&ModulePin>) = match declared.spec.as_ref() {
-            Spec::Template(template) => ("modules", template.modules.iter().collect()),
-            Spec::Module(module) => ("depends_on", module.depends_on.iter().collect()),
-            Spec::Node(_)
-            | Spec::Assignment(_)
-            | Spec::Network(_)
-            | Spec::Peer(_)
-            | Spec::VirtualIp(_)
-            | Spec::FederationPeer(_)
-            | Spec::Cluster(_)
-            | Spec::ClusterGroup(_)
-            | Spec::Bundle(_)
-            | Spec::NotificationProvider(_)
-            | Spec::Alert(_) => continue,
-        };
-        for (index, pin) in pins.into_iter().enumerate() {
-            if let Some((code, message, help)) = check_pin(assembly, known, pin) {
-                let key = ResourceKey::new(kind, name);
+        declared.spec.pins(name, &mut |pin| {
+            if let Some((code, message, help)) = check_pin(assembly, known, kind, &pin) {
                 remarks.push(ResourceFinding {
                     code,
-                    key,
-                    path: SpecPath::Item(field, index),
-                    text: pin.to_string(),
+                    key: ResourceKey::new(kind, name),
+                    path: pin
+                        .index
+                        .map_or(SpecPath::Field(pin.field), |index| SpecPath::Item(pin.field, index)),
+                    text: pin.text.into_owned(),
                     message,
                     help,
                 });
             }
-        }
+        });
     }
     for remark in remarks {
         assembly.add_finding(remark);
     }
 }
 
-fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Option<(Code, String, String)> {
-    let name = pin.name.as_str();
+fn check_pin(
+    assembly: &Assembly,
+    known: &KnownResources,
+    kind: Kind,
+    pin: &Pin<'_>,
+) -> Option<(Code, String, String)> {
+    let name = pin.module;
     let versions = versions_of(assembly, known, name);
-    match &pin.selector {
+    match pin.selector {
+        // An assignment without a version usually adjusts a module that the node's template pins.
+        Selector::Unpinned if kind == Kind::Assignment => None,
         Selector::Unpinned => {
             let example = versions.as_ref().and_then(newest_live).unwrap_or_else(|| "1.2.3".to_owned());
             let message = format!("the module {} is not pinned to a version", quoted(name));
@@ -69,7 +62,10 @@ fn check_pin(assembly: &Assembly, known: &KnownResources, pin: &ModulePin) -> Op
             let listed = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
             let message = format!("the module {} has no version {version}", quoted(name));
             Some(match versions.complete {
-                true => (Code::PinUnknown, message, format!("known versions: {listed}")),
+                true => {
+                    let help = format!("known versions: {listed}; the change is blocked until it exists");
+                    (Code::PinUnknown, message, help)
+                }
                 false => {
                     let message = format!("{message} in the built-in catalogue");
                     (
@@ -99,9 +95,10 @@ fn versions_of(assembly: &Assembly, known: &KnownResources, name: &str) -> Optio
     if let Spec::Module(module) = declared.spec.as_ref()
         && let Some(version) = &module.version
     {
-        // A version that is declared, approved and applied is in use.
-        versions.versions.retain(|(known, _)| known != version);
-        versions.versions.push((version.clone(), Lifecycle::Live));
+        // Applying the module makes the version, unless it was made before.
+        if !versions.versions.iter().any(|(known, _)| known == version) {
+            versions.versions.push((version.clone(), module.version_state.lifecycle()));
+        }
     }
     versions.versions.sort();
     // The files declare the module, so the list of its versions is complete.

@@ -48,7 +48,8 @@ fn find_missing<'a>(assembly: &'a Assembly, known: &KnownResources) -> Vec<Missi
             let is_there = assembly.desired.resources.contains(reference.kind, &reference.name)
                 || assembly.invalid.contains(reference.kind, &reference.name)
                 || known.has(reference.kind, &reference.name);
-            if !is_there {
+            // Versions that pins select are checked with the pins.
+            if !is_there && reference.kind != Kind::ModuleVersion {
                 // A holder that is not a peer is reported for each virtual IP.
                 let each = (reference.kind == Kind::Peer).then_some(name);
                 let target = (reference.kind, reference.name.clone(), each);
@@ -114,7 +115,7 @@ fn cycles(assembly: &Assembly) -> Vec<ResourceFinding> {
 /// other.
 const fn may_refer_to_own_kind(kind: Kind) -> bool {
     match kind {
-        Kind::Template | Kind::Module | Kind::Bundle => true,
+        Kind::Template | Kind::Module | Kind::ModuleVersion | Kind::Bundle => true,
         Kind::Node
         | Kind::Assignment
         | Kind::Network

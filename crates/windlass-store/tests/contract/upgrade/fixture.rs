@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use windlass_core::digest::Digest;
+use windlass_core::host::BlobDigest;
 use windlass_core::resource::{ResourceKey, Spec};
 
 use crate::world::{at, node, node_key, template};
@@ -408,7 +409,36 @@ fn later_tables(version: i64) -> Vec<String> {
     if has(19) {
         statements.extend(targets());
     }
+    if has(20) {
+        statements.extend(enrolments());
+    }
+    if has(21) {
+        statements.extend(delivery());
+    }
+    if has(22) {
+        statements.extend(node_drift());
+    }
+    if has(23) {
+        statements.push(row!("rollouts" { id: "rollout-1", account_id: ACCOUNT, governed_kind: "template",
+            governed_name: "base", rollout: "{\"max_unavailable\":\"10%\"}", status: "running", holds: 1,
+            tolerated: "[]", counts: "{\"waiting\":1}", proposals: "[]", started_at: at, updated_at: at }));
+        statements.push(row!("rollout_nodes" { rollout_id: "rollout-1", node: "edge-1", wave: "rest",
+            digest: Digest::of(b"document"), state: "waiting" }));
+    }
     statements
+}
+
+/// Rows about what agents fetch.
+fn delivery() -> Vec<String> {
+    let (at, digest) = (moment(), node("eu").digest());
+    let package = BlobDigest::of(b"package").to_string();
+    vec![
+        row!("blobs" { digest: package.as_str(), size: 7, stored: "package" }),
+        row!("module_packages" { account_id: ACCOUNT, module: "motd", digest: digest, package: package.as_str(),
+            files: "{}", made_at: at }),
+        row!("assignment_problems" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            reason: "the template nowhere does not exist yet", since: at }),
+    ]
 }
 
 /// Rows about a target.
@@ -429,5 +459,36 @@ fn targets() -> Vec<String> {
         row!("observed" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", kind: "node",
             name: "gone", enrolment: 1, generation: 2, sequence: 3, state: "absent", seen_generation: 2,
             since: at, seen_at: at }),
+    ]
+}
+
+/// Rows about the drift of a node.
+fn node_drift() -> Vec<String> {
+    let (at, digest) = (moment(), Digest::of(b"drift"));
+    vec![
+        row!("node_drift" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", item_kind: "path",
+            item_name: "/etc/motd", module: "motd", mode: "report", since: at, position: 0, digest: digest,
+            bytes: 2, fields: "[]" }),
+        row!("node_drift_acceptances" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            item_kind: "path", item_name: "/etc/motd", digest: digest, until: at, reason: "a trial",
+            accepted_by: "ada", at: at }),
+        row!("node_reports" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1", reported_at: at,
+            complete_at: at, drift_left_out: 0, events_dropped: 0, facts: "{}" }),
+        row!("target_contacts" { account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            state: "online", since: at }),
+        row!("agent_events" { id: "event-1", account_id: ACCOUNT, target_kind: "node", target_name: "edge-1",
+            kind: "agent.started", severity: "low", message: "started", payload: "{}", at: at }),
+    ]
+}
+
+/// Rows about agents that want to enrol.
+fn enrolments() -> Vec<String> {
+    let at = moment();
+    vec![
+        row!("enrolment_tokens" { id: "enrolment-token-1", account_id: ACCOUNT, secret_hash: "hash",
+            target_kind: "node", target_name: "edge-1", policy: "auto", max_uses: 1, uses: 0, created_by: "ada", created_at: at,
+            expires_at: at + 1000 }),
+        row!("node_joins" { id: "join-1", account_id: ACCOUNT, token_id: "enrolment-token-1", target_kind: "node",
+            target_name: "edge-1", public_key: "00", address: "192.0.2.1", state: "pending", created_at: at }),
     ]
 }

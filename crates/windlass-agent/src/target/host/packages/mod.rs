@@ -19,8 +19,8 @@ pub trait PackageManager {
     fn installed(&self, name: &str) -> Result<Option<String>, HostError>;
     /// Installs packages in one transaction.
     fn install(&self, pins: &[&PackagePin]) -> Result<(), HostError>;
-    /// Removes a package.
-    fn remove(&self, name: &str) -> Result<(), HostError>;
+    /// Removes packages in one transaction. It is an error if others would have to go too.
+    fn remove(&self, names: &[&str]) -> Result<(), HostError>;
     /// Whether upgrades leave a package as it is.
     fn is_held(&self, name: &str) -> Result<bool, HostError>;
     /// Keeps upgrades from changing a package.

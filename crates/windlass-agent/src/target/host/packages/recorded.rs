@@ -60,10 +60,8 @@ impl PackageManager for RecordedPackages {
         })
     }
 
-    fn remove(&self, name: &str) -> Result<(), HostError> {
-        self.change(|record| {
-            record.installed.remove(name);
-        })
+    fn remove(&self, names: &[&str]) -> Result<(), HostError> {
+        self.change(|record| record.installed.retain(|installed, _| !names.contains(&installed.as_str())))
     }
 
     fn is_held(&self, name: &str) -> Result<bool, HostError> {

@@ -1,75 +1,13 @@
 //! Service managers: which services run and start with the host, and changing that.
 
+mod machine;
 mod recorded;
-mod systemctl;
+mod service;
+mod supervisor;
+mod systemd;
 
-use super::error::HostError;
+pub use machine::{MachineServices, ServiceManagerKind};
 pub use recorded::{RecordedService, RecordedServices};
-pub use systemctl::Systemctl;
-
-/// Whether a service runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// It runs, or is starting.
-    Running,
-    /// It does not run, failed, or is unknown to the host.
-    Stopped,
-}
-
-/// Whether a service starts with the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartupState {
-    /// It does.
-    Enabled,
-    /// It does not.
-    Disabled,
-    /// The unit can be neither enabled nor disabled: other units start it.
-    Fixed,
-}
-
-/// The state of a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServiceStatus {
-    /// Whether it runs.
-    pub run: RunState,
-    /// Whether it starts with the host.
-    pub startup: StartupState,
-}
-
-/// What can be done with a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServiceAction {
-    /// Start it now.
-    Start,
-    /// Stop it now.
-    Stop,
-    /// Start it with the host.
-    Enable,
-    /// Do not start it with the host.
-    Disable,
-    /// Let it read its configuration again.
-    Reload,
-    /// Stop and start it.
-    Restart,
-}
-
-/// How the host runs commands on a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimerSupport {
-    /// Timer units of systemd.
-    Systemd,
-    /// Files in `/etc/cron.d`.
-    Cron,
-}
-
-/// Starts and stops services.
-pub trait ServiceManager {
-    /// The state of a service. A service that the host does not know is stopped and disabled.
-    fn status(&self, unit: &str) -> Result<ServiceStatus, HostError>;
-    /// Does something with a service.
-    fn perform(&self, unit: &str, action: ServiceAction) -> Result<(), HostError>;
-    /// Reads the unit files again, after one of them changed.
-    fn reload_definitions(&self) -> Result<(), HostError>;
-    /// How the host runs commands on a schedule.
-    fn timer_support(&self) -> TimerSupport;
-}
+pub use service::{RunState, ServiceAction, ServiceManager, ServiceStatus, StartupState, TimerSupport};
+pub use supervisor::Supervisor;
+pub use systemd::Systemd;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunState, ServiceAction, ServiceManager, ServiceStatus, StartupState, TimerSupport};
+use super::service::{RunState, ServiceAction, ServiceManager, ServiceStatus, StartupState, TimerSupport};
 use crate::target::host::error::HostError;
 use crate::target::host::recorded_file;
 use crate::target::host::tree::HostTree;

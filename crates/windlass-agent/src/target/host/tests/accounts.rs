@@ -1,7 +1,7 @@
 //! Users and groups. These tests run `useradd` and its relatives, which needs root; without root they check nothing.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use serde_json::json;
 
@@ -41,6 +41,11 @@ fn users_and_groups_are_created_changed_and_removed() {
     assert_eq!(owner("/home/web/.ssh").unwrap(), (1234, 900, 0o700));
     assert_eq!(owner("/home/web/site").unwrap(), (1234, 900, 0o644));
     assert_eq!(changed(&host.apply(&desired)), [""; 0]);
+    let keys = host.path("/home/web/.ssh/authorized_keys");
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o666)).unwrap();
+    std::os::unix::fs::chown(&keys, Some(0), None).unwrap();
+    assert_eq!(changed(&host.apply(&desired)), ["Update user web"], "sshd would ignore the keys");
+    assert_eq!(owner("/home/web/.ssh/authorized_keys").unwrap(), (1234, 900, 0o600));
     let report = host.apply(&with("/bin/bash", 900));
     assert_eq!(changed(&report), ["Update user web"]);
     host.apply(&host.one(json!({})));

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::{Host, changed, failure, outcome, web, web_host};
-use crate::target::host::ItemOutcome;
+use crate::target::host::{ItemOutcome, Scope};
 
 #[test]
 fn after_an_apply_the_host_is_in_sync() {
@@ -145,7 +145,7 @@ fn packages_are_installed_in_one_transaction_and_per_module_if_that_fails() {
         log.lock().unwrap().clear();
         let manager = Box::new(packages::LoggedPackages::new(log.clone()));
         let target = host.target().with_packages(manager);
-        let report = target.apply(&desired.document, &desired.state).unwrap();
+        let report = target.apply(&desired.document, &desired.state, Scope::WholeState).unwrap();
         (report, log.lock().unwrap().clone())
     };
     let good = host.desired(&[("one", &[], packages(&["a", "b=1.*"])), ("two", &[], packages(&["c"]))]);
@@ -199,8 +199,8 @@ mod packages {
             Ok(())
         }
 
-        fn remove(&self, name: &str) -> Result<(), HostError> {
-            self.installed.lock().unwrap().remove(name);
+        fn remove(&self, names: &[&str]) -> Result<(), HostError> {
+            self.installed.lock().unwrap().retain(|installed, _| !names.contains(&installed.as_str()));
             Ok(())
         }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::{Desired, Host, web, web_host};
-use crate::target::host::StepHook;
+use crate::target::host::{Scope, StepHook};
 
 /// A hook that stops the agent at this step, and a counter of the steps.
 fn crash_at(step: usize) -> (StepHook, Arc<AtomicUsize>) {
@@ -32,6 +32,7 @@ fn first(host: &Host) -> Desired {
     let mut one = web("one\n");
     one["files"]["/etc/old/file"] = json!({"content": "old"});
     one["files"]["/opt/type"] = json!({"content": "a file"});
+    one["timers"]["weekly"] = json!({"schedule": "@weekly", "command": "one"});
     host.one(one)
 }
 
@@ -41,7 +42,7 @@ fn second(host: &Host) -> Desired {
     two["directories"]["/opt/type"] = json!({"mode": "0700"});
     two["files"]["/opt/type/file"] = json!({"content": "below"});
     two["sysctl"] = json!({"net.ipv4.ip_forward": 0, "vm.swappiness": 10});
-    two["timers"] = json!({});
+    two["timers"] = json!({"weekly": {"schedule": "@weekly", "command": "two"}});
     host.one(two)
 }
 
@@ -53,14 +54,18 @@ fn check(step: usize, expected: &std::collections::BTreeMap<String, String>) -> 
     let two = second(&host);
     let (hook, _) = crash_at(step);
     let target = host.target_with_steps(hook);
-    let run = catch_unwind(AssertUnwindSafe(|| target.apply(&two.document, &two.state).unwrap()));
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        target.apply(&two.document, &two.state, Scope::WholeState).unwrap()
+    }));
     if run.is_ok() {
         return false;
     }
-    let report = host.target().apply(&two.document, &two.state).unwrap();
+    let report = host.target().apply(&two.document, &two.state, Scope::WholeState).unwrap();
     assert!(report.is_converged(), "step {step}: {report:#?}");
     assert_eq!(&host.snapshot(), expected, "step {step}");
     assert!(host.service("nginx").reloads >= 1, "step {step}: the reload is not lost");
+    let timer = host.service("windlass-weekly.timer");
+    assert!(timer.restarts >= 1, "step {step}: the timer follows its new units");
     assert!(host.apply(&two).changes().next().is_none(), "step {step}");
     host.apply(&host.one(json!({})));
     assert_eq!(host.snapshot(), original, "step {step}: removal restores what was there");
@@ -73,7 +78,7 @@ fn a_crash_at_any_step_and_another_run_give_the_same_result() {
     host.apply(&first(&host));
     let (hook, count) = crash_at(usize::MAX);
     let two = second(&host);
-    host.target_with_steps(hook).apply(&two.document, &two.state).unwrap();
+    host.target_with_steps(hook).apply(&two.document, &two.state, Scope::WholeState).unwrap();
     let steps = count.load(Ordering::SeqCst);
     assert!(steps > 100, "{steps}");
     let expected = host.snapshot();
@@ -87,13 +92,16 @@ fn a_crash_in_the_first_run_and_another_state_leave_no_trace() {
     let host = host_before();
     let (hook, count) = crash_at(usize::MAX);
     let one = first(&host);
-    host.target_with_steps(hook).apply(&one.document, &one.state).unwrap();
+    host.target_with_steps(hook).apply(&one.document, &one.state, Scope::WholeState).unwrap();
     for step in 0..count.load(Ordering::SeqCst) {
         let host = host_before();
         let original = host.snapshot();
         let (hook, _) = crash_at(step);
         let target = host.target_with_steps(hook);
-        assert!(catch_unwind(AssertUnwindSafe(|| target.apply(&one.document, &one.state))).is_err());
+        assert!(
+            catch_unwind(AssertUnwindSafe(|| target.apply(&one.document, &one.state, Scope::WholeState)))
+                .is_err()
+        );
         let report = host.apply_with_failures(&host.one(Value::Object(Default::default())));
         assert!(report.is_converged(), "step {step}: {report:#?}");
         assert_eq!(host.snapshot(), original, "step {step}: torn files are removed");

@@ -5,7 +5,7 @@ use serde_json::json;
 use windlass_core::resource::DriftMode;
 
 use super::{Host, changed, web, web_host};
-use crate::target::host::FieldDifference;
+use crate::target::host::{FieldDifference, Scope};
 
 #[test]
 fn an_edit_by_hand_is_seen_with_its_diff_and_corrected_only_where_the_module_says_so() {
@@ -29,6 +29,41 @@ fn an_edit_by_hand_is_seen_with_its_diff_and_corrected_only_where_the_module_say
     assert_eq!(changed(&report), ["Update path /etc/corrected"]);
     assert_eq!(host.read("/etc/corrected"), "a\nb\n");
     assert_eq!(host.read("/etc/reported"), "a\nhand\n");
+}
+
+#[test]
+fn applying_changes_leaves_what_someone_changed_by_hand() {
+    let host = Host::new();
+    let file = |path: &str, content: &str| json!({"host": {"files": {path: {"content": content}}}});
+    let desired = |content: &str| {
+        host.desired(&[
+            ("same", &[], file("/etc/same", "a\n")),
+            ("there", &[], file("/etc/there", "there before\n")),
+            ("new", &[], file("/etc/new", content)),
+            (
+                "corrected",
+                &[],
+                json!({"drift": "correct", "host": {"files": {"/etc/c": {"content": "c\n"}}}}),
+            ),
+        ])
+    };
+    host.write("/etc/there", "there before\n");
+    host.apply(&desired("1\n"));
+    for path in ["/etc/same", "/etc/there", "/etc/c"] {
+        host.write(path, "by hand\n");
+    }
+    let two = desired("2\n");
+    let expected = host.target().dry_run(&two.document, &two.state, Scope::Changes).unwrap();
+    let report = host.target().apply(&two.document, &two.state, Scope::Changes).unwrap();
+    assert_eq!(expected, report, "the dry run says what apply does");
+    assert_eq!(changed(&report), ["Update path /etc/new", "Update path /etc/c"]);
+    for path in ["/etc/same", "/etc/there"] {
+        assert_eq!(host.read(path), "by hand\n");
+    }
+    let again = host.target().apply(&two.document, &two.state, Scope::Changes).unwrap();
+    assert_eq!(changed(&again), [""; 0]);
+    let report = host.target().apply(&two.document, &two.state, Scope::WholeState).unwrap();
+    assert_eq!(changed(&report), ["Update path /etc/same", "Update path /etc/there"]);
 }
 
 #[test]

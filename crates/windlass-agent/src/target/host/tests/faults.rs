@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::{Host, changed, failure};
+use crate::target::host::Scope;
 
 /// A small file system in the tree; unmounted at the end.
 struct SmallDisk(PathBuf);
@@ -68,6 +69,7 @@ fn a_full_state_directory_stops_a_change_before_it_begins() {
     let report = host
         .apply_with_failures(&host.one(json!({"files": {"/a": {"content": "x"}, "/b": {"content": "y"}}})));
     assert!(failure(&report, "path /b").ends_with("the disk is full"), "{report:?}");
+    assert!(!host.state_dir.join("new.tmp").exists(), "a part of the file does not fill the disk for ever");
     assert_eq!(host.read("/b"), "original".repeat(1_000));
 }
 
@@ -78,8 +80,10 @@ fn an_inventory_that_cannot_be_understood_stops_the_run() {
     host.apply(&desired);
     for text in ["", "{", "{\"version\": 2, \"entries\": []}"] {
         fs::write(host.state_dir.join("inventory.json"), text).unwrap();
-        let error =
-            host.target().apply(&host.one(json!({})).document, &host.one(json!({})).state).unwrap_err();
+        let error = host
+            .target()
+            .apply(&host.one(json!({})).document, &host.one(json!({})).state, Scope::WholeState)
+            .unwrap_err();
         assert!(error.to_string().contains("inventory.json cannot be read"), "{error}");
         assert_eq!(host.read("/a"), "x");
     }
@@ -93,7 +97,7 @@ fn two_agents_do_not_work_at_the_same_time() {
     let held =
         crate::target::host::state_file::StateDirectory::open(&host.state_dir, Default::default()).unwrap();
     let lock = held.lock().unwrap();
-    assert!(one.apply(&desired.document, &desired.state).is_err());
+    assert!(one.apply(&desired.document, &desired.state, Scope::WholeState).is_err());
     drop(lock);
-    assert!(other.apply(&desired.document, &desired.state).is_ok());
+    assert!(other.apply(&desired.document, &desired.state, Scope::WholeState).is_ok());
 }

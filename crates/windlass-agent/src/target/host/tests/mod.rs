@@ -5,6 +5,7 @@ mod apply;
 mod crash;
 mod drift;
 mod faults;
+mod hostile;
 mod property;
 mod removal;
 mod services;
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 use windlass_core::host::{BlobDigest, BlobRef, HostState, ModulePackage, NodeDocument, NodeModule};
 use windlass_core::resource::{Kind, Spec};
 
-use super::{BlobSource, HostTarget, ItemOutcome, RecordedService, RunReport, StepHook};
+use super::{BlobSource, HostTarget, ItemOutcome, RecordedService, RunReport, Scope, StepHook};
 
 /// Blobs in memory.
 #[derive(Default)]
@@ -125,8 +126,8 @@ impl Host {
 
     /// Applies a state without failures. The dry run before it says the same.
     fn apply(&self, desired: &Desired) -> RunReport {
-        let expected = self.target().dry_run(&desired.document, &desired.state).unwrap();
-        let report = self.target().apply(&desired.document, &desired.state).unwrap();
+        let expected = self.target().dry_run(&desired.document, &desired.state, Scope::WholeState).unwrap();
+        let report = self.target().apply(&desired.document, &desired.state, Scope::WholeState).unwrap();
         assert_eq!(expected, report, "the dry run says what apply does");
         assert!(report.is_converged(), "{report:#?}");
         assert_eq!(self.target().observe(&desired.document, &desired.state), []);
@@ -134,7 +135,7 @@ impl Host {
     }
 
     fn apply_with_failures(&self, desired: &Desired) -> RunReport {
-        self.target().apply(&desired.document, &desired.state).unwrap()
+        self.target().apply(&desired.document, &desired.state, Scope::WholeState).unwrap()
     }
 
     fn service(&self, name: &str) -> RecordedService {

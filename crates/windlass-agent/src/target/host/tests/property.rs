@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::Host;
+use crate::target::host::Scope;
 
 /// What is at a path that did not exist before.
 fn free_path(base: &'static str) -> impl Strategy<Value = Value> {
@@ -64,10 +65,10 @@ proptest! {
         let original = host.snapshot();
         let apply = |modules: &Modules| {
             let desired = desired(&host, modules);
-            let report = host.target().apply(&desired.document, &desired.state).unwrap();
+            let report = host.target().apply(&desired.document, &desired.state, Scope::WholeState).unwrap();
             prop_assert!(report.is_converged(), "{report:#?}");
             prop_assert_eq!(host.target().observe(&desired.document, &desired.state), []);
-            let again = host.target().apply(&desired.document, &desired.state).unwrap();
+            let again = host.target().apply(&desired.document, &desired.state, Scope::WholeState).unwrap();
             prop_assert!(again.changes().next().is_none(), "{again:#?}");
             Ok(host.snapshot())
         };

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::{Host, changed, web, web_host};
+use crate::target::host::Scope;
 
 #[test]
 fn removal_restores_what_was_there() {
@@ -71,7 +72,7 @@ fn a_path_can_change_its_type() {
     ];
     for state in &states {
         let desired = host.one(state.clone());
-        let report = host.target().apply(&desired.document, &desired.state).unwrap();
+        let report = host.target().apply(&desired.document, &desired.state, Scope::WholeState).unwrap();
         assert!(report.is_converged(), "{state}: {report:#?}");
         assert_eq!(host.target().observe(&desired.document, &desired.state), []);
     }

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{Desired, Host, changed};
-use crate::target::host::TimerSupport;
 use crate::target::host::services::RecordedServices;
 use crate::target::host::step_hook::StepHook;
 use crate::target::host::tree::HostTree;
+use crate::target::host::{Scope, TimerSupport};
 
 fn desired(host: &Host, reload: &str, restart: &str) -> Desired {
     host.one(json!({
@@ -70,7 +70,7 @@ fn a_host_without_systemd_gets_a_cron_file() {
     let tree = HostTree::open(&host.root, StepHook::default()).unwrap();
     let services = RecordedServices::new(tree.into(), TimerSupport::Cron);
     let target = host.target().with_services(Box::new(services));
-    assert!(target.apply(&desired.document, &desired.state).unwrap().is_converged());
+    assert!(target.apply(&desired.document, &desired.state, Scope::WholeState).unwrap().is_converged());
     assert_eq!(target.observe(&desired.document, &desired.state), []);
     let names: Vec<String> = host.snapshot().into_keys().collect();
     let file = names.iter().find(|name| name.starts_with("/etc/cron.d/windlass-a-b-")).unwrap();

@@ -3,6 +3,7 @@
 use rustix::fs::{self, AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
+use super::resolve::{OpenError, open_directory};
 use super::{Attributes, HostTree, Ownership, PathType};
 use crate::target::host::error::HostError;
 
@@ -20,15 +21,19 @@ impl HostTree {
                 missing.push(above.to_owned());
                 continue;
             }
-            match self.open_directory(above) {
+            match open_directory(&self.root, above) {
                 Ok(_) => {}
-                Err(Errno::NOENT) if self.metadata(above)?.is_none() => missing.push(above.to_owned()),
-                Err(Errno::NOENT) => return Err(HostError::LinkLeadsNowhere { path: above.to_owned() }),
-                Err(Errno::NOTDIR) => {
+                Err(OpenError::System(Errno::NOENT)) if self.metadata(above)?.is_none() => {
+                    missing.push(above.to_owned());
+                }
+                Err(OpenError::System(Errno::NOENT)) => {
+                    return Err(HostError::LinkLeadsNowhere { path: above.to_owned() });
+                }
+                Err(OpenError::System(Errno::NOTDIR)) => {
                     let found = self.metadata(above)?.map_or(PathType::Special, |found| found.path_type);
                     return Err(found.refuse(above));
                 }
-                Err(error) => return Err(HostError::io("open", above, error)),
+                Err(error) => return Err(error.into_host_error("open", above)),
             }
         }
         Ok(missing)
@@ -79,7 +84,7 @@ impl HostTree {
     }
 
     /// Puts a symbolic link in the place of a file or a link, or where nothing is.
-    pub(crate) fn replace_with_link(&self, path: &str, target: &str) -> Result<(), HostError> {
+    pub(crate) fn replace_with_link(&self, path: &str, target: &[u8]) -> Result<(), HostError> {
         self.refuse_unless_replaceable(path)?;
         let (directory, name) = self.existing_parent(path)?;
         let temporary = Self::temporary_name(path);

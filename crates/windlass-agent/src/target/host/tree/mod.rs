@@ -1,23 +1,27 @@
 //! The directory tree of the host, and every access to it.
 //!
-//! All paths are resolved below the root, as if the root were `/`: a symbolic link never leads outside of it. The last part of
-//! a path is never followed when the agent replaces or removes it.
+//! All paths are resolved below the root, as if the root were `/`: a symbolic link never leads outside of it, and a link of
+//! another user only to that user's own directories (see [`resolve`]). The last part of a path is never followed when the agent
+//! reads, replaces or removes it.
 
 mod directory;
 mod replace;
+mod resolve;
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::error::HostError;
 use super::step_hook::StepHook;
 pub(crate) use directory::parent_of;
 pub(crate) use replace::Replacement;
+use resolve::{OpenError, open_directory};
 
 /// Whether the agent compares and sets the owners of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,15 @@ impl PathType {
     }
 }
 
+fn path_type(mode: u32) -> PathType {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => PathType::File,
+        FileType::Directory => PathType::Directory,
+        FileType::Symlink => PathType::Link,
+        _ => PathType::Special,
+    }
+}
+
 /// What the host says about a path, without following a link at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathMetadata {
@@ -79,6 +92,9 @@ pub(crate) struct Attributes {
     /// `None` keeps the label of the file that is replaced.
     pub(crate) label: Option<Vec<u8>>,
 }
+
+/// The largest file that the agent reads as a whole: lists of accounts and keys, units, kernel settings.
+const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
 /// The extended attribute with the SELinux label.
 const LABEL: &str = "security.selinux";
@@ -117,35 +133,13 @@ impl HostTree {
         self.path == Path::new("/")
     }
 
-    /// Opens a directory; links on the way and at the end are followed below the root.
-    fn open_directory(&self, path: &str) -> Result<OwnedFd, Errno> {
-        let relative = match path.trim_start_matches('/') {
-            "" => ".",
-            relative => relative,
-        };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        // The kernel returns EAGAIN while another process renames directories on the way.
-        for _ in 0..32 {
-            match fs::openat2(&self.root, relative, flags, Mode::empty(), resolve) {
-                Err(Errno::AGAIN) => {}
-                // Before Linux 5.6. On the machine itself the plain call resolves in the same way.
-                Err(Errno::NOSYS) if self.is_machine() => {
-                    return fs::openat(&self.root, relative, flags, Mode::empty());
-                }
-                result => return result,
-            }
-        }
-        Err(Errno::AGAIN)
-    }
-
     /// The directory that contains a path, and the last part of the path; `None` if the directory does not exist.
     fn parent<'p>(&self, path: &'p str) -> Result<Option<(OwnedFd, &'p str)>, HostError> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        match self.open_directory(directory) {
+        match open_directory(&self.root, directory) {
             Ok(opened) => Ok(Some((opened, name))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(error) => Err(HostError::io("open", directory, error)),
+            Err(OpenError::System(Errno::NOENT | Errno::NOTDIR)) => Ok(None),
+            Err(error) => Err(error.into_host_error("open", directory)),
         }
     }
 
@@ -162,12 +156,7 @@ impl HostTree {
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(HostError::io("read", path, error)),
         };
-        let path_type = match FileType::from_raw_mode(status.st_mode) {
-            FileType::RegularFile => PathType::File,
-            FileType::Directory => PathType::Directory,
-            FileType::Symlink => PathType::Link,
-            _ => PathType::Special,
-        };
+        let path_type = path_type(status.st_mode);
         let size = u64::try_from(status.st_size).unwrap_or(0);
         let mode = status.st_mode & 0o7777;
         Ok(Some(PathMetadata { path_type, mode, uid: status.st_uid, gid: status.st_gid, size }))
@@ -177,8 +166,13 @@ impl HostTree {
     pub(crate) fn open_file(&self, path: &str) -> Result<File, HostError> {
         let (directory, name) = self.existing_parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = fs::openat(&directory, name, flags, Mode::empty());
-        file.map(File::from).map_err(|error| HostError::io("open", path, error))
+        let failed = |error: Errno| HostError::io("open", path, error);
+        let file = fs::openat(&directory, name, flags, Mode::empty()).map_err(failed)?;
+        // Whoever owns the directory may have put something else there since the agent looked.
+        match path_type(fs::fstat(&file).map_err(failed)?.st_mode) {
+            PathType::File => Ok(File::from(file)),
+            other => Err(other.refuse(path)),
+        }
     }
 
     /// The content of a small file; `None` if it does not exist.
@@ -187,17 +181,35 @@ impl HostTree {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        let read = self.open_file(path)?.read_to_end(&mut bytes);
+        let read = self.open_file(path)?.take(MAX_TEXT + 1).read_to_end(&mut bytes);
         read.map_err(|error| HostError::io("read", path, error))?;
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        match bytes.len() as u64 > MAX_TEXT {
+            true => Err(HostError::TooLarge { path: path.to_owned(), limit: MAX_TEXT }),
+            false => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        }
     }
 
-    /// Where a symbolic link points to.
-    pub(crate) fn link_target(&self, path: &str) -> Result<String, HostError> {
+    /// The names in a directory, in order; none if it does not exist.
+    pub(crate) fn file_names(&self, directory: &str) -> Result<Vec<String>, HostError> {
+        let opened = match open_directory(&self.root, directory) {
+            Ok(opened) => opened,
+            Err(OpenError::System(Errno::NOENT | Errno::NOTDIR)) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into_host_error("open", directory)),
+        };
+        let failed = |error: Errno| HostError::io("read", directory, error);
+        let mut names = Vec::new();
+        for entry in fs::Dir::new(opened).map_err(failed)? {
+            names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Where a symbolic link points to. That need not be text.
+    pub(crate) fn link_target(&self, path: &str) -> Result<Vec<u8>, HostError> {
         let (directory, name) = self.existing_parent(path)?;
         let target = fs::readlinkat(&directory, name, Vec::new());
-        let target = target.map_err(|error| HostError::io("read the link", path, error))?;
-        Ok(target.to_string_lossy().into_owned())
+        target.map(CString::into_bytes).map_err(|error| HostError::io("read the link", path, error))
     }
 
     /// The SELinux label of an open file, if there is one.

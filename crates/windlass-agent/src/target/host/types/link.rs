@@ -42,7 +42,10 @@ impl ItemType for LinkType {
             Some(PathType::Link) => Some(machine.tree.link_target(path.as_str())?),
             _ => None,
         };
-        push_value(&mut differences, "to", to.as_deref(), Some(link.to.as_str()));
+        if to.as_deref() != Some(link.to.as_str().as_bytes()) {
+            let to = to.map(|to| String::from_utf8_lossy(&to).into_owned());
+            differences.push(FieldDifference::value("to", to.as_deref(), Some(link.to.as_str())));
+        }
         Ok(differences)
     }
 
@@ -52,7 +55,7 @@ impl ItemType for LinkType {
 
     fn apply(machine: &Machine<'_>, (path, link): Self::Desired<'_>) -> Result<(), HostError> {
         machine.tree.create_parents(path.as_str())?;
-        machine.tree.replace_with_link(path.as_str(), link.to.as_str())
+        machine.tree.replace_with_link(path.as_str(), link.to.as_str().as_bytes())
     }
 
     fn removal_differences(

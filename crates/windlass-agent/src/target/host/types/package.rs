@@ -65,6 +65,6 @@ impl ItemType for PackageType {
         if previous.version.is_some() || machine.packages.installed(name)?.is_none() {
             return Ok(());
         }
-        machine.effect("removing a package", || machine.packages.remove(name))
+        machine.effect("removing packages", || machine.packages.remove(&[name]))
     }
 }

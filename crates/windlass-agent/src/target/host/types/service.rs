@@ -73,16 +73,27 @@ fn state_differences(status: ServiceStatus, wanted: ServiceSettings) -> Vec<Fiel
     let mut differences = Vec::new();
     let run = |running: bool| Some(if running { "running" } else { "stopped" });
     push_value(&mut differences, "state", run(status.run == RunState::Running), run(wanted.running));
-    if status.startup != StartupState::Fixed {
-        let enabled = |enabled: bool| Some(if enabled { "true" } else { "false" });
-        let observed = enabled(status.startup == StartupState::Enabled);
-        push_value(&mut differences, "enabled", observed, enabled(wanted.enabled));
+    let enabled = |enabled: bool| Some(if enabled { "true" } else { "false" });
+    match status.startup {
+        StartupState::Fixed => {}
+        StartupState::Masked if wanted.enabled => {
+            push_value(&mut differences, "enabled", Some("masked"), enabled(true));
+        }
+        // A masked service does not start with the host.
+        StartupState::Masked => {}
+        startup => {
+            let observed = enabled(startup == StartupState::Enabled);
+            push_value(&mut differences, "enabled", observed, enabled(wanted.enabled));
+        }
     }
     differences
 }
 
 fn set_state(machine: &Machine<'_>, name: &str, wanted: &ServiceSettings) -> Result<(), HostError> {
     let status = machine.services.status(name)?;
+    if status.startup == StartupState::Masked && (wanted.running || wanted.enabled) {
+        return Err(HostError::ServiceMasked { unit: name.to_owned() });
+    }
     match (status.startup, wanted.enabled) {
         (StartupState::Disabled, true) => machine.perform(name, ServiceAction::Enable)?,
         (StartupState::Enabled, false) => machine.perform(name, ServiceAction::Disable)?,

@@ -1,5 +1,7 @@
 //! Commands on a schedule: units of systemd, or a file in `/etc/cron.d`.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use windlass_core::host::HostItem;
 use windlass_core::resource::HostTimer;
@@ -13,6 +15,9 @@ use crate::target::host::previous::{self, PreviousPath};
 use crate::target::host::services::{RunState, ServiceAction, StartupState, TimerSupport};
 use crate::target::host::tree::Attributes;
 use windlass_core::host::{FieldDifference, push_value};
+
+/// Where the programs are that read `/etc/cron.d`.
+const CRON: &[&str] = &["/usr/sbin/cron", "/usr/sbin/crond"];
 
 /// Commands on a schedule.
 pub(crate) struct TimerType;
@@ -68,10 +73,15 @@ impl ItemType for TimerType {
     }
 
     fn apply(machine: &Machine<'_>, (name, timer): Self::Desired<'_>) -> Result<(), HostError> {
+        let uses_cron = machine.services.timer_support() == TimerSupport::Cron;
+        if uses_cron && machine.tree.is_machine() && !CRON.iter().any(|path| Path::new(path).exists()) {
+            let message = "this host has neither systemd nor cron: install the package `cron`";
+            return Err(HostError::Unsupported(message.to_owned()));
+        }
         for (path, text) in files(machine, name.as_str(), timer)? {
             write_text(machine, &path, &text, &Attributes { mode: 0o644, uid: 0, gid: 0, label: None })?;
         }
-        if machine.services.timer_support() == TimerSupport::Cron {
+        if uses_cron {
             return Ok(());
         }
         let unit = timer_unit(name.as_str());
@@ -82,6 +92,11 @@ impl ItemType for TimerType {
             RunState::Running => machine.perform(&unit, ServiceAction::Restart),
             RunState::Stopped => machine.perform(&unit, ServiceAction::Start),
         }
+    }
+
+    /// The units may be written, and systemd still follow the old schedule.
+    fn finish_interrupted(machine: &Machine<'_>, desired: Self::Desired<'_>) -> Result<(), HostError> {
+        Self::apply(machine, desired)
     }
 
     fn removal_differences(

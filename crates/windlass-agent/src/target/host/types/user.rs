@@ -14,7 +14,7 @@ use crate::target::host::error::HostError;
 use crate::target::host::item_type::ItemType;
 use crate::target::host::machine::Machine;
 use crate::target::host::previous::{self, PreviousPath};
-use crate::target::host::tree::{Attributes, parent_of};
+use crate::target::host::tree::{Attributes, Ownership, PathType, parent_of};
 use windlass_core::host::{FieldDifference, push_value};
 
 /// Users.
@@ -73,6 +73,9 @@ impl ItemType for UserType {
             let home =
                 found.as_ref().map_or_else(|| expected_home(name.as_str(), user), |found| found.home.clone());
             push_text(machine, &mut differences, &keys_path(&home), &keys)?;
+            if let Some(found) = &found {
+                push_keys_attributes(machine, &mut differences, found)?;
+            }
         }
         Ok(differences)
     }
@@ -124,20 +127,40 @@ impl ItemType for UserType {
     }
 
     fn remove(machine: &Machine<'_>, name: &str, previous: &PreviousUser) -> Result<(), HostError> {
-        if accounts::user(&machine.tree, name)?.is_none() {
-            return Ok(());
-        }
+        let Some(found) = accounts::user(&machine.tree, name)? else { return Ok(()) };
         let Some(before) = &previous.account else {
             return account_command::run(machine, &["userdel", name]);
         };
         if let Some((path, keys)) = &previous.keys {
             previous::restore(machine, path, keys)?;
         }
-        let (uid, gid, groups) = (before.uid.to_string(), before.gid.to_string(), joined(&before.groups));
-        let mut arguments = vec!["usermod", "-u", &uid, "-g", &gid, "-c", &before.comment];
-        arguments.extend(["-d", &before.home, "-s", &before.shell, "-G", &groups, name]);
-        account_command::run(machine, &arguments)
+        restore_account(machine, &found, before)
     }
+}
+
+/// Sets the fields that differ. `usermod` refuses to set the number of a user with processes, even to the one that it has.
+fn restore_account(
+    machine: &Machine<'_>,
+    found: &UserAccount,
+    before: &PreviousAccount,
+) -> Result<(), HostError> {
+    let groups = memberships(machine, &found.name)?;
+    let fields = [
+        ("-u", found.uid.to_string(), before.uid.to_string()),
+        ("-g", found.gid.to_string(), before.gid.to_string()),
+        ("-c", found.comment.clone(), before.comment.clone()),
+        ("-d", found.home.clone(), before.home.clone()),
+        ("-s", found.shell.clone(), before.shell.clone()),
+        ("-G", joined(&groups), joined(&before.groups)),
+    ];
+    let mut arguments = vec!["usermod"];
+    let differing = fields.iter().filter(|(_, now, before)| now != before);
+    arguments.extend(differing.flat_map(|(option, _, before)| [*option, before.as_str()]));
+    if arguments.len() == 1 {
+        return Ok(());
+    }
+    arguments.push(&found.name);
+    account_command::run(machine, &arguments)
 }
 
 fn account_differences(
@@ -257,19 +280,39 @@ fn keys_text(user: &HostUser) -> Option<String> {
     (!user.authorized_keys.is_empty()).then(|| lines.collect())
 }
 
-/// Only the user may write the keys and the directory, otherwise sshd ignores them.
+/// Only the user may write the keys, otherwise sshd ignores them.
+const KEYS_MODE: u32 = 0o600;
+
+/// Adds what differs of the mode and the owner of the keys, if there is a file.
+fn push_keys_attributes(
+    machine: &Machine<'_>,
+    differences: &mut Vec<FieldDifference>,
+    account: &UserAccount,
+) -> Result<(), HostError> {
+    let found = machine.tree.metadata(&keys_path(&account.home))?;
+    let Some(found) = found.filter(|found| found.path_type == PathType::File) else { return Ok(()) };
+    let octal = |mode: u32| format!("{mode:04o}");
+    push_value(differences, "authorized_keys mode", Some(&octal(found.mode)), Some(&octal(KEYS_MODE)));
+    if machine.tree.ownership == Ownership::Managed && found.uid != account.uid {
+        let owner = accounts::user_name(&machine.tree, found.uid)?;
+        push_value(differences, "authorized_keys owner", Some(&owner), Some(&account.name));
+    }
+    Ok(())
+}
+
 fn write_keys(machine: &Machine<'_>, account: &UserAccount, keys: &str) -> Result<(), HostError> {
     let path = keys_path(&account.home);
-    if machine.tree.read_text(&path)?.as_deref() == Some(keys) {
-        return Ok(());
-    }
     let of_user = |mode: u32| Attributes { mode, uid: account.uid, gid: account.gid, label: None };
+    if machine.tree.read_text(&path)?.as_deref() == Some(keys) {
+        return machine.tree.set_attributes(&path, &of_user(KEYS_MODE));
+    }
     let directory = parent_of(&path);
-    if !machine.tree.missing_directories(directory)?.is_empty() {
-        machine.tree.create_directories(directory)?;
+    machine.tree.create_directories(directory)?;
+    // Root owns the directory if the agent has just created it, or crashed when it had.
+    if machine.tree.metadata(directory)?.is_some_and(|found| found.uid == 0 && account.uid != 0) {
         machine.tree.set_attributes(directory, &of_user(0o700))?;
     }
-    machine.tree.replace_text(&path, keys, &of_user(0o600))
+    machine.tree.replace_text(&path, keys, &of_user(KEYS_MODE))
 }
 
 fn joined(names: &BTreeSet<String>) -> String {

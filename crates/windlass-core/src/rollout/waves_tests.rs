@@ -38,7 +38,7 @@ impl World {
     }
 
     fn step(&self) -> RolloutStep {
-        self.plan.next_step(&self.progress, false, at(self.now))
+        self.plan.next_step(&self.progress, &RolloutOrders::default(), at(self.now))
     }
 
     fn set(&mut self, node: &str, progress: NodeProgress) {
@@ -111,12 +111,22 @@ fn failures_stop_it_with_the_reason_and_a_person_pauses_it() {
     world.set("n001", NodeProgress::Failed);
     assert!(matches!(world.step(), RolloutStep::Wait(_)), "one failure is below the threshold");
     world.set("n003", NodeProgress::Failed);
-    assert_eq!(world.step().to_string(), "stopped: n001, n003 failed, and the rollout stops at 2");
+    assert_eq!(world.step().to_string(), "n001, n003 failed, and the rollout stops at 2 failures");
+    world.now = 1;
+    let tolerant = RolloutOrders { pace: Pace::Moving, tolerated: ["n001".to_owned()].into() };
+    assert!(
+        !matches!(world.plan.next_step(&world.progress, &tolerant, at(1)), RolloutStep::Stopped { .. }),
+        "a failure that somebody tolerates does not count"
+    );
     let mut paused = World::new(json!({}), 2);
-    assert_eq!(paused.plan.next_step(&paused.progress, true, at(0)), RolloutStep::Wait(WaitReason::Paused));
+    let orders = RolloutOrders { pace: Pace::Paused, ..RolloutOrders::default() };
+    assert_eq!(
+        paused.plan.next_step(&paused.progress, &orders, at(0)),
+        RolloutStep::Wait(WaitReason::Paused)
+    );
     let released = paused.release();
     paused.succeed(&released);
-    assert_eq!(paused.plan.next_step(&paused.progress, true, at(0)), RolloutStep::Done);
+    assert_eq!(paused.plan.next_step(&paused.progress, &orders, at(0)), RolloutStep::Done);
     assert_eq!(all.len(), 4);
 }
 
