@@ -31,11 +31,11 @@ const SPECIFIED: &[&str] = &[
     "system_list_module_versions",
     "list_vault_credentials",
     "system_list_fleet_events",
+    "system_list_rollouts",
+    "system_get_rollout",
     "system_list_node_status",
     "system_get_node_status",
     "system_get_node_drift",
-    "system_list_rollouts",
-    "system_get_rollout",
 ];
 
 #[test]

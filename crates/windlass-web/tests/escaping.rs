@@ -138,10 +138,10 @@ fn page_models() -> Vec<String> {
 
 #[test]
 fn every_page_has_a_hostile_model() {
-    let models = ["models/mod.rs", "models/fleet.rs", "models/nodes.rs", "models/settings.rs"].map(|file| {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
-        std::fs::read_to_string(path).unwrap()
-    });
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let files = std::fs::read_dir(directory).unwrap();
+    let models: Vec<String> =
+        files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let pages = page_models();
     assert!(pages.len() > 20, "{pages:?}");
     for page in pages {

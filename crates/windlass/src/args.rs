@@ -80,7 +80,7 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a demo on this machine: a server, a repository and a first sync.
+    /// Run a demo on this machine: a server, a repository, a first sync, and agents on three directories.
     Demo(operate::DemoOptions),
     /// Run a server.
     Serve(Box<operate::ServeOptions>),

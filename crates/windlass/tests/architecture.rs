@@ -56,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "windlass",
         &[
+            "windlass-agent",
             "windlass-api",
             "windlass-core",
             "windlass-mcp",

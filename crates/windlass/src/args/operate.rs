@@ -115,7 +115,8 @@ pub(crate) struct ServeOptions {
 /// How a server logs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LogOptions {
-    /// What to log: error, warn, info, debug, or a filter such as `info,access=warn`. Default: info; for the demo warn.
+    /// What to log: error, warn, info, debug, or a filter such as `info,access=warn`. Default: info; for the demo
+    /// warn, and nothing of its agents.
     #[arg(long, env = "WINDLASS_LOG", value_name = "FILTER")]
     pub(crate) log: Option<String>,
 
@@ -139,7 +140,8 @@ pub(crate) struct DemoOptions {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
     pub(crate) listen: SocketAddr,
 
-    /// The directory for the demo's data. Default: a temporary directory, removed at exit.
+    /// The directory for the demo's data. If it has the data of an earlier demo, that demo continues with its agents.
+    /// Default: a temporary directory, removed at exit.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 

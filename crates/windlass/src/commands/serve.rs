@@ -30,7 +30,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<Exit, CommandError> {
     runtime.block_on(async {
         let running = windlass_server::start(config).await.map_err(start_error)?;
         announce(&running.origin(), running.first_login())?;
-        let ended = until_stopped(running).await;
+        let ended = until_stopped(running, std::future::ready(())).await;
         traces.stop().await;
         ended
     })
@@ -199,8 +199,11 @@ fn announce(origin: &str, login: Option<&FirstLogin>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Waits for SIGTERM or Ctrl-C, then stops without losing anything.
-pub(super) async fn until_stopped(running: RunningServer) -> Result<Exit, CommandError> {
+/// Waits for SIGTERM or Ctrl-C, then stops without losing anything: first what uses the server, then the server.
+pub(super) async fn until_stopped(
+    running: RunningServer,
+    stop_users: impl Future<Output = ()>,
+) -> Result<Exit, CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
     let cannot = |error: std::io::Error| CommandError::failed("cannot listen for signals", "").because(error);
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
@@ -210,8 +213,12 @@ pub(super) async fn until_stopped(running: RunningServer) -> Result<Exit, Comman
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: waiting for running work to finish");
+    let stopped = async {
+        stop_users.await;
+        running.stop().await;
+    };
     tokio::select! {
-        () = running.stop() => {}
+        () = stopped => {}
         // A second signal does not wait. Nothing is lost by it: what was acknowledged is stored.
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

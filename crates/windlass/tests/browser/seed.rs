@@ -73,7 +73,7 @@ async fn store_rollout(installation: &Installation, nodes: usize) {
     let state = |index: usize| match index {
         3 => RolloutNodeState::Failed,
         _ if index * 10 < nodes * 7 => RolloutNodeState::InSync,
-        _ if index % 9 == 0 => RolloutNodeState::Offline,
+        _ if index.is_multiple_of(9) => RolloutNodeState::Offline,
         _ => RolloutNodeState::Waiting,
     };
     let nodes: Vec<(&str, RolloutNodeState)> =

@@ -170,16 +170,21 @@ impl Installation {
             }
         };
         command.arg(name).arg("--data-dir").arg(&self.data);
-        for (key, _) in std::env::vars_os() {
-            let text = key.to_string_lossy();
-            if ["WINDLASS_", "POWERNODE_", "VAULT_"].iter().any(|ours| text.starts_with(ours)) {
-                command.env_remove(key);
-            }
-        }
+        remove_settings(&mut command);
         if let Some(database) = &self.database {
             command.args(["--database", database]);
         }
         command
+    }
+}
+
+/// Removes the settings that the environment has for Windlass.
+pub(crate) fn remove_settings(command: &mut Command) {
+    for (key, _) in std::env::vars_os() {
+        let text = key.to_string_lossy();
+        if ["WINDLASS_", "POWERNODE_", "VAULT_"].iter().any(|ours| text.starts_with(ours)) {
+            command.env_remove(key);
+        }
     }
 }
 
@@ -269,7 +274,7 @@ impl Server {
     }
 }
 
-fn wait_for_end(child: &mut Child) -> ExitStatus {
+pub(crate) fn wait_for_end(child: &mut Child) -> ExitStatus {
     assert!(ProcessExit::watch(child).wait_at_most(TIMEOUT), "the server does not end");
     child.wait().unwrap()
 }
@@ -283,7 +288,7 @@ impl Killer {
     }
 }
 
-fn signal(process: u32, name: &str) {
+pub(crate) fn signal(process: u32, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().unwrap();
     assert!(sent.success());
 }

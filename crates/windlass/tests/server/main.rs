@@ -17,6 +17,7 @@ mod connections;
 mod contents;
 mod crashes;
 mod delivery;
+mod demo;
 mod fairness;
 mod forge;
 mod gate;
