@@ -1,17 +1,20 @@
 //! A node as its agent reported it, stored as the server stores reports.
 
+use std::time::{Duration, Instant};
+
+use windlass_api::permission::Role;
 use windlass_core::content::FileSide;
 use windlass_core::digest::Digest;
 use windlass_core::drift::{DriftedItem, ItemKey};
 use windlass_core::event::{EventKind, NewEvent, Severity};
-use windlass_core::host::{BlobDigest, FieldDifference, NodeDocument, NodeModule};
+use windlass_core::host::{FieldDifference, NodeDocument};
 use windlass_core::observed::{
-    AgentReport, Coverage, Observation, Observed, ObservedTarget, ReportOrder, Sighting,
+    AgentReport, Coverage, Generation, Observation, Observed, ObservedTarget, ReportOrder, Sighting,
 };
 use windlass_core::resource::{DriftMode, Kind, ResourceKey};
-use windlass_store::{DriftItemsChange, NewAssignment, NewNodeReport};
+use windlass_store::{DriftItemsChange, NewNodeReport};
 
-use crate::harness::{Installation, now};
+use crate::harness::{Installation, TIMEOUT, now};
 
 /// A file of the module `base` that differs.
 pub(crate) fn file(path: &str, observed: &str, assigned: &str) -> DriftedItem {
@@ -26,48 +29,51 @@ pub(crate) fn file(path: &str, observed: &str, assigned: &str) -> DriftedItem {
     }
 }
 
-/// A document with the module `base`.
-fn document() -> NodeDocument {
-    let base = NodeModule {
-        name: "base".to_owned(),
-        version: Some("1.2.0".to_owned()),
-        package: BlobDigest::of(b"base"),
-        priority: 0,
-        depends_on: Vec::new(),
-        config: serde_json::Map::new(),
-    };
-    NodeDocument { node: serde_json::Map::new(), config: serde_json::Map::new(), modules: vec![base] }
+/// What the server assigned to a node, once that is what the accepted state makes of it.
+async fn assigned(installation: &Installation, name: &str) -> (Generation, NodeDocument) {
+    let viewer = installation.person(&installation.account, Role::Viewer).await;
+    let path = format!("/api/v1/system/nodes/{name}/render");
+    let begun = Instant::now();
+    let mut rendered = installation.get(&viewer, &path).await;
+    while rendered["assigned"]["digest"].is_null() || rendered["assigned"]["digest"] != rendered["digest"] {
+        assert!(begun.elapsed() < TIMEOUT, "{rendered}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        rendered = installation.get(&viewer, &path).await;
+    }
+    let mut reading = installation.store.read().await.unwrap();
+    let key = ResourceKey::new(Kind::Node, name);
+    let assigned = reading.assignment(&installation.account, &key).await.unwrap().unwrap();
+    let text = reading.assignment_document(assigned.digest).await.unwrap().unwrap();
+    (assigned.generation, NodeDocument::from_bytes(text.as_bytes()).unwrap())
 }
 
-/// Enrols a node and stores what its agent reports: the items that differ.
-pub(crate) async fn report(installation: &Installation, name: &str, items: Vec<DriftedItem>) {
+/// Enrols a node and stores what its agent reports: the items that differ. Without a module `base`, they are of the first
+/// module of the node.
+pub(crate) async fn report(installation: &Installation, name: &str, mut items: Vec<DriftedItem>) {
+    let (generation, document) = assigned(installation, name).await;
+    let modules: Vec<&str> = document.modules.iter().map(|module| module.name.as_str()).collect();
+    for item in items.iter_mut().filter(|item| !modules.contains(&item.module.as_str())) {
+        item.module = modules.first().copied().unwrap_or("base").to_owned();
+    }
     let (account, target) = (&installation.account, ResourceKey::new(Kind::Node, name));
     let mut writing = installation.store.write_account(account).await.unwrap();
     let agent = writing.agent_enrol(&target, now()).await.unwrap();
     writing.agent_contact(&agent.id, now()).await.unwrap();
-    let assigned = document();
-    let text = String::from_utf8(assigned.to_bytes()).unwrap();
-    let assignment = NewAssignment {
-        target: &target,
-        document: &text,
-        digest: assigned.digest(),
-        own_approvals: "[]",
-        shared_approvals: "[]",
-    };
-    writing.assignments_put(account, &[assignment], now()).await.unwrap();
-    let generation = writing.assignment(account, &target).await.unwrap().unwrap().generation;
-    let known = |digest: Digest| {
-        let digest = if items.is_empty() { digest } else { Digest::of(b"other") };
+    let known = |digest: Digest, is_drifted: bool| {
+        let digest = if is_drifted { Digest::of(b"other") } else { digest };
         let seen = Sighting { generation, since: now(), at: now() };
         Observation { observed: Observed::Known { digest, seen }, failure: None }
     };
-    let base = (ResourceKey::new(Kind::Module, "base"), known(assigned.modules[0].digest()));
+    let resources = document.modules.iter().map(|module| {
+        let is_drifted = items.iter().any(|item| item.module == module.name);
+        (ResourceKey::new(Kind::Module, module.name.as_str()), known(module.digest(), is_drifted))
+    });
     let mut after = ObservedTarget::default();
     after.merge(&AgentReport {
         order: ReportOrder { enrolment: agent.enrolment, generation, sequence: 1 },
         coverage: Coverage::Complete,
-        target: known(assigned.digest()),
-        resources: [base].into_iter().collect(),
+        target: known(document.digest(), !items.is_empty()),
+        resources: resources.collect(),
     });
     writing.observed_save(account, &target, &ObservedTarget::default(), &after).await.unwrap();
     let facts = serde_json::json!({"agent_version": "0.1.0", "hostname": name, "os": "Debian GNU/Linux 13",

@@ -152,8 +152,18 @@ impl Window {
 
     /// Clicks the first element that a selector matches.
     pub(crate) async fn click(&self, selector: &str) {
-        self.until(&format!("document.querySelector({})", json!(selector))).await;
-        self.client.find(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+        let begun = Instant::now();
+        loop {
+            self.until(&format!("document.querySelector({})", json!(selector))).await;
+            let clicked = async { self.client.find(Locator::Css(selector)).await?.click().await };
+            match clicked.await {
+                // A live update replaced the element meanwhile.
+                Err(error)
+                    if (error.is_stale_element_reference() || error.is_no_such_element())
+                        && begun.elapsed() < TIMEOUT => {}
+                clicked => return clicked.unwrap(),
+            }
+        }
     }
 
     /// Replaces the text of a field by typing.

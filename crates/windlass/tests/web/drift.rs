@@ -2,16 +2,11 @@
 
 use serde_json::json;
 use windlass_api::permission::Role;
-use windlass_core::digest::Digest;
-use windlass_core::observed::{
-    AgentReport, Coverage, Generation, Observation, Observed, ObservedTarget, ReportOrder, Sighting,
-};
-use windlass_core::resource::{Kind, ResourceKey};
-use windlass_store::NewAssignment;
 use windlass_testkit::servers::WorkTree;
 
 use crate::browser::{Browser, button, field};
-use crate::harness::{FLEET, Installation, Person, fleet, now};
+use crate::harness::{FLEET, Installation, Person, fleet};
+use crate::reported_node::{file, report};
 
 /// An accepted fleet with a manual change of one node.
 async fn drifted(installation: &Installation) -> (Person, WorkTree, String) {
@@ -142,48 +137,19 @@ async fn what_waits_for_approval_is_told_apart_and_who_may_not_sees_why() {
     assert!(!pending.contains("/revert\""), "{pending}");
 }
 
-/// Enrols a node with an accepted state, and lets its agent report what it saw.
-async fn report(installation: &Installation, name: &str, seen: &str) {
-    let (account, target) = (&installation.account, ResourceKey::new(Kind::Node, name));
-    let mut writing = installation.store.write_account(account).await.unwrap();
-    let agent = writing.agent_enrol(&target, now()).await.unwrap();
-    writing.agent_contact(&agent.id, now()).await.unwrap();
-    let document = "as accepted";
-    let assignment = NewAssignment {
-        target: &target,
-        document,
-        digest: Digest::of(document.as_bytes()),
-        own_approvals: "[]",
-        shared_approvals: "[]",
-    };
-    writing.assignments_put(account, &[assignment], now()).await.unwrap();
-    let seen_at = Sighting { generation: Generation(1), since: now(), at: now() };
-    let observed = Observed::Known { digest: Digest::of(seen.as_bytes()), seen: seen_at };
-    let order = ReportOrder { enrolment: agent.enrolment, generation: Generation(1), sequence: 1 };
-    let mut after = ObservedTarget::default();
-    after.merge(&AgentReport {
-        order,
-        coverage: Coverage::Complete,
-        target: Observation { observed, failure: None },
-        resources: [].into_iter().collect(),
-    });
-    writing.observed_save(account, &target, &ObservedTarget::default(), &after).await.unwrap();
-    writing.commit().await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_drifted_target_is_shown_separately_from_manual_changes() {
     let installation = Installation::start().await;
     let (admin, _work, _) = drifted(&installation).await;
-    report(&installation, "edge-01", "something else").await;
-    report(&installation, "edge-02", "as accepted").await;
+    report(&installation, "edge-01", vec![file("/etc/motd", "hello\n", "welcome\n")]).await;
+    report(&installation, "edge-02", Vec::new()).await;
     let mut browser = Browser::of(&installation, &admin);
     let page = browser.page("/app/drift?show=drifted").await;
     for told in [
         "Drifted <span class=\"kinds-count\">1</span>",
         "Manual changes <span class=\"kinds-count\">1</span>",
         "/app/nodes/edge-01",
-        "Drifted since",
+        "Drifted: path /etc/motd of module system-base changed since",
         "The agent applies everything that is assigned again",
     ] {
         assert!(page.contains(told), "{told}: {page}");
