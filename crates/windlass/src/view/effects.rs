@@ -18,7 +18,7 @@ pub(super) fn write_effects(
     effects: &ProposalEffects,
     terminal: &Terminal,
 ) -> io::Result<()> {
-    writeln!(out, "\n{BOLD}On machines{BOLD:#}")?;
+    writeln!(out, "\n{BOLD}Affected nodes{BOLD:#}")?;
     if let Some(problem) = &effects.problem {
         return writeln!(out, "  {}", sanitize_for_terminal(problem));
     }
