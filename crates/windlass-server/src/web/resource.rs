@@ -13,14 +13,15 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::states;
 use windlass_core::value::Lifecycle;
 use windlass_store::{EventFilter, EventOrder, ProposalFilter, ProposalSource, Reading, Resource};
-use windlass_web::frame::{NavEntry, Notice, Tone};
-use windlass_web::pages::resource::{DeclaredAt, ResourcePage as Page};
+use windlass_web::frame::NavEntry;
+use windlass_web::pages::resource::{DeclaredAt, ResourcePage as Page, resource_url};
 use windlass_web::sentence;
 
 use crate::http::request::HandlerResult;
 use crate::state::Server;
 use crate::web::blast_radius::{blast_radius_of, open};
 use crate::web::browser_request::BrowserRequest;
+use crate::web::drift::redirect_with_result;
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
@@ -54,6 +55,9 @@ pub(super) async fn show(
         Kind::Module => list_versions(&mut reading, &who, &key.name).await?.versions,
         _ => Vec::new(),
     };
+    let version_keys: Vec<ResourceKey> =
+        versions.iter().map(|version| ResourceKey::new(Kind::ModuleVersion, version.name.as_str())).collect();
+    let version_proposals = reading.proposals_about(&who.account_id, &version_keys).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Resources).await?;
     drop(reading);
     let page = Page {
@@ -66,6 +70,10 @@ pub(super) async fn show(
         audit: entries.into_iter().map(audit::info).collect(),
         events: happened.into_iter().map(event::info).collect(),
         versions,
+        version_proposals: version_proposals
+            .into_iter()
+            .map(|(key, id)| (key.name, id.to_string()))
+            .collect(),
     };
     response::page(&visit, &page)
 }
@@ -84,14 +92,11 @@ pub(super) async fn change_version(
         if_match: IfMatch(None),
         reason: form.non_empty_text("reason").map(str::to_owned),
     };
-    let notice = match set_state(&server, &who, (&id, version), state, &options).await {
-        Ok(DirectAnswer::Made(..)) => Notice::new(Tone::Good, format!("{id}@{version} is {}", state.word())),
-        Ok(DirectAnswer::Waits(waiting)) => Notice::new(Tone::Good, sentence(&waiting.message)),
-        Err(error) => return Err(error.into()),
-    };
-    // A module was found under this name or id, and neither needs encoding.
-    let page = format!("/app/resources/module/{id}");
-    response::redirect_with_notice(&server, &visit, &page, &notice)
+    let done = set_state(&server, &who, (&id, version), state, &options).await.map(|answer| match answer {
+        DirectAnswer::Made(..) => format!("{id}@{version} is {}", state.word()),
+        DirectAnswer::Waits(waiting) => sentence(&waiting.message),
+    });
+    redirect_with_result(&server, &visit, &form, &resource_url(Kind::Module, &id), done)
 }
 
 /// Where git declares a resource. The line is stored only with a proposal, as of its commit.

@@ -6,8 +6,9 @@ use windlass_api::types::{
     AuditInfo, DriftItem, EventInfo, FieldChange, ModuleVersionInfo, ProposalInfo, ResourceInfo,
 };
 use windlass_core::event::Severity;
+use windlass_core::resource::Kind;
 use windlass_core::states;
-use windlass_core::value::Lifecycle;
+use windlass_core::value::{Lifecycle, LifecycleStep};
 use windlass_core::yaml;
 
 use super::Allowed;
@@ -15,6 +16,11 @@ use super::proposal::{BlastRadius, NeighbourState};
 use crate::diff::without_nulls;
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
+
+/// The address of a resource's page.
+pub fn resource_url(kind: Kind, name: &str) -> String {
+    link::resource(kind.slug(), name)
+}
 
 /// Where a resource is declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +53,8 @@ pub struct ResourcePage {
     pub events: Vec<EventInfo>,
     /// The versions of a module, newest first.
     pub versions: Vec<ModuleVersionInfo>,
+    /// Open proposals about these versions: the name of the version, and the id of the proposal.
+    pub version_proposals: Vec<(String, String)>,
 }
 
 /// One entry of the history.
@@ -66,16 +74,32 @@ impl ResourcePage {
         Allowed::unless(self.frame.why_not(Permission::FleetWrite))
     }
 
-    /// The states that a version can get with a button: the next one, and the end.
-    pub(crate) fn next_states(&self, version: &ModuleVersionInfo) -> Vec<(Lifecycle, &'static str)> {
-        let promote = match version.state {
-            Lifecycle::Built => Some((Lifecycle::Staging, "Promote to staging")),
-            Lifecycle::Staging => Some((Lifecycle::Blessed, "Promote to blessed")),
-            Lifecycle::Blessed => Some((Lifecycle::Live, "Promote to live")),
-            Lifecycle::Live | Lifecycle::Retired => None,
+    /// The state that a version can get next.
+    pub(crate) fn next_state(&self, version: &ModuleVersionInfo) -> Option<Lifecycle> {
+        let next = match version.state {
+            Lifecycle::Built => Lifecycle::Staging,
+            Lifecycle::Staging => Lifecycle::Blessed,
+            Lifecycle::Blessed => Lifecycle::Live,
+            Lifecycle::Live | Lifecycle::Retired => return None,
         };
-        let retire = (version.state != Lifecycle::Retired).then_some((Lifecycle::Retired, "Retire"));
-        promote.into_iter().chain(retire).filter(|_| version.version.is_some()).collect()
+        version.version.is_some().then_some(next)
+    }
+
+    pub(crate) fn can_retire(&self, version: &ModuleVersionInfo) -> bool {
+        version.version.is_some() && version.state != Lifecycle::Retired
+    }
+
+    /// The states that a version can be taken back to, with a reason; the latest first.
+    pub(crate) fn earlier_states(&self, version: &ModuleVersionInfo) -> Vec<Lifecycle> {
+        let states = [Lifecycle::Live, Lifecycle::Blessed, Lifecycle::Staging, Lifecycle::Built];
+        let is_back = |state: &Lifecycle| version.state.step_to(*state) == LifecycleStep::Back;
+        states.into_iter().filter(is_back).filter(|_| version.version.is_some()).collect()
+    }
+
+    /// The open proposal about a version.
+    pub(crate) fn version_proposal(&self, version: &ModuleVersionInfo) -> Option<&str> {
+        let found = self.version_proposals.iter().find(|(name, _)| *name == version.name);
+        found.map(|(_, id)| id.as_str())
     }
 
     /// What uses a version, in words.

@@ -117,6 +117,7 @@ fn resource_page(t: &str, kind: &str, reach: BlastRadius) -> ResourcePage {
         drift: Some(drift_item(t, Action::Update, Some(acceptance(t)))),
         proposals: vec![proposal(t, Action::Update, Status::PendingApproval)],
         versions: vec![version(t, some(t)), version(t, None)],
+        version_proposals: vec![(text(t), text(t))],
         audit: vec![entry("proposal.apply", changed), entry(t, json!({t: t}))],
         events: vec![EventInfo {
             seq: 1,

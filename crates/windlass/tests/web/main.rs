@@ -15,6 +15,7 @@ mod events;
 mod forged_id_tokens;
 mod forms;
 mod invitations;
+mod module_versions;
 mod nodes;
 mod pages;
 mod plans;
