@@ -17,6 +17,8 @@ pub struct TargetState {
     pub target: ResourceKey,
     /// The result of comparing observed with accepted.
     pub report: StatusReport,
+    /// How many of its items differ in a way that someone accepted.
+    pub accepted_items: u64,
 }
 
 /// Every target of an account that has an assignment, in key order. A target whose drift is accepted is in sync.
@@ -39,18 +41,23 @@ pub async fn target_states(
             at: agent.enrolled_at,
             last_contact: agent.last_contact,
         });
+        let drift = drift.get(kind, name).unwrap_or(&no_drift);
         let facts = NodeFacts {
             name,
             agent,
             assignment: Some(*accepted),
             problem: None,
             observed: observed.get(kind, name).unwrap_or(&never_reported),
-            drift: drift.get(kind, name).unwrap_or(&no_drift),
+            drift,
             failed: None,
             offline_after: OFFLINE_AFTER,
             now,
         };
-        TargetState { target: ResourceKey::new(kind, name), report: node_status(&facts).report }
+        TargetState {
+            target: ResourceKey::new(kind, name),
+            report: node_status(&facts).report,
+            accepted_items: drift.accepted,
+        }
     });
     Ok(states.collect())
 }

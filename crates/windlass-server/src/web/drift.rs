@@ -7,17 +7,13 @@ use serde::Deserialize;
 use windlass_api::types::{AcceptBody, AdoptBody, DriftTarget};
 use windlass_control::ask::adopt::adopt_resources;
 use windlass_control::ask::drift::{accept_one, load_items, revert_one, revoke_acceptance};
-use windlass_control::ask::node::drift::node_drift;
 use windlass_control::ask::repository::find::find;
-use windlass_control::ask::target::{TargetState, target_states};
 use windlass_control::caller::Identity;
-use windlass_control::clock::now;
 use windlass_control::flow::drift::differences::{RepositoryDifferences, differences_of};
 use windlass_control::page::{PageQuery, cut, read_id};
 use windlass_control::refusal::Refusal;
 use windlass_core::drift::DifferenceOrigin;
 use windlass_core::id::RepositoryId;
-use windlass_core::report::{DriftKind, SyncState};
 use windlass_core::repository::Repository;
 use windlass_core::resource::{Kind, ResourceKey};
 use windlass_store::Reading;
@@ -31,14 +27,12 @@ use crate::http::request::{HandlerResult, QueryParams};
 use crate::state::Server;
 use crate::web::address::address;
 use crate::web::browser_request::{BrowserRequest, local_path};
+use crate::web::drift_targets::{TargetDrift, load_node_items};
 use crate::web::form::FormFields;
 use crate::web::{frame, response};
 
 /// The page to which forms return.
 const DRIFT: &str = "/app/drift";
-
-/// How many items of a drifted node the page shows; the node's own page shows all.
-const ITEMS: usize = 3;
 
 /// How many differences a page shows, each with its fields and forms.
 const PAGE_SIZE: usize = 30;
@@ -98,26 +92,23 @@ pub(super) async fn show(
         compared.push(RepositoryDrift { repository, found });
     }
     let page = PageQuery { limit: Some(PAGE_SIZE), cursor: query.cursor };
-    let mut targets = drifted_targets(&mut reading, &who).await?;
+    let found = TargetDrift::load(&mut reading, &who).await?;
     let mut counts = [0; DriftTab::ALL.len()];
-    counts[tab_index(DriftTab::Drifted)] = targets.len();
-    let mut spots = Vec::new();
-    let meta = match sort {
-        DriftTab::Drifted => {
-            let after = page.after_as(read_key)?;
-            targets.retain(|(key, _)| after.as_ref().is_none_or(|after| key > after));
-            let meta = cut(&mut targets, PAGE_SIZE, |(key, _)| write_key(key));
-            load_node_items(&mut reading, &who, &mut targets).await?;
-            meta
-        }
-        _ => {
-            targets.clear();
-            let after = page.after_as(read_spot)?;
-            spots = chosen_spots(&compared, sort, after.as_ref());
-            cut(&mut spots, PAGE_SIZE, |spot| write_spot(&compared, *spot))
-        }
-    };
+    counts[tab_index(DriftTab::Drifted)] = found.drifted.len();
+    counts[tab_index(DriftTab::AcceptedDrift)] = found.accepted.len();
     count(&compared, &mut counts);
+    let mut rows = rows_of(&compared, found, sort);
+    let after = page.after_as(read_position)?;
+    skip_to(&mut rows, &compared, after);
+    let meta = cut(&mut rows, PAGE_SIZE, |row| write_position(&compared, row));
+    let (mut targets, mut spots) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row {
+            DriftRow::Target(key, shown) => targets.push((key, shown)),
+            DriftRow::Difference(spot) => spots.push(spot),
+        }
+    }
+    load_node_items(&mut reading, &who, &mut targets, sort).await?;
     let differences = load(&mut reading, &who, &compared, &spots).await?;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Drift).await?;
     drop(reading);
@@ -134,51 +125,6 @@ fn tab_index(sort: DriftTab) -> usize {
     DriftTab::ALL.iter().position(|one| *one == sort).unwrap_or_default()
 }
 
-/// The drifted nodes and clusters, in key order.
-async fn drifted_targets(
-    reading: &mut Reading,
-    who: &Identity,
-) -> Result<Vec<(ResourceKey, DriftedTarget)>, Refusal> {
-    let states = target_states(reading, &who.account_id, now()).await?;
-    Ok(states.into_iter().filter_map(|state| drifted(&state).map(|shown| (state.target, shown))).collect())
-}
-
-fn drifted(state: &TargetState) -> Option<DriftedTarget> {
-    let SyncState::Drifted { kind, since } = &state.report.last_known else { return None };
-    let seen = match kind {
-        DriftKind::Changed => "differs from the accepted state",
-        DriftKind::Missing => "missing",
-        DriftKind::Unexpected => "not in the accepted state",
-    };
-    Some(DriftedTarget {
-        kind: state.target.kind.slug().to_owned(),
-        name: state.target.name.clone(),
-        seen: seen.to_owned(),
-        since: since.to_string(),
-        summary: state.report.summary(),
-        items: Vec::new(),
-        more_items: 0,
-    })
-}
-
-/// Loads the items of the drifted nodes of one page that nobody accepted.
-async fn load_node_items(
-    reading: &mut Reading,
-    who: &Identity,
-    targets: &mut [(ResourceKey, DriftedTarget)],
-) -> Result<(), Refusal> {
-    for (key, shown) in targets.iter_mut().filter(|(key, _)| key.kind == Kind::Node) {
-        // A node that ended may still have an assignment.
-        let Ok(drift) = node_drift(reading, who, &key.name).await else { continue };
-        let mut open: Vec<_> = drift.items.into_iter().filter(|item| item.acceptance.is_none()).collect();
-        shown.more_items = drift.left_out + open.len().saturating_sub(ITEMS) as u64;
-        open.truncate(ITEMS);
-        shown.items = open;
-        shown.seen = drift.reason;
-    }
-    Ok(())
-}
-
 /// Counts the differences from git per tab.
 fn count(compared: &[RepositoryDrift], counts: &mut [usize]) {
     for one in compared {
@@ -188,26 +134,50 @@ fn count(compared: &[RepositoryDrift], counts: &mut [usize]) {
     }
 }
 
-/// The positions of the differences of one tab, after a cursor.
-fn chosen_spots(
-    compared: &[RepositoryDrift],
-    sort: DriftTab,
-    after: Option<&(RepositoryId, ResourceKey)>,
-) -> Vec<DifferencePosition> {
-    let mut spots = Vec::new();
-    let begin = after.and_then(|(id, key)| {
-        let at = compared.iter().position(|one| one.repository.id == *id)?;
-        Some((at, key))
-    });
+/// What the page lists: targets first, then differences from git.
+enum DriftRow {
+    Target(ResourceKey, DriftedTarget),
+    Difference(DifferencePosition),
+}
+
+/// Where a page ends.
+enum PageEnd {
+    Target(ResourceKey),
+    Difference(RepositoryId, ResourceKey),
+}
+
+/// Everything that a tab lists.
+fn rows_of(compared: &[RepositoryDrift], found: TargetDrift, sort: DriftTab) -> Vec<DriftRow> {
+    let targets = match sort {
+        DriftTab::Drifted => found.drifted,
+        DriftTab::AcceptedDrift => found.accepted,
+        DriftTab::ManualChange | DriftTab::Pending => Vec::new(),
+    };
+    let mut rows: Vec<DriftRow> =
+        targets.into_iter().map(|(key, shown)| DriftRow::Target(key, shown)).collect();
     for (which, one) in compared.iter().enumerate() {
-        for index in 0..one.found.differences.len() {
-            let is_before = begin.is_some_and(|(at, key)| (which, one.key(index)) <= (at, key));
-            if one.sort_of(index) == sort && !is_before {
-                spots.push((which, index));
-            }
+        let indexes = (0..one.found.differences.len()).filter(|index| one.sort_of(*index) == sort);
+        rows.extend(indexes.map(|index| DriftRow::Difference((which, index))));
+    }
+    rows
+}
+
+/// Leaves out what earlier pages listed.
+fn skip_to(rows: &mut Vec<DriftRow>, compared: &[RepositoryDrift], after: Option<PageEnd>) {
+    match after {
+        None => {}
+        Some(PageEnd::Target(end)) => {
+            rows.retain(|row| !matches!(row, DriftRow::Target(key, _) if *key <= end));
+        }
+        Some(PageEnd::Difference(id, end)) => {
+            // A repository that was removed meanwhile: the list begins again.
+            let Some(at) = compared.iter().position(|one| one.repository.id == id) else { return };
+            rows.retain(|row| match row {
+                DriftRow::Target(..) => false,
+                DriftRow::Difference((which, index)) => (*which, compared[*which].key(*index)) > (at, &end),
+            });
         }
     }
-    spots
 }
 
 fn write_key(key: &ResourceKey) -> String {
@@ -219,13 +189,20 @@ fn read_key(text: &str) -> Option<ResourceKey> {
     Some(ResourceKey::new(Kind::from_word(kind)?, name))
 }
 
-fn write_spot(compared: &[RepositoryDrift], (which, index): DifferencePosition) -> String {
-    format!("{} {}", compared[which].repository.id, write_key(compared[which].key(index)))
+fn write_position(compared: &[RepositoryDrift], row: &DriftRow) -> String {
+    match row {
+        DriftRow::Target(key, _) => write_key(key),
+        DriftRow::Difference((which, index)) => {
+            format!("{} {}", compared[*which].repository.id, write_key(compared[*which].key(*index)))
+        }
+    }
 }
 
-fn read_spot(text: &str) -> Option<(RepositoryId, ResourceKey)> {
-    let (id, key) = text.split_once(' ')?;
-    Some((read_id(id)?, read_key(key)?))
+fn read_position(text: &str) -> Option<PageEnd> {
+    match text.split_once(' ') {
+        Some((id, key)) => Some(PageEnd::Difference(read_id(id)?, read_key(key)?)),
+        None => Some(PageEnd::Target(read_key(text)?)),
+    }
 }
 
 fn here(sort: DriftTab, repository: &str, cursor: &str) -> String {

@@ -15,6 +15,7 @@ pub(crate) mod blast_radius;
 pub(crate) mod browser_request;
 pub(crate) mod cookies;
 pub(crate) mod drift;
+mod drift_targets;
 pub(crate) mod edit;
 pub(crate) mod events;
 pub(crate) mod form;

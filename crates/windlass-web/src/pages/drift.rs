@@ -5,6 +5,7 @@ use askama::Template;
 use windlass_api::permission::Permission;
 use windlass_api::types::{DriftItem, NodeDriftItem};
 use windlass_core::diff::Action;
+use windlass_core::report::TargetStatus;
 
 use super::Allowed;
 use super::node::NodeActions;
@@ -75,8 +76,10 @@ pub struct DriftedTarget {
     pub name: String,
     /// What its agent observed, in words.
     pub seen: String,
-    /// The time since when it has differed.
-    pub since: String,
+    /// The time since when it has differed, if `seen` does not say it.
+    pub since: Option<String>,
+    /// Its status.
+    pub state: TargetStatus,
     /// Its status, with the last known one while it is offline.
     pub summary: String,
     /// The first of its items that differ and that nobody accepted; only nodes have items.

@@ -8,6 +8,7 @@ use windlass_api::types::{
 use windlass_core::diff::Action;
 use windlass_core::event::Severity;
 use windlass_core::proposal::Status;
+use windlass_core::report::TargetStatus;
 use windlass_core::resource::Kind;
 use windlass_core::value::Lifecycle;
 use windlass_web::Html;
@@ -152,7 +153,8 @@ fn drift(t: &str, sort: DriftTab) -> DriftPage {
                 kind: text(t),
                 name: text(t),
                 seen: text(t),
-                since: text(t),
+                since: some(t),
+                state: TargetStatus::Drifted,
                 summary: text(t),
                 items: Vec::new(),
                 more_items: 0,
@@ -161,7 +163,8 @@ fn drift(t: &str, sort: DriftTab) -> DriftPage {
                 kind: text("node"),
                 name: text(t),
                 seen: text(t),
-                since: text(t),
+                since: None,
+                state: TargetStatus::InSync,
                 summary: text(t),
                 items: vec![super::nodes::item(t, None)],
                 more_items: 2,

@@ -89,6 +89,10 @@ async fn the_drift_of_a_node_is_accepted_and_reverted_on_its_page() {
             .await
             .contains("Drifted <span class=\"kinds-count\">0</span>")
     );
+    let accepted = browser.page("/app/drift?show=accepted").await;
+    for told in ["Accepted <span class=\"kinds-count\">1</span>", "a trial", "/app/nodes/edge-01/unaccept"] {
+        assert!(accepted.contains(told), "{told}: {accepted}");
+    }
     let after = browser.submit_and_follow(&after, "/app/nodes/edge-01/unaccept", &item).await;
     assert!(after.contains("Drift no longer accepted"), "{after}");
     let after = browser.submit_and_follow(&after, "/app/nodes/edge-01/revert", &[]).await;
