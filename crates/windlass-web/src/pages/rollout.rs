@@ -32,6 +32,8 @@ pub(crate) struct Decision {
     pub(crate) action: RolloutAction,
     pub(crate) meaning: &'static str,
     pub(crate) allowed: Allowed,
+    /// The question before a decision that cannot be taken back.
+    pub(crate) question: Option<String>,
 }
 
 impl RolloutPage {
@@ -70,6 +72,17 @@ impl RolloutPage {
         states.filter(|state| *state != RolloutNodeState::Failed).collect()
     }
 
+    fn question(&self, action: RolloutAction) -> Option<String> {
+        let waiting = words::count(self.rollout.counts.waiting, "waiting node");
+        match action {
+            RolloutAction::Pause | RolloutAction::Resume => None,
+            RolloutAction::Abort => Some(format!("Abort the rollout? {waiting} will not get the change.")),
+            RolloutAction::Promote => Some(format!(
+                "Promote the rollout? {waiting} will get the change now. This cannot be undone."
+            )),
+        }
+    }
+
     pub(crate) fn decisions(&self) -> Vec<Decision> {
         let decision = |action: &RolloutAction| {
             let (meaning, permission) = match action {
@@ -89,7 +102,8 @@ impl RolloutPage {
                     ("Every node gets the change now, whatever the limits are.", Permission::GitopsApprove)
                 }
             };
-            Decision { action: *action, meaning, allowed: Allowed::unless(self.frame.why_not(permission)) }
+            let allowed = Allowed::unless(self.frame.why_not(permission));
+            Decision { action: *action, meaning, allowed, question: self.question(*action) }
         };
         self.rollout.actions.iter().map(decision).collect()
     }

@@ -1,5 +1,8 @@
 //! A rollout as it moves over the fleet, and a decision about it.
 
+use windlass_core::rollout::RolloutNodeState;
+
+use crate::harness::Installation;
 use crate::rolling_fleet::{Fleet, Report};
 use crate::window::Window;
 
@@ -34,5 +37,38 @@ async fn a_rollout_moves_before_ones_eyes_and_goes_on_when_someone_resumes_it() 
     window.wait_for_text("Rollout resumed").await;
     fleet.wait_for_generations(&[2, 2, 2, 1]).await;
     window.until(&cells("applying", 1)).await;
+    window.close_without_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_over_5000_nodes_is_readable_in_both_widths() {
+    let installation = Installation::start().await;
+    let admin = installation.admin().await;
+    let Some(window) = Window::of(&installation, &admin).await else { return };
+    let names: Vec<String> = (0..5_000).map(|number| format!("edge-{number:05}")).collect();
+    let state = |index: usize| match index {
+        _ if index % 500 == 7 => RolloutNodeState::Failed,
+        0..3_500 => RolloutNodeState::InSync,
+        3_500..3_700 => RolloutNodeState::Applying,
+        _ if index % 50 == 0 => RolloutNodeState::Offline,
+        _ => RolloutNodeState::Waiting,
+    };
+    let nodes: Vec<(&str, RolloutNodeState)> =
+        names.iter().enumerate().map(|(index, name)| (name.as_str(), state(index))).collect();
+    let id = installation.store_rollout(&installation.account, &nodes).await;
+    let path = format!("/app/rollouts/{id}");
+    for (width, most_height) in [(1280, 1_000), (400, 2_000)] {
+        window.resize(width, 900).await;
+        window.goto(&path).await;
+        assert_eq!(window.value("document.querySelectorAll('.cells .cell').length").await, 5_000);
+        let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+        assert_eq!(window.value(overflow).await, 0, "at {width}");
+        let height =
+            window.value("Math.round(document.querySelector('.cells').getBoundingClientRect().height)").await;
+        assert!(height.as_i64().unwrap() < most_height, "{height} at {width}");
+        // Who failed is named, and counts are text.
+        window.wait_for_text("10 failed nodes").await;
+        window.wait_for_text("edge-00507").await;
+    }
     window.close_without_errors().await;
 }

@@ -6,6 +6,9 @@
 mod harness;
 #[path = "../api/reported_node.rs"]
 mod reported_node;
+#[path = "../api/rolling_fleet.rs"]
+#[allow(dead_code, reason = "the API's tests use more of it")]
+mod rolling_fleet;
 
 mod authorization;
 mod browser;
@@ -21,6 +24,7 @@ mod pages;
 mod plans;
 mod repositories;
 mod resources;
+mod rollouts;
 mod runs;
 mod session;
 mod settings;
