@@ -147,6 +147,9 @@
     });
   }
 
+  // What is shown only once does not come back when a browser restores the page.
+  window.addEventListener("pagehide", () => { for (const part of all(".once")) part.remove(); });
+
   // Filtering as one types. The address stays what a link to the same list would be.
   const filter = one("[data-filter]");
   let typing;

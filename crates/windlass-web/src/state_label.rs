@@ -5,6 +5,7 @@ use windlass_core::access::Role;
 use windlass_core::code;
 use windlass_core::delivery::DeliveryState;
 use windlass_core::diff::Action;
+use windlass_core::enrolment::JoinState;
 use windlass_core::event;
 use windlass_core::gate::{ConsentState, ContributorRole};
 use windlass_core::proposal::Status;
@@ -200,6 +201,21 @@ impl StateLabel for Lifecycle {
             Lifecycle::Live => "good",
             Lifecycle::Staging | Lifecycle::Blessed => "busy",
             Lifecycle::Built | Lifecycle::Retired => "calm",
+        }
+    }
+}
+
+impl StateLabel for JoinState {
+    fn label(&self) -> String {
+        title(self.slug())
+    }
+
+    fn tone(&self) -> &'static str {
+        match self {
+            JoinState::Pending => "warn",
+            JoinState::Approved => "busy",
+            JoinState::Rejected => "bad",
+            JoinState::Joined => "good",
         }
     }
 }

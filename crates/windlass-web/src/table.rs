@@ -214,6 +214,22 @@ pages! {
     NodeAccept Post "/app/nodes/{name}/accept" As(O::NodeDriftAccept);
     /// Withdraws an acceptance.
     NodeUnaccept Post "/app/nodes/{name}/unaccept" As(O::NodeDriftUnaccept);
+    /// The node's page, for a reload after an enrolment command was shown.
+    NodeEnrolled Get "/app/nodes/{name}/enroll" As(O::NodeStatusShow);
+    /// Creates a token with which its agent enrols, and shows the command once.
+    NodeEnroll Post "/app/nodes/{name}/enroll" As(O::NodeEnroll);
+    /// Revokes its agent.
+    NodeRevokeAgent Post "/app/nodes/{name}/revoke-agent" As(O::NodeAgentRevoke);
+    /// Hosts that want to join, and the tokens with which agents can still enrol.
+    Enrolment Get "/app/enrolment" As(O::EnrollmentTokenList);
+    /// Creates a token with which the agents of several nodes enrol, and shows the command once.
+    CreateEnrolmentToken Post "/app/enrolment" As(O::EnrollmentTokenCreate);
+    /// Revokes a token.
+    RevokeEnrolmentToken Post "/app/enrolment/tokens/{id}/revoke" As(O::EnrollmentTokenRevoke);
+    /// Approves that a host joins.
+    ApproveJoin Post "/app/enrolment/joins/{id}/approve" As(O::NodeJoinApprove);
+    /// Rejects that a host joins.
+    RejectJoin Post "/app/enrolment/joins/{id}/reject" As(O::NodeJoinReject);
     /// Changes the state of a module version.
     ModuleVersion Post "/app/modules/{id}/versions" As(O::ModuleVersionPatch);
     /// Differences between git, the accepted state and the fleet.

@@ -122,11 +122,16 @@ fn every_field_has_a_label_and_every_id_is_there_once() {
     }
 }
 
+/// The files of a directory of this crate.
+fn texts_in(directory: &str) -> Vec<String> {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let files = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
 /// The names of what a page is rendered from: structs with a template.
 fn page_models() -> Vec<String> {
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages");
-    let files = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
-    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let texts = texts_in("src/pages");
     let structs = texts.iter().flat_map(|text| text.split("#[template(path").skip(1));
     structs
         .map(|rest| {
@@ -138,10 +143,7 @@ fn page_models() -> Vec<String> {
 
 #[test]
 fn every_page_has_a_hostile_model() {
-    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
-    let files = std::fs::read_dir(directory).unwrap();
-    let models: Vec<String> =
-        files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let models = texts_in("tests/models");
     let pages = page_models();
     assert!(pages.len() > 20, "{pages:?}");
     for page in pages {

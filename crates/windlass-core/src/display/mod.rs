@@ -13,7 +13,7 @@ pub use content::{DiffLineKind, content_lines};
 pub use error_chain::error_chain;
 pub use markdown::{MAX_MARKDOWN, markdown, wait_text};
 pub use plan_view::PlanView;
-pub use value::{field_text, payload_lines};
+pub use value::{field_text, payload_lines, set_fields};
 
 /// Sanitises text of a repository or a server for a terminal: control characters and characters that reorder text
 /// become visible. The number of bytes stays the same, so that positions remain valid.

@@ -38,6 +38,24 @@ pub fn payload_lines(payload: &Value, width: usize) -> Vec<String> {
     fields.iter().flat_map(|(key, value)| entry_lines(key, value, width)).collect()
 }
 
+/// The fields that are set: lists and values that are empty say nothing.
+pub fn set_fields(fields: &Value) -> Value {
+    let is_set = |value: &Value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    match fields {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, value)| is_set(value));
+            Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 fn entry_lines(key: &str, value: &Value, width: usize) -> Vec<String> {
     let line = format!("{key}: {}", inline(value));
     let body = match value {

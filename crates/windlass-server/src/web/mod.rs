@@ -17,6 +17,7 @@ pub(crate) mod cookies;
 pub(crate) mod drift;
 mod drift_targets;
 pub(crate) mod edit;
+pub(crate) mod enrolment;
 pub(crate) mod events;
 pub(crate) mod form;
 pub(crate) mod form_outcome;

@@ -2,10 +2,12 @@
 
 use axum::extract::State;
 use serde::Deserialize;
+use windlass_control::ask::enrolment::join::load_joins;
 use windlass_control::ask::node::status::NodeFilterQuery;
 use windlass_control::ask::node::summary::nodes_overview;
 use windlass_control::caller::Identity;
 use windlass_control::page::PageQuery;
+use windlass_core::enrolment::JoinState;
 use windlass_web::frame::NavEntry;
 use windlass_web::pages::nodes::{NodeSearch, NodesPage};
 
@@ -39,6 +41,7 @@ pub(super) async fn show(
     let mut reading = server.store().read().await?;
     let page = PageQuery { limit: None, cursor: query.cursor };
     let found = nodes_overview(&mut reading, &who, &filter, Some(&search.by), &page).await?;
+    let joins = load_joins(&mut reading, &who).await?.node_joins;
     let frame = frame::load(&server, &mut reading, &who, &visit, NavEntry::Nodes).await?;
     drop(reading);
     let page = NodesPage {
@@ -48,6 +51,8 @@ pub(super) async fn show(
         summary: found.summary,
         templates: found.templates.into_iter().collect(),
         regions: found.regions.into_iter().collect(),
+        label_keys: found.label_keys.into_iter().collect(),
+        waiting: joins.iter().filter(|join| join.state == JoinState::Pending).count(),
         nodes: found.list.nodes,
     };
     response::page(&visit, &page)

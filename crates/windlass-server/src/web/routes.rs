@@ -10,9 +10,9 @@ use crate::erased::{get, post};
 use crate::http::guard::panic_response;
 use crate::state::Server;
 use crate::web::{
-    approvals, audit, drift, edit, events, guard, invitations, node, nodes, notifications, overview,
-    page_stream, people, plan_sets, policy, preview, proposal, repositories, repository, repository_form,
-    resource, resources, response, rollouts, runs, settings, sign_in, sso, tokens, topology,
+    approvals, audit, drift, edit, enrolment, events, guard, invitations, node, nodes, notifications,
+    overview, page_stream, people, plan_sets, policy, preview, proposal, repositories, repository,
+    repository_form, resource, resources, response, rollouts, runs, settings, sign_in, sso, tokens, topology,
 };
 
 /// Every page, with its middleware.
@@ -97,12 +97,19 @@ fn handler(page: Page) -> MethodRouter<Server> {
         Page::ResourcesOfKind => get(resources::of_kind),
         Page::Resource => get(resource::show),
         Page::Nodes => get(nodes::show),
-        Page::Node | Page::NodeAdopted => get(node::show),
+        Page::Node | Page::NodeAdopted | Page::NodeEnrolled => get(node::show),
         Page::NodeObserve => post(node::observe),
         Page::NodeRevert => post(node::revert),
         Page::NodeAdopt => post(node::adopt),
         Page::NodeAccept => post(node::accept),
         Page::NodeUnaccept => post(node::unaccept),
+        Page::NodeEnroll => post(node::enroll),
+        Page::NodeRevokeAgent => post(node::revoke_agent),
+        Page::Enrolment => get(enrolment::show),
+        Page::CreateEnrolmentToken => post(enrolment::create_token),
+        Page::RevokeEnrolmentToken => post(enrolment::revoke),
+        Page::ApproveJoin => post(enrolment::approve),
+        Page::RejectJoin => post(enrolment::reject),
         Page::ModuleVersion => post(resource::change_version),
         Page::Drift => get(drift::show),
         Page::DriftRevert => post(drift::revert),

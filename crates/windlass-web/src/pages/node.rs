@@ -1,12 +1,19 @@
-//! One node as its agent sees it: its status and its reason, modules, drift, events and host.
+//! One node as its agent sees it: its status and its reason, modules, drift, events and host; what it shall be; and the
+//! enrolment of its agent.
 
 use std::fmt::Display;
 
 use askama::Template;
 use windlass_api::permission::Permission;
-use windlass_api::types::{ErrorBody, EventInfo, NodeAdopted, NodeDetail, NodeDrift, NodeDriftItem};
+use windlass_api::types::{
+    EnrollmentTokenInfo, ErrorBody, EventInfo, NodeAdopted, NodeDetail, NodeDrift, NodeDriftItem,
+    NodeJoinInfo, NodeRender,
+};
+use windlass_core::enrolment::JoinState;
 
 use super::Allowed;
+use super::enrolment::{EnrolmentActions, EnrolmentCommand};
+use super::rendered_state::{self, ModuleOnPage};
 use crate::frame::{Frame, NavEntry};
 use crate::{content, link, words};
 
@@ -20,12 +27,14 @@ pub(crate) fn item_id(target: impl Display, item: impl Display) -> String {
     format!("item-{target}-{item}")
 }
 
-/// What adopting a file gave.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NodeAdoptOutcome {
-    /// A patch.
+/// What a form of the page gave, shown only in its response.
+#[derive(Clone, Debug)]
+pub enum NodeFormOutcome {
+    /// A patch that adopts a file.
     Patch(NodeAdopted),
-    /// The reason for none.
+    /// The command that enrols the host.
+    Enrolment(EnrolmentCommand),
+    /// The reason for neither.
     Failed(ErrorBody),
 }
 
@@ -66,8 +75,14 @@ pub struct NodePage {
     pub drift: NodeDrift,
     /// What its agent reported last, newest first; none if the user may not see events.
     pub events: Vec<EventInfo>,
-    /// What adopting a file gave.
-    pub adopted: Option<NodeAdoptOutcome>,
+    /// What it shall be, with the origin of every item.
+    pub rendered: NodeRender,
+    /// The tokens with which its agent can still enrol.
+    pub tokens: Vec<EnrollmentTokenInfo>,
+    /// The hosts that want to join as this node.
+    pub joins: Vec<NodeJoinInfo>,
+    /// What a form gave.
+    pub outcome: Option<NodeFormOutcome>,
     /// The URL of this page, to return to.
     pub here: String,
 }
@@ -90,8 +105,27 @@ impl NodePage {
     }
 
     pub(crate) fn may_observe(&self) -> Allowed {
-        let no_agent = self.node.node.agent.is_none().then(|| "no agent is enrolled".to_owned());
-        Allowed::unless(self.frame.why_not(Permission::GitopsSync).or(no_agent))
+        Allowed::unless(self.frame.why_not(Permission::GitopsSync))
+    }
+
+    pub(crate) fn enrolment(&self) -> EnrolmentActions {
+        EnrolmentActions::of(&self.frame)
+    }
+
+    /// The modules of the rendered state, and how many items are not shown.
+    pub(crate) fn rendered_modules(&self) -> (Vec<ModuleOnPage>, usize) {
+        rendered_state::modules(&self.rendered)
+    }
+
+    /// Whether the rendered state is assigned to the node.
+    pub(crate) fn rendered_assignment(&self) -> String {
+        match &self.rendered.assigned {
+            None => "not assigned yet".to_owned(),
+            Some(assigned) if self.rendered.digest.as_ref() == Some(&assigned.digest) => {
+                format!("assigned as generation {}", assigned.generation)
+            }
+            Some(assigned) => format!("newer than the assigned generation {}", assigned.generation),
+        }
     }
 
     /// The items that nobody accepted.

@@ -7,6 +7,9 @@ use windlass_core::report::TargetStatus;
 use crate::frame::{Frame, NavEntry};
 use crate::{link, words};
 
+/// How many label keys the page offers to group by. A fleet may use a label for each node.
+const LABEL_KEYS: usize = 50;
+
 /// What the list is filtered by. Empty texts select everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSearch {
@@ -56,6 +59,10 @@ pub struct NodesPage {
     pub templates: Vec<String>,
     /// The regions of all nodes.
     pub regions: Vec<String>,
+    /// The keys of the labels of all nodes.
+    pub label_keys: Vec<String>,
+    /// How many hosts wait for a decision before they join.
+    pub waiting: usize,
     /// The nodes of this page.
     pub nodes: Vec<NodeStatusInfo>,
     /// Where the list goes on.
@@ -82,17 +89,28 @@ impl NodesPage {
         [q, template, region, label].iter().any(|text| !text.is_empty())
     }
 
-    /// The ways to group, with their addresses.
-    pub(crate) fn groupings(&self) -> Vec<(&'static str, bool, String)> {
-        let by = |word: &str| NodeSearch { by: word.to_owned(), ..self.search.clone() }.url("");
-        [("template", "Template"), ("region", "Region")]
-            .into_iter()
-            .map(|(word, label)| (label, self.summary.by == word, by(word)))
-            .collect()
+    /// What nodes can be grouped by: the spelling in the address, the label, and whether it is the current one.
+    pub(crate) fn groupings(&self) -> Vec<(String, String, bool)> {
+        let fixed = ["template", "region"].map(|word| (word.to_owned(), word.to_owned()));
+        let labels = self.label_keys.iter().take(LABEL_KEYS);
+        let labels = labels.map(|key| (format!("label:{key}"), format!("label {key}")));
+        let all = fixed.into_iter().chain(labels);
+        all.map(|(word, label)| (word.clone(), label, self.summary.by == word)).collect()
     }
 
-    /// The list of one group.
-    pub(crate) fn group_url(&self, group: &NodeStatusGroup) -> String {
+    /// What the nodes are grouped by, as a title.
+    pub(crate) fn grouping(&self) -> String {
+        match self.summary.by.strip_prefix("label:") {
+            Some(key) => format!("By label {key}"),
+            None => format!("By {}", self.summary.by),
+        }
+    }
+
+    /// The list of one group; none for the nodes that are in no group.
+    pub(crate) fn group_url(&self, group: &NodeStatusGroup) -> Option<String> {
+        if group.name.is_empty() {
+            return None;
+        }
         let name = group.name.clone();
         let search = self.search.clone();
         let search = match self.summary.by.strip_prefix("label:") {
@@ -100,7 +118,7 @@ impl NodesPage {
             None if self.summary.by == "region" => NodeSearch { region: name, ..search },
             None => NodeSearch { template: name, ..search },
         };
-        search.url("")
+        Some(search.url(""))
     }
 
     /// The number of nodes of a group that are in sync.

@@ -1,5 +1,6 @@
 //! Models of every page in which all texts are the same.
 
+mod enrolment;
 mod fleet;
 mod nodes;
 mod rollouts;
@@ -502,6 +503,7 @@ pub(crate) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     .chain(settings::every_page(t))
     .chain(fleet::every_page(t))
     .chain(nodes::every_page(t))
+    .chain(enrolment::every_page(t))
     .chain(rollouts::every_page(t))
     .collect()
 }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use windlass_api::types::{
     Acceptance, EventInfo, NodeAdopted, NodeAgentInfo, NodeDetail, NodeDrift, NodeDriftItem,
-    NodeFieldDifference, NodeHostInfo, NodeModuleInfo, NodeStatusGroup, NodeStatusInfo, NodeStatusSummary,
+    NodeFieldDifference, NodeHostInfo, NodeModuleInfo, NodeRender, NodeStatusGroup, NodeStatusInfo,
+    NodeStatusSummary, RenderedAssignment, RenderedItem, RenderedModule, RenderedSetting,
 };
 use windlass_core::event::Severity;
 use windlass_core::report::TargetStatus;
 use windlass_web::Html;
-use windlass_web::pages::node::{NodeAdoptOutcome, NodePage};
+use windlass_web::pages::node::{NodeFormOutcome, NodePage};
 use windlass_web::pages::nodes::{NodeSearch, NodesPage};
 
-use super::{error, frame, some, text};
+use super::enrolment::{command, joins, token};
+use super::{error, frame, some, text, value};
 
 fn status(t: &str, state: TargetStatus) -> NodeStatusInfo {
     NodeStatusInfo {
@@ -50,7 +52,32 @@ pub(super) fn item(t: &str, acceptance: Option<Acceptance>) -> NodeDriftItem {
     }
 }
 
-fn node(t: &str, adopted: Option<NodeAdoptOutcome>) -> NodePage {
+fn rendered(t: &str) -> NodeRender {
+    let setting = RenderedSetting { name: text(t), value: value(t), origin: text(t) };
+    let item = RenderedItem {
+        kind: text(t),
+        name: text(t),
+        drift: text("correct"),
+        fields: value(t),
+        settings: vec![setting],
+    };
+    let module = RenderedModule {
+        name: text(t),
+        version: some(t),
+        package: text(t),
+        priority: 10,
+        because: text(t),
+        items: vec![item; 300],
+    };
+    NodeRender {
+        digest: some(t),
+        modules: vec![module],
+        assigned: Some(RenderedAssignment { generation: 4, digest: text(t) }),
+        ..NodeRender::unresolved(t, t)
+    }
+}
+
+fn node(t: &str, outcome: Option<NodeFormOutcome>) -> NodePage {
     let acceptance = |until| Acceptance { by: text(t), reason: text(t), until };
     let module = NodeModuleInfo {
         name: text(t),
@@ -98,7 +125,10 @@ fn node(t: &str, adopted: Option<NodeAdoptOutcome>) -> NodePage {
             left_out: 2,
         },
         events: vec![event],
-        adopted,
+        rendered: rendered(t),
+        tokens: vec![token(t)],
+        joins: joins(t),
+        outcome,
         here: text(t),
     }
 }
@@ -125,6 +155,8 @@ fn nodes(t: &str, by: &str) -> NodesPage {
         summary: NodeStatusSummary { by: text(by), all: group.clone(), groups: vec![group] },
         templates: vec![text(t)],
         regions: vec![text(t)],
+        label_keys: vec![text(t)],
+        waiting: 2,
         nodes: TargetStatus::ALL.iter().map(|state| status(t, *state)).collect(),
         next: some(t),
     }
@@ -132,11 +164,15 @@ fn nodes(t: &str, by: &str) -> NodesPage {
 
 pub(super) fn every_page(t: &str) -> Vec<(&'static str, String)> {
     let adopted = NodeAdopted { repository: text(t), path: text(t), patch: format!("-{t}\n+{t}\n") };
+    let mut without_agent = node(t, None);
+    without_agent.node.node.agent = None;
     vec![
         ("statuses of nodes", nodes(t, "template").html()),
         ("statuses of nodes by label", nodes(t, &format!("label:{t}")).html()),
         ("node", node(t, None).html()),
-        ("adopted file", node(t, Some(NodeAdoptOutcome::Patch(adopted))).html()),
-        ("file that cannot be adopted", node(t, Some(NodeAdoptOutcome::Failed(error(t)))).html()),
+        ("node without an agent", without_agent.html()),
+        ("node to enrol", node(t, Some(NodeFormOutcome::Enrolment(command(t)))).html()),
+        ("adopted file", node(t, Some(NodeFormOutcome::Patch(adopted))).html()),
+        ("file that cannot be adopted", node(t, Some(NodeFormOutcome::Failed(error(t)))).html()),
     ]
 }

@@ -3,9 +3,8 @@
 use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use serde_json::Value;
 use windlass_api::types::{NodeRender, RenderedItem, RenderedModule};
-use windlass_core::display::payload_lines;
+use windlass_core::display::{payload_lines, set_fields};
 
 use super::{Terminal, facts, sanitize_for_terminal};
 
@@ -61,22 +60,4 @@ fn write_item(out: &mut impl io::Write, item: &RenderedItem, terminal: &Terminal
         writeln!(out, "      {DIM}{}{DIM:#}", sanitize_for_terminal(&text))?;
     }
     Ok(())
-}
-
-/// The fields that are set: lists and values that are empty say nothing.
-fn set_fields(fields: &Value) -> Value {
-    let is_set = |value: &Value| match value {
-        Value::Null => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        Value::Bool(_) | Value::Number(_) => true,
-    };
-    match fields {
-        Value::Object(map) => {
-            let kept = map.iter().filter(|(_, value)| is_set(value));
-            Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
-        }
-        other => other.clone(),
-    }
 }

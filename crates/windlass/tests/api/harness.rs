@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use windlass_api::permission::{Permission, Role};
 use windlass_core::address_guard::AllowedAddress;
 use windlass_core::digest::Digest;
+use windlass_core::enrolment::{JoinState, NodeJoin};
 use windlass_core::id::{AccountId, RolloutId, SessionId, TokenId, UserId};
 use windlass_core::redacted::Redacted;
 use windlass_core::resource::{Kind, NodeRollout, ResourceKey};
@@ -444,6 +445,25 @@ impl Installation {
         writing.rollout_update(account, RolloutStatus::Running, &ended, now()).await.unwrap();
         writing.commit().await.unwrap();
         id
+    }
+
+    /// Stores that a host wants to join the first account as this node, and waits for a person.
+    pub(crate) async fn store_join(&self, node: &str) {
+        let join = NodeJoin {
+            id: new_id(),
+            account_id: self.account.clone(),
+            token_id: new_id(),
+            target: ResourceKey::new(Kind::Node, node),
+            public_key: Digest::of(node.as_bytes()).to_string().replace("sha256:", ""),
+            address: "192.0.2.1".to_owned(),
+            state: JoinState::Pending,
+            created_at: now(),
+            decided_at: None,
+            decided_by: None,
+        };
+        let mut writing = self.store.write_account(&self.account).await.unwrap();
+        writing.node_join_add(&join).await.unwrap();
+        writing.commit().await.unwrap();
     }
 
     /// Creates a cluster, the simplest resource.

@@ -6,14 +6,12 @@ use serde_json::{Value, json};
 use windlass_api::endpoint::{Endpoint, Method, Operation, endpoints};
 use windlass_api::noun::Noun;
 use windlass_api::permission::Role;
-use windlass_core::enrolment::{JoinState, NodeJoin};
 use windlass_core::id::AccountId;
-use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::rollout::RolloutNodeState;
-use windlass_store::{new_id, unique_text};
+use windlass_store::unique_text;
 use windlass_testkit::servers::WorkTree;
 
-use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, now, texts};
+use crate::harness::{ALL, FLEET, Installation, Life, Person, fleet, texts};
 
 /// An account with objects of every kind.
 struct Tenant {
@@ -218,25 +216,6 @@ async fn subjects(installation: &Installation, of: &Tenant, endpoint: &Endpoint)
     }
 }
 
-/// A node of acme that wants to join.
-async fn add_join(installation: &Installation) {
-    let join = NodeJoin {
-        id: new_id(),
-        account_id: installation.account.clone(),
-        token_id: new_id(),
-        target: ResourceKey::new(Kind::Node, "edge-02"),
-        public_key: "00".to_owned(),
-        address: "192.0.2.1".to_owned(),
-        state: JoinState::Pending,
-        created_at: now(),
-        decided_at: None,
-        decided_by: None,
-    };
-    let mut writing = installation.store.write_account(&installation.account).await.unwrap();
-    writing.node_join_add(&join).await.unwrap();
-    writing.commit().await.unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist() {
     let installation = Installation::start().await;
@@ -247,7 +226,7 @@ async fn an_id_of_another_account_is_answered_exactly_as_one_that_does_not_exist
     installation.tell(&acme.admin.token, "POST", "/api/v1/auth/users", &invitation).await.expect(201);
     let enroll = "/api/v1/system/nodes/edge-01/enrollment";
     installation.ask(&acme.admin.token, "POST", enroll).await.expect(201);
-    add_join(&installation).await;
+    installation.store_join("edge-02").await;
     let before = everything(&installation, &acme.admin).await;
     for endpoint in endpoints().into_iter().filter(|endpoint| endpoint.path.contains("{id}")) {
         let body = sound_body(endpoint.operation);

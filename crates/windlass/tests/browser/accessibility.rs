@@ -33,6 +33,26 @@ fn checker() -> Option<String> {
     None
 }
 
+/// The violations on a page, or on the page that the window shows, in both themes and both widths. Nothing if axe-core is
+/// not there.
+pub(crate) async fn violations_in_every_look(window: &Window, path: Option<&str>) -> Vec<String> {
+    let Some(checker) = checker() else { return Vec::new() };
+    let mut found = Vec::new();
+    for (look, width) in Look::BOTH.into_iter().flat_map(|look| [(look, 1280), (look, 400)]) {
+        window.set_color_scheme(look).await;
+        window.resize(width, 900).await;
+        if let Some(path) = path {
+            window.goto(path).await;
+        }
+        // Collapsed parts are checked too.
+        window.run("for (const part of document.querySelectorAll('details')) part.open = true;").await;
+        let wrong = violations(window, &checker).await;
+        let at = path.unwrap_or("this page");
+        found.extend(wrong.iter().map(|rule| format!("{at} {} {width}: {rule}", look.slug())));
+    }
+    found
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_accessible_in_both_themes_and_both_widths() {
     let Some(checker) = checker() else { return };
@@ -40,15 +60,7 @@ async fn every_page_is_accessible_in_both_themes_and_both_widths() {
     let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
     let mut found = Vec::new();
     for stop in stops(&scene.installation, &scene.admin).await {
-        for (look, width) in Look::BOTH.into_iter().flat_map(|look| [(look, 1280), (look, 400)]) {
-            window.set_color_scheme(look).await;
-            window.resize(width, 900).await;
-            window.goto(&stop.path).await;
-            // Collapsed parts are checked too.
-            window.run("for (const part of document.querySelectorAll('details')) part.open = true;").await;
-            let wrong = violations(&window, &checker).await;
-            found.extend(wrong.iter().map(|rule| format!("{} {} {width}: {rule}", stop.path, look.slug())));
-        }
+        found.extend(violations_in_every_look(&window, Some(&stop.path)).await);
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
     // Violations are found: a field without a name, and grey on grey.

@@ -15,6 +15,7 @@ mod rolling_fleet;
 
 mod accessibility;
 mod decisions;
+mod enrolment;
 mod fleet;
 mod layout;
 mod live;

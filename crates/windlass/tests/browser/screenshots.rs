@@ -1,4 +1,4 @@
-//! The screenshots in docs/images: every page with a fleet of 300 nodes, light and dark.
+//! The screenshots in docs/images: every page with a fleet of 300 nodes, light and dark; rollouts with a fleet of 120.
 //!
 //! Created with `UPDATE_SCREENSHOTS=1`; check them before committing.
 
@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use windlass_web::table::Page;
 
+use crate::rolling_fleet::{Fleet, Report};
 use crate::seed;
 use crate::visits::{Stop, stops};
 use crate::window::{Look, Window};
@@ -20,6 +21,12 @@ const MAX_BYTES: usize = 200_000;
 
 /// Pages that are also shown on a phone.
 const ON_A_PHONE: &[Page] = &[Page::Overview, Page::Approvals, Page::Proposal, Page::Events, Page::Audit];
+
+/// Pages that show a fleet with a rollout that is under way.
+const OF_ROLLOUTS: [Page; 2] = [Page::Rollouts, Page::Rollout];
+
+/// The number of nodes in that fleet.
+const ROLLOUT_NODES: usize = 120;
 
 /// Replaces the path of a temporary directory by a realistic URL.
 const ADDRESSES: &str = "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
@@ -50,19 +57,56 @@ async fn pictures_of_every_page() {
             Page::Run => format!("/app/runs/{}", scene.run),
             _ => stop.path,
         };
-        let widths: &[(u32, u32, &str)] = match ON_A_PHONE.contains(&stop.page) {
-            true => &[(1280, 860, ""), (400, 860, "-phone")],
-            false => &[(1280, 860, "")],
-        };
-        for (width, height, suffix) in widths {
-            for look in Look::BOTH {
-                window.resize(*width, *height).await;
-                window.set_color_scheme(look).await;
-                take(&window, &stop, &format!("{}{suffix}-{}.png", stop.name(), look.slug())).await;
-            }
+        if !OF_ROLLOUTS.contains(&stop.page) {
+            take_every_look(&window, &stop).await;
         }
     }
     window.close().await;
+    let fleet = moving_rollout().await;
+    let Some(window) = Window::of(&fleet.installation, &fleet.admin).await else { return };
+    let rollout = format!("/app/rollouts/{}", fleet.newest().await["id"].as_str().unwrap());
+    for (page, path) in OF_ROLLOUTS.into_iter().zip(["/app/rollouts", &rollout]) {
+        take_every_look(&window, &Stop { page, path: path.to_owned() }).await;
+    }
+    window.close().await;
+}
+
+/// A rollout that is under way: the canaries and some others have the change, one node failed.
+async fn moving_rollout() -> Fleet {
+    let rollout = "{max_unavailable: 20, failure_threshold: 5, waves: [{name: canary, nodes: [edge-1, edge-2, edge-3]}]}";
+    let fleet = Fleet::start(rollout, ROLLOUT_NODES).await;
+    fleet.change(rollout, 2).await;
+    let mut names: Vec<String> = (1..=ROLLOUT_NODES).map(|number| format!("edge-{number}")).collect();
+    names.sort();
+    for sent in [3, 23, 60] {
+        let has_change = async || fleet.generations().await.iter().filter(|one| **one == 2).count() >= sent;
+        fleet.wait("the next nodes", has_change).await;
+        let generations = fleet.generations().await;
+        let with_change = names.iter().zip(generations).filter(|(_, generation)| *generation == 2);
+        for (index, (name, _)) in with_change.enumerate() {
+            match index {
+                17 => fleet.report(name, Report::Failed("nginx -t: unknown directive \"gzip_typo\"")).await,
+                0..58 => fleet.report(name, Report::InSync).await,
+                _ => {}
+            }
+        }
+    }
+    fleet
+}
+
+/// Takes screenshots of a page in both themes, and on a phone if it is shown there too.
+async fn take_every_look(window: &Window, stop: &Stop) {
+    let widths: &[(u32, u32, &str)] = match ON_A_PHONE.contains(&stop.page) {
+        true => &[(1280, 860, ""), (400, 860, "-phone")],
+        false => &[(1280, 860, "")],
+    };
+    for (width, height, suffix) in widths {
+        for look in Look::BOTH {
+            window.resize(*width, *height).await;
+            window.set_color_scheme(look).await;
+            take(window, stop, &format!("{}{suffix}-{}.png", stop.name(), look.slug())).await;
+        }
+    }
 }
 
 async fn take(window: &Window, stop: &Stop, file: &str) {

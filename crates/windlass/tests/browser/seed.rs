@@ -63,8 +63,18 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     report_nodes(&installation, &admin).await;
     set_rules(&installation, &admin).await;
     store_rollout(&installation, nodes).await;
+    store_enrolment(&installation, &admin).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
+}
+
+/// Creates tokens with which agents can enrol, and stores the join of a host that waits.
+async fn store_enrolment(installation: &Installation, admin: &Person) {
+    let nodes = installation.get(admin, "/api/v1/system/node_status?state=unknown&limit=1").await;
+    let tokens = "/api/v1/system/enrollment_tokens";
+    let body = json!({"selector": {"name": "tokyo-*"}, "uses": 20, "join": "approve"});
+    installation.tell(&admin.token, "POST", tokens, &body).await.expect(201);
+    installation.store_join(nodes["nodes"][0]["name"].as_str().unwrap()).await;
 }
 
 /// Stores a rollout over the nodes, in which one failed and a few did not get the change.

@@ -45,7 +45,8 @@ fn is_of(pattern: &str, path: &str) -> bool {
 fn wanted() -> BTreeMap<Page, &'static str> {
     let is_page = |page: Page| {
         let leads_elsewhere = matches!(page, Page::SsoBegin | Page::SsoEnd);
-        let after_form = matches!(page, Page::Tested | Page::Webhook | Page::NodeAdopted);
+        let after_form =
+            matches!(page, Page::Tested | Page::Webhook | Page::NodeAdopted | Page::NodeEnrolled);
         let is_shown = !matches!(page, Page::Root | Page::Asset | Page::Live | Page::Lost);
         is_shown && !after_form && !leads_elsewhere
     };

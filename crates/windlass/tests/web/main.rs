@@ -1,6 +1,9 @@
 //! The guarantees of the web app, tested over real connections as a browser would: one file each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../api/agents/client.rs"]
+#[allow(dead_code, reason = "the API's tests use more of it")]
+mod agent;
 #[path = "../api/harness.rs"]
 #[allow(dead_code, reason = "the API's tests use more of it")]
 mod harness;
@@ -14,6 +17,7 @@ mod authorization;
 mod browser;
 mod decisions;
 mod drift;
+mod enrolment;
 mod events;
 mod forged_id_tokens;
 mod forms;

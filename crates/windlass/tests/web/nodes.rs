@@ -19,11 +19,12 @@ modules:
         /etc/motd: {content: \"welcome\\n\"} # shown at sign-in
         /etc/nginx.conf: {source: files/nginx.conf}
         /etc/hostname: {content: \"{{ node.hostname }}\\n\"}
+        /etc/threads: {content: \"{{ config.threads }}\\n\"}
 templates:
   - {name: edge, node_platform: debian-12-amd64, modules: [base]}
 nodes:
-  - {hostname: edge-01, template: edge, region: eu}
-  - {hostname: edge-02, template: edge, region: us}
+  - {hostname: edge-01, template: edge, region: eu, labels: {tier: web}, config: {threads: 6}}
+  - {hostname: edge-02, template: edge, region: us, config: {threads: 8}}
 ";
 
 /// An accepted fleet with two nodes.
@@ -55,12 +56,39 @@ async fn nodes_are_listed_with_their_reasons_filtered_and_counted() {
     }
     let drifted = browser.page("/app/nodes?state=drifted").await;
     assert!(drifted.contains("/app/nodes/edge-01") && !drifted.contains("/app/nodes/edge-02"), "{drifted}");
+    let by_label = browser.page("/app/nodes?by=label:tier").await;
+    for told in [
+        "<option value=\"label:tier\" selected>By label tier</option>",
+        "/app/nodes?label=tier%3Dweb",
+        "none",
+    ] {
+        assert!(by_label.contains(told), "{told}: {by_label}");
+    }
     let by_region = browser.page("/app/nodes?by=region&q=EDGE").await;
     assert!(by_region.contains("region=us") && by_region.contains("/app/nodes/edge-02"), "{by_region}");
     assert!(browser.page("/app/nodes?region=moon").await.contains("No node matches"));
     let overview = browser.page("/app").await;
     assert!(overview.contains("Nodes in sync") && overview.contains("1 drifted"), "{overview}");
     assert!(browser.page("/app/resources/node/edge-01").await.contains("href=\"/app/nodes/edge-01\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rendered_state_of_a_node_names_the_origin_of_each_item() {
+    let installation = Installation::start().await;
+    let (admin, _work) = accepted(&installation).await;
+    let mut browser = Browser::of(&installation, &admin);
+    let page = browser.page("/app/nodes/edge-01").await;
+    let rendered = page.split("id=\"rendered\"").nth(1).unwrap().split("</section>").next().unwrap();
+    for told in [
+        "from template edge (base)",
+        "<code class=\"path\">/etc/motd</code>",
+        "welcome",
+        "<code>config.threads</code> = 6 from node config",
+        "<code>node.hostname</code> = edge-01 from node",
+        "windlass node render edge-01",
+    ] {
+        assert!(rendered.contains(told), "{told}: {rendered}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -93,6 +93,8 @@ pub struct NodesOverview {
     pub templates: BTreeSet<String>,
     /// The regions of all nodes.
     pub regions: BTreeSet<String>,
+    /// The keys of the labels of all nodes.
+    pub label_keys: BTreeSet<String>,
 }
 
 /// A page of nodes with the counts around it, from one reading of all nodes.
@@ -109,11 +111,12 @@ pub async fn nodes_overview(
     let specs = || nodes.iter().filter_map(NodeRecord::spec);
     let templates = specs().map(|spec| spec.template.to_string()).collect();
     let regions = specs().filter_map(|spec| spec.region.clone()).collect();
+    let label_keys = specs().flat_map(|spec| spec.labels.iter().map(|(key, _)| key.to_string())).collect();
     let around = filter.clone().of_any_state();
     let summary = summary_of(&by, nodes.iter().filter(|record| around.selects(record)));
     nodes.retain(|record| filter.selects(record));
     let list = cut_page(reading, who, &records, nodes, page).await?;
-    Ok(NodesOverview { list, summary, templates, regions })
+    Ok(NodesOverview { list, summary, templates, regions, label_keys })
 }
 
 /// How many nodes of an account have each status.
