@@ -5,7 +5,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use windlass_api::agent::{AgentIdentity, ENROLL, EnrollRequest, EnrollResponse, EnrolmentKey, SecretText};
 
-use crate::connection::{JOIN_PENDING, RequestError, ServerAddress, TrustedServer, client_config, open};
+use crate::connection::{
+    Dial, JOIN_PENDING, RequestError, ServerAddress, TrustedServer, client_config, open,
+};
 use crate::error::AgentError;
 use crate::identity::{IDENTITY, NewKey, StoredIdentity, parse_enrolment_key};
 use crate::options::AgentOptions;
@@ -60,7 +62,9 @@ pub(crate) async fn enroll_in(
     }
     let new_key = NewKey::generate()?;
     let server = options.server.clone().unwrap_or_else(|| key.server.clone());
-    let response = request_until_approved(&server, &key, &new_key.request, surroundings)
+    let facts = host_facts(std::path::Path::new("/"));
+    let body = enroll_request(&key, new_key.request.clone(), facts.hostname);
+    let response = request_until_approved(&server, &key, &body, &surroundings.dial)
         .await
         .map_err(|source| AgentError::Server { server: server.clone(), source })?;
     let identity = stored(server, new_key.private, response)?;
@@ -73,12 +77,12 @@ pub(crate) async fn enroll_in(
 async fn request_until_approved(
     server: &str,
     key: &EnrolmentKey,
-    certificate_request: &str,
-    surroundings: &Surroundings,
+    body: &EnrollRequest,
+    dial: &Dial,
 ) -> Result<EnrollResponse, RequestError> {
     let began = Instant::now();
     loop {
-        let error = match request(server, key, certificate_request, surroundings).await {
+        let error = match request(server, key, body, dial).await {
             Err(error) if error.has_code(JOIN_PENDING) => error,
             result => return result,
         };
@@ -94,31 +98,39 @@ async fn request_until_approved(
     }
 }
 
-async fn request(
+/// What an agent sends to enrol.
+pub(crate) fn enroll_request(
+    key: &EnrolmentKey,
+    certificate_request: String,
+    hostname: Option<String>,
+) -> EnrollRequest {
+    let agent_version = env!("CARGO_PKG_VERSION").to_owned();
+    EnrollRequest { token: key.token.clone(), certificate_request, agent_version, hostname }
+}
+
+/// Asks once.
+pub(crate) async fn request(
     server: &str,
     key: &EnrolmentKey,
-    certificate_request: &str,
-    surroundings: &Surroundings,
+    body: &EnrollRequest,
+    dial: &Dial,
 ) -> Result<EnrollResponse, RequestError> {
     let address = ServerAddress::parse(server).map_err(|error| RequestError::Malformed(error.to_string()))?;
     let config = client_config(TrustedServer::Pinned(key.authority.clone()), None)
         .map_err(|error| RequestError::Malformed(error.to_string()))?;
-    let (requests, work) = open(&surroundings.dial, &address, config).await?;
-    let facts = host_facts(std::path::Path::new("/"));
-    let body = EnrollRequest {
-        token: key.token.clone(),
-        certificate_request: certificate_request.to_owned(),
-        agent_version: facts.agent_version,
-        hostname: facts.hostname,
-    };
+    let (requests, work) = open(dial, &address, config).await?;
     tokio::select! {
-        response = requests.post(ENROLL, &body, MAX_RESPONSE) => response,
+        response = requests.post(ENROLL, body, MAX_RESPONSE) => response,
         () = work => Err(RequestError::Unreachable("the connection was closed".to_owned())),
     }
 }
 
 /// The identity, if everything that the server sent can be used.
-fn stored(server: String, key: SecretText, response: EnrollResponse) -> Result<StoredIdentity, AgentError> {
+pub(crate) fn stored(
+    server: String,
+    key: SecretText,
+    response: EnrollResponse,
+) -> Result<StoredIdentity, AgentError> {
     let EnrollResponse { identity, certificate, trust } = response;
     if trust.authorities.is_empty() || trust.assignment_keys.is_empty() {
         let source = RequestError::Malformed("it names nobody to trust".to_owned());

@@ -24,6 +24,7 @@ mod identity;
 mod offline;
 mod options;
 mod report;
+pub mod simulated;
 mod state;
 mod status;
 mod surroundings;

@@ -12,11 +12,12 @@ mod stream;
 mod tls;
 
 pub(crate) use backoff::Backoff;
-pub(crate) use dial::{Dial, open};
+pub(crate) use dial::{ConnectionWork, Dial, open};
 pub(crate) use link::{Link, LinkState, LinkWish, Random};
 pub use requests::RequestError;
 pub(crate) use requests::{JOIN_PENDING, Requests};
 pub use server_address::BadServerAddress;
 pub(crate) use server_address::ServerAddress;
+pub(crate) use stream::{Line, News};
 pub use tls::KeyError;
 pub(crate) use tls::{ClientCertificate, TrustedServer, client_config};

@@ -32,7 +32,7 @@ impl Lines {
 
 /// A line of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Message(StreamMessage),
     /// A message of a newer server. It only says that the connection is alive.
     Unknown,
@@ -40,18 +40,18 @@ pub(super) enum Line {
 
 /// The lines of an open stream.
 #[derive(Debug)]
-pub(super) struct News {
+pub(crate) struct News {
     body: Incoming,
     lines: Lines,
 }
 
 impl News {
-    pub(super) fn new(body: Incoming) -> News {
+    pub(crate) fn new(body: Incoming) -> News {
         News { body, lines: Lines::default() }
     }
 
     /// The next line; `None` when the server closed the stream. May be dropped at any time without losing a line.
-    pub(super) async fn next(&mut self) -> Result<Option<Line>, RequestError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Line>, RequestError> {
         loop {
             if let Some(line) = self.lines.next_line()? {
                 return Ok(Some(read_line(&line)));

@@ -2,11 +2,10 @@
 
 use windlass_api::agent::AssignmentResponse;
 use windlass_core::host::{BlobDigest, NodeDocument};
-use windlass_core::target_assignment::{AssignmentRefusal, TargetAssignment};
+use windlass_core::target_assignment::TargetAssignment;
 
 use super::compose::{ComposeProblem, WantedBlob, compose, missing_blobs};
 use super::engine::{Engine, HeldCertainty};
-use crate::identity::AssignmentKeys;
 
 /// An assignment that the agent may apply, once every blob of it is there.
 #[derive(Clone, Debug)]
@@ -30,7 +29,7 @@ pub(crate) enum Offer {
 impl Engine {
     /// Verifies an assignment. `announced` is the generation that the server named on the stream.
     pub(crate) fn offer(&mut self, response: &AssignmentResponse, announced: u64) -> Offer {
-        match self.verify(response) {
+        match self.identity.open_assignment(response, self.held.accepted) {
             Ok((assignment, _)) if assignment.generation <= self.held.accepted_generation() => {
                 self.note_announced(assignment.generation);
                 Offer::Known
@@ -44,26 +43,6 @@ impl Engine {
                 Offer::Refused
             }
         }
-    }
-
-    fn verify(
-        &self,
-        response: &AssignmentResponse,
-    ) -> Result<(TargetAssignment, NodeDocument), (AssignmentRefusal, Option<u64>)> {
-        let position = self.identity.position(self.held.accepted);
-        let keys = AssignmentKeys::of(&self.identity.trust);
-        let assignment = response.assignment.open(&position, &keys).map_err(|refusal| {
-            let offered = match &refusal {
-                AssignmentRefusal::OlderGeneration { offered, .. } => Some(*offered),
-                AssignmentRefusal::OtherDocument { generation } => Some(*generation),
-                _ => None,
-            };
-            (refusal, offered)
-        })?;
-        let document = assignment
-            .open_document(response.document.as_bytes())
-            .map_err(|refusal| (refusal, Some(assignment.generation)))?;
-        Ok((assignment, document))
     }
 
     /// The blobs that an assignment needs and the cache lacks; first packages, then the files that they name.

@@ -10,7 +10,6 @@ mod stored;
 
 pub(crate) use enrolment_key::parse as parse_enrolment_key;
 pub(crate) use key_pair::NewKey;
-pub(crate) use signatures::AssignmentKeys;
 pub(crate) use stored::{IDENTITY, StoredIdentity, read as read_identity};
 
 use base64::Engine as _;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio_rustls::rustls::ClientConfig;
-use windlass_api::agent::{AgentIdentity, IssuedCertificate, SecretText, TrustBundle};
-use windlass_core::host::BlobDigest;
-use windlass_core::target_assignment::AgentPosition;
+use windlass_api::agent::{AgentIdentity, AssignmentResponse, IssuedCertificate, SecretText, TrustBundle};
+use windlass_core::host::{BlobDigest, NodeDocument};
+use windlass_core::target_assignment::{AgentPosition, AssignmentRefusal, TargetAssignment};
 
+use super::signatures::AssignmentKeys;
 use crate::connection::{ClientCertificate, KeyError, TrustedServer, client_config};
 use crate::error::AgentError;
 use crate::state::{StateFiles, Stored};
@@ -50,13 +51,35 @@ impl StoredIdentity {
     }
 
     /// Who the agent is for an assignment, with what it accepted last.
-    pub(crate) fn position(&self, accepted: Option<(u64, BlobDigest)>) -> AgentPosition {
+    fn position(&self, accepted: Option<(u64, BlobDigest)>) -> AgentPosition {
         AgentPosition {
             account: self.identity.account_id.to_string(),
             target: self.identity.target.clone(),
             enrolment: self.identity.enrolment,
             accepted,
         }
+    }
+
+    /// The assignment of a response and its document, if this agent may apply them. A refusal comes with the generation that
+    /// was offered, if it is known.
+    pub(crate) fn open_assignment(
+        &self,
+        response: &AssignmentResponse,
+        accepted: Option<(u64, BlobDigest)>,
+    ) -> Result<(TargetAssignment, NodeDocument), (AssignmentRefusal, Option<u64>)> {
+        let keys = AssignmentKeys::of(&self.trust);
+        let assignment = response.assignment.open(&self.position(accepted), &keys).map_err(|refusal| {
+            let offered = match &refusal {
+                AssignmentRefusal::OlderGeneration { offered, .. } => Some(*offered),
+                AssignmentRefusal::OtherDocument { generation } => Some(*generation),
+                _ => None,
+            };
+            (refusal, offered)
+        })?;
+        let document = assignment
+            .open_document(response.document.as_bytes())
+            .map_err(|refusal| (refusal, Some(assignment.generation)))?;
+        Ok((assignment, document))
     }
 }
 

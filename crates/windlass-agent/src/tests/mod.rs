@@ -12,5 +12,6 @@ mod faults;
 mod merged;
 mod refusals;
 mod server;
+mod simulated;
 mod upgrades;
 mod world;
