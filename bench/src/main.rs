@@ -44,7 +44,7 @@ fn run(options: &arguments::Options) -> Outcome<()> {
         say("this is not a release build: run with `cargo run --release -p windlass-bench`");
     }
     if options.server {
-        let report = server::measure(options.only.as_deref())?;
+        let report = server::measure(options.only.as_deref(), &options.agents)?;
         let text = match options.json {
             true => serde_json::to_string_pretty(&report)?,
             false => report.text(),

@@ -84,6 +84,8 @@ pub(super) struct ServerOptions {
     pub(super) database: Option<String>,
     /// A directory whose programs it finds before those of the machine.
     pub(super) programs: Option<PathBuf>,
+    /// How many connections of agents it accepts; none if it does not listen for agents.
+    pub(super) agents: Option<usize>,
 }
 
 /// A server process, and the password that it printed if it is the first of its database.
@@ -111,6 +113,10 @@ impl ServerOptions {
         if let Some(database) = &self.database {
             command.args(["--database", database]);
         }
+        if let Some(connections) = self.agents {
+            command.args(["--agent-listen", "127.0.0.1:0", "--max-agent-connections"]);
+            command.arg(connections.to_string());
+        }
         if let Some(programs) = &self.programs {
             let path = std::env::var("PATH").unwrap_or_default();
             command.env("PATH", format!("{}:{path}", programs.display()));
@@ -134,7 +140,7 @@ impl ServerOptions {
 impl Fixture {
     /// Starts one on the embedded database that opens so many proposals at once.
     pub(super) async fn start(cap: usize) -> Outcome<Fixture> {
-        Fixture::start_with(&ServerOptions { cap, database: None, programs: None }).await
+        Fixture::start_with(&ServerOptions { cap, database: None, programs: None, agents: None }).await
     }
 
     /// Starts the first server of a database.

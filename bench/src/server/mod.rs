@@ -1,5 +1,6 @@
 //! Measures the server: syncing, applying, listing, responses under load, and memory.
 
+pub(crate) mod agents;
 mod approvals;
 mod contents;
 mod fixture;
@@ -19,6 +20,7 @@ use windlass_testkit::fleet::{self, FleetEdition, FleetForm, LARGEST_FILE_NODES}
 use crate::sample::Sample;
 use crate::table::Table;
 use crate::{Outcome, say};
+use agents::AgentsReport;
 use fixture::{Fixture, Repo};
 use memory::MemoryRow;
 
@@ -45,6 +47,7 @@ pub(crate) struct ServerReport {
     figures: Vec<Figure>,
     memory_kib: Vec<(String, u64)>,
     memory_of_input: Vec<MemoryRow>,
+    agents: AgentsReport,
 }
 
 impl ServerReport {
@@ -86,16 +89,26 @@ impl ServerReport {
                 format!("{:.1}", row.per_byte()),
             ]);
         }
-        format!("{}\n{}\n{}", times.text(), memory.text(), inputs.text())
+        format!("{}\n{}\n{}{}", times.text(), memory.text(), inputs.text(), self.agents.text())
     }
 }
 
 /// The parts of the server benchmark.
-pub(crate) const PARTS: [&str; 9] =
-    ["hooks", "syncs", "contents", "applies", "approvals", "reviews", "lists", "replicas", "memory"];
+pub(crate) const PARTS: [&str; 10] = [
+    "hooks",
+    "syncs",
+    "contents",
+    "applies",
+    "approvals",
+    "reviews",
+    "lists",
+    "replicas",
+    "memory",
+    "agents",
+];
 
 /// Measures a server on the embedded database, and replicas on PostgreSQL: all parts, or one.
-pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
+pub(crate) fn measure(only: Option<&str>, agents: &[usize]) -> Outcome<ServerReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let mut report = ServerReport::default();
@@ -109,7 +122,8 @@ pub(crate) fn measure(only: Option<&str>) -> Outcome<ServerReport> {
                 "reviews" => reviews(&mut report).await?,
                 "lists" => lists(&mut report).await?,
                 "replicas" => replicas::measure(&mut report).await?,
-                _ => memory::measure(&mut report).await?,
+                "memory" => memory::measure(&mut report).await?,
+                _ => agents::measure(&mut report.agents, agents).await?,
             }
         }
         Ok(report)

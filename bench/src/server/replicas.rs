@@ -55,7 +55,7 @@ pub(super) async fn measure(report: &mut ServerReport) -> Outcome<()> {
 
 /// From a request to one replica until the other's event stream has delivered it.
 async fn changes_seen(report: &mut ServerReport, database: String) -> Outcome<()> {
-    let options = ServerOptions { cap: 25, database: Some(database), programs: None };
+    let options = ServerOptions { cap: 25, database: Some(database), programs: None, agents: None };
     let writer = Fixture::start_with(&options).await?;
     let reader = writer.replica(&options)?;
     let mut times = Vec::with_capacity(CHANGES);
@@ -86,7 +86,8 @@ enum Holder {
 /// How long a sync takes from the moment its fetch can go on, if the replica that fetches lives or is killed then.
 async fn stalled_sync(database: String, holder: Holder) -> Outcome<Duration> {
     let stall = StalledGit::new()?;
-    let options = ServerOptions { cap: 25, database: Some(database), programs: Some(stall.programs()) };
+    let programs = Some(stall.programs());
+    let options = ServerOptions { cap: 25, database: Some(database), programs, agents: None };
     let mut first = Some(Fixture::start_with(&options).await?);
     let fixture = first.as_ref().ok_or("no server")?;
     let mut second = Some(fixture.replica(&options)?);

@@ -66,7 +66,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("windlass-testkit", &["windlass-core"]),
-    ("windlass-bench", &["windlass-api", "windlass-core", "windlass-testkit"]),
+    ("windlass-bench", &["windlass-agent", "windlass-api", "windlass-core", "windlass-testkit"]),
 ];
 
 fn metadata() -> Value {
