@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use windlass_api::agent::{AgentIdentity, ENROLL, EnrollRequest, EnrollResponse, EnrolmentKey, SecretText};
-
-use crate::connection::{
-    Dial, JOIN_PENDING, RequestError, ServerAddress, TrustedServer, client_config, open,
+use windlass_api::agent::{
+    AgentIdentity, ENROLL, EnrollRequest, EnrollResponse, EnrolmentKey, JOIN_PENDING, SecretText,
 };
+
+use crate::connection::{Dial, RequestError, ServerAddress, TrustedServer, client_config, open};
 use crate::error::AgentError;
 use crate::identity::{IDENTITY, NewKey, StoredIdentity, parse_enrolment_key};
 use crate::options::AgentOptions;

@@ -12,7 +12,7 @@
 //! | `GET` [`BLOBS`]`/{digest}` | | the zstd-compressed blob; `Range: bytes=N-` resumes |
 //! | `POST` [`REPORT`] | [`ReportBody`] | [`ReportReceipt`] |
 //!
-//! Errors have the body of every other error of the API, [`crate::types::ErrorBody`].
+//! Errors have the body of every other error of the API, [`crate::types::ErrorEnvelope`].
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use windlass_core::digest::Digest;

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::rustls::ClientConfig;
-use windlass_api::agent::StreamMessage;
+use windlass_api::agent::{AGENT_REVOKED, StreamMessage};
 
 use super::backoff::Backoff;
 use super::dial::{ConnectionWork, Dial, open};
-use super::requests::{AGENT_REVOKED, RequestError, Requests};
+use super::requests::{RequestError, Requests};
 use super::server_address::ServerAddress;
 use super::stream::{Line, News};
 

@@ -15,7 +15,7 @@ pub(crate) use backoff::Backoff;
 pub(crate) use dial::{ConnectionWork, Dial, open};
 pub(crate) use link::{Link, LinkState, LinkWish, Random};
 pub use requests::RequestError;
-pub(crate) use requests::{JOIN_PENDING, Requests};
+pub(crate) use requests::Requests;
 pub use server_address::BadServerAddress;
 pub(crate) use server_address::ServerAddress;
 pub(crate) use stream::{Line, News};

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use windlass_api::agent::{BLOBS, STREAM};
-use windlass_api::types::ErrorBody;
+use windlass_api::types::ErrorEnvelope;
 use windlass_core::display::sanitize_for_terminal;
 use windlass_core::host::BlobDigest;
 
@@ -23,11 +23,6 @@ const RESPONSE_WITHIN: Duration = Duration::from_secs(30);
 const MAX_ERROR: usize = 64 * 1024;
 /// The longest pause that the server can ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
-
-/// The code of every refusal for a revoked agent.
-pub(crate) const AGENT_REVOKED: &str = "agent-revoked";
-/// The code of an enrolment that a person has to approve first. The agent asks again with the same token and key.
-pub(crate) const JOIN_PENDING: &str = "join-pending";
 
 /// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -249,8 +244,8 @@ async fn refusal(response: Response<Incoming>) -> RequestError {
     let retry_after = retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
     let body = read_all(response.into_body(), MAX_ERROR).await.unwrap_or_default();
     let shown = |text: &str| sanitize_for_terminal(text).chars().take(300).collect::<String>();
-    let (code, message) = match serde_json::from_slice::<ErrorBody>(&body) {
-        Ok(error) => (shown(&error.code), shown(&error.message)),
+    let (code, message) = match serde_json::from_slice::<ErrorEnvelope>(&body) {
+        Ok(ErrorEnvelope { error }) => (shown(&error.code), shown(&error.message)),
         Err(_) => (String::new(), status.canonical_reason().unwrap_or("no reason given").to_owned()),
     };
     RequestError::Refused { status: status.as_u16(), code, message, retry_after }

@@ -134,7 +134,7 @@ async fn a_host_is_enrolled_again_only_on_purpose() {
     world.server.lock().tokens.clear();
     let surroundings = world.surroundings(DiskHooks::default());
     let error = enroll_in(&world.options(), &key, Enrolment::Again, &surroundings).await.unwrap_err();
-    assert!(error.to_string().contains("token_used"), "{error}");
+    assert!(error.to_string().contains("enrolment-refused"), "{error}");
     assert_eq!(identity_file(&world), before, "a refused enrolment leaves the identity");
     world.enroll("third", Enrolment::Again).await.unwrap();
     // The new enrolment counts generations from the start, and takes over what the old one made.

@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::timeout;
 use windlass_api::agent::*;
+use windlass_api::types::{ErrorBody, ErrorEnvelope};
 use windlass_core::host::BlobDigest;
 use windlass_core::id::{AccountId, AgentId};
 use windlass_core::resource::{Kind, ResourceKey};
@@ -302,10 +303,10 @@ impl FakeServer {
         let is_expired = renewals < self.lock().expired_before;
         let response = match (&parts.method, path) {
             (&Method::POST, ENROLL) => self.enroll(&body),
-            _ if !is_agent => refuse(401, "no_certificate"),
-            _ if self.lock().revoked => refuse(403, "agent-revoked"),
+            _ if !is_agent => refuse(401, "unauthorized"),
+            _ if self.lock().revoked => refuse(403, AGENT_REVOKED),
             (&Method::POST, RENEW) => self.renew(&body),
-            _ if is_expired => refuse(401, "certificate_expired"),
+            _ if is_expired => refuse(401, CERTIFICATE_EXPIRED),
             (&Method::GET, STREAM) => return self.stream(),
             (&Method::GET, ASSIGNMENT) => self.assignment(),
             (&Method::POST, REPORT) => self.report(&body),
@@ -314,7 +315,7 @@ impl FakeServer {
                     path.strip_prefix(BLOBS).and_then(|rest| BlobDigest::parse(rest.trim_start_matches('/')));
                 self.blob(digest.expect("a digest"), range.as_deref())
             }
-            _ => refuse(404, "not_found"),
+            _ => refuse(404, "not-found"),
         };
         self.note();
         self.pass(&kill, Cut::Handled).await;
@@ -351,10 +352,10 @@ impl FakeServer {
         state.join_requests.insert(request.certificate_request.clone());
         if state.pending_joins > 0 {
             state.pending_joins -= 1;
-            return refuse(403, "join-pending");
+            return refuse(409, JOIN_PENDING);
         }
         if !state.tokens.remove(request.token.expose()) {
-            return refuse(403, "token_used");
+            return refuse(403, ENROLMENT_REFUSED);
         }
         state.enrolments += 1;
         let certificate = state.issued(&request.certificate_request);
@@ -399,13 +400,13 @@ impl FakeServer {
     fn assignment(&self) -> Response<Full<Bytes>> {
         match &self.lock().assignment {
             Some(assignment) => json(assignment),
-            None => refuse(404, "no_assignment"),
+            None => refuse(404, "not-found"),
         }
     }
 
     fn blob(&self, digest: BlobDigest, range: Option<&str>) -> Response<Full<Bytes>> {
         let state = self.lock();
-        let Some(bytes) = state.blobs.get(&digest) else { return refuse(404, "not_found") };
+        let Some(bytes) = state.blobs.get(&digest) else { return refuse(404, "not-found") };
         let from: usize = range.map_or(0, |range| {
             range.trim().trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap()
         });
@@ -455,8 +456,14 @@ fn json(value: &impl serde::Serialize) -> Response<Full<Bytes>> {
 }
 
 fn refuse(status: u16, code: &str) -> Response<Full<Bytes>> {
-    let body = serde_json::json!({"code": code, "message": format!("refused: {code}")});
-    let mut response = json(&body);
+    let error = ErrorBody {
+        code: code.to_owned(),
+        message: format!("refused: {code}"),
+        help: String::new(),
+        details: Vec::new(),
+        request_id: String::new(),
+    };
+    let mut response = json(&ErrorEnvelope { error });
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     response
 }
