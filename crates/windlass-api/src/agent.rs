@@ -463,13 +463,26 @@ pub struct HostFacts {
     pub booted_at: Option<Timestamp>,
 }
 
-/// The server stored a report.
+/// The server received a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportReceipt {
     /// The sequence number of the report.
     pub sequence: u64,
     /// Whether the server wants a complete report next, because something is missing.
     pub send_complete: bool,
+    /// The newest report of the agent, if that is a newer one than this. The server then stored nothing of this one: the agent
+    /// lost count, continues after the newest, and sends everything again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer: Option<NewerReport>,
+}
+
+/// A report that the server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewerReport {
+    /// Its generation.
+    pub generation: u64,
+    /// Its sequence number.
+    pub sequence: u64,
 }
 
 #[cfg(test)]

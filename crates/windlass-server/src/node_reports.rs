@@ -156,7 +156,7 @@ async fn a_report_becomes_the_status_of_its_node() {
     assert_eq!(before["reason"], "No agent is enrolled; run `windlass node enroll edge-01`.");
     let agent = world.enrol("edge-01").await;
     let receipt = world.report(&agent, world.in_sync(1)).await.expect("a receipt");
-    assert_eq!(receipt, ReportReceipt { sequence: 1, send_complete: false });
+    assert_eq!(receipt, ReportReceipt { sequence: 1, send_complete: false, newer: None });
     let status = world.status("edge-01").await;
     assert_eq!(
         (&status["state"], &status["host"]["os"]),

@@ -336,7 +336,7 @@ fn read_outbox(
         }
         Stored::Damaged(problem) => {
             troubles.push(format!("{problem}; what was to be reported is lost"));
-            Outbox::after_damage(agent.clone(), now)
+            Outbox::new(agent.clone(), now)
         }
     };
     Ok(match outbox.agent() == agent {

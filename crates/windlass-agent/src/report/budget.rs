@@ -69,6 +69,14 @@ impl WaitingEvents {
         self.dropped = self.dropped.saturating_add(count);
     }
 
+    /// Puts back what was taken and not reported.
+    pub(super) fn put_back(&mut self, events: Vec<AgentEvent>, dropped: u64) {
+        let newer = std::mem::take(&mut self.events);
+        self.bytes = 0;
+        events.into_iter().chain(newer).for_each(|event| self.push(event));
+        self.count_dropped(dropped);
+    }
+
     /// Takes the oldest events, as many as fit into a report, and the number of those that were dropped.
     pub(super) fn take(&mut self) -> (Vec<AgentEvent>, u64) {
         let (mut taken, mut bytes) = (Vec::new(), 0);

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use windlass_api::agent::{
-    AgentEvent, AgentEventKind, HostFacts, ModuleObservation, ReportBody, ReportReceipt,
+    AgentEvent, AgentEventKind, HostFacts, ModuleObservation, NewerReport, ReportBody, ReportReceipt,
 };
 use windlass_core::id::AgentId;
 use windlass_core::observed::AgentMessage;
@@ -82,12 +82,6 @@ impl Outbox {
         self.resumed()
     }
 
-    /// Begins anew after everything was lost. The clock gives a number that is higher than any that was counted.
-    pub(crate) fn after_damage(agent: AgentId, at: Timestamp) -> Outbox {
-        let first = u64::try_from(at.as_millis()).unwrap_or(1).max(1);
-        Outbox { reserved: first, next: first, ..Outbox::new(agent, at) }
-    }
-
     pub(crate) fn agent(&self) -> &AgentId {
         &self.agent
     }
@@ -107,7 +101,8 @@ impl Outbox {
         let is_same = known.knows_target(&view, generation)
             && self.view.modules.len() == view.modules.len()
             && view.modules.keys().all(|name| known.knows_module(&view, name));
-        (self.view, self.generation) = (view, generation);
+        // The server orders reports by it. An agent that lost its assignment still has news.
+        (self.view, self.generation) = (view, self.generation.max(generation));
         !is_same
     }
 
@@ -144,13 +139,25 @@ impl Outbox {
         self.sending.is_some()
     }
 
-    /// The server stored a report.
+    /// The server received a report.
     pub(crate) fn acknowledge(&mut self, receipt: &ReportReceipt, at: Timestamp) {
         if let Some(sent) = self.sending.take_if(|sent| sent.sequence == receipt.sequence) {
-            self.acknowledged.add(&sent);
+            match receipt.newer {
+                None => self.acknowledged.add(&sent),
+                Some(newer) => self.continue_after(newer, sent),
+            }
         }
         self.complete_due |= receipt.send_complete;
         self.heard_at = Some(at);
+    }
+
+    /// The server has reports that this agent no longer knows of, and stored nothing of the one that was sent.
+    fn continue_after(&mut self, newer: NewerReport, ignored: ReportBody) {
+        self.generation = self.generation.max(newer.generation);
+        self.next = self.next.max(newer.sequence.saturating_add(1));
+        self.acknowledged = Acknowledged::default();
+        self.complete_due = true;
+        self.events.put_back(ignored.events, ignored.events_dropped);
     }
 
     /// The server never stores the report on its way. Its events are lost and counted; the rest is reported anew.
@@ -174,8 +181,9 @@ impl Outbox {
         if self.next >= self.reserved {
             self.reserved = self.next.saturating_add(SEQUENCE_BLOCK);
         }
-        self.next += 1;
-        self.next - 1
+        let sequence = self.next;
+        self.next = sequence.saturating_add(1);
+        sequence
     }
 
     /// A report without number and events.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windlass_api::agent::{
-    AgentEventKind, DriftedItem, HostFacts, MAX_EVENTS, MAX_REPORT_BYTES, ObservationBody, ReportBody,
-    ReportReceipt,
+    AgentEventKind, DriftedItem, HostFacts, MAX_EVENTS, MAX_REPORT_BYTES, NewerReport, ObservationBody,
+    ReportBody, ReportReceipt,
 };
 use windlass_core::id::AgentId;
 
@@ -20,7 +20,7 @@ fn outbox() -> Outbox {
 /// A server as the protocol describes it.
 #[derive(Default)]
 struct Server {
-    sequences: Vec<u64>,
+    newest: (u64, u64),
     target: Option<ObservationBody>,
     modules: BTreeMap<String, (ObservationBody, Vec<DriftedItem>)>,
     events: Vec<String>,
@@ -30,12 +30,14 @@ struct Server {
 impl Server {
     fn store(&mut self, report: &ReportBody) -> ReportReceipt {
         let sequence = report.sequence;
-        let receipt = ReportReceipt { sequence, send_complete: false };
-        if self.sequences.contains(&sequence) {
+        let mut receipt = stored(sequence);
+        let order = (report.generation, sequence);
+        if order <= self.newest {
+            let (generation, sequence) = self.newest;
+            receipt.newer = (order < self.newest).then_some(NewerReport { generation, sequence });
             return receipt;
         }
-        assert!(self.sequences.iter().all(|known| *known < sequence), "numbers rise");
-        self.sequences.push(sequence);
+        self.newest = order;
         if report.complete {
             self.modules.clear();
         }
@@ -48,6 +50,11 @@ impl Server {
         self.dropped += report.events_dropped;
         receipt
     }
+}
+
+/// The receipt of a report that was stored.
+fn stored(sequence: u64) -> ReportReceipt {
+    ReportReceipt { sequence, send_complete: false, newer: None }
 }
 
 fn prepared(outbox: &mut Outbox) -> Option<ReportBody> {
@@ -96,9 +103,9 @@ fn a_report_stays_the_same_until_it_is_acknowledged() {
     outbox.push(at(2), AgentEventKind::Trouble, "second");
     look(&mut outbox, &["a"], &[], 10);
     assert_eq!(prepared(&mut outbox).unwrap(), sent);
-    outbox.acknowledge(&ReportReceipt { sequence: sent.sequence + 7, send_complete: false }, at(3));
+    outbox.acknowledge(&stored(sent.sequence + 7), at(3));
     assert_eq!(prepared(&mut outbox).unwrap(), sent, "a receipt of another report acknowledges nothing");
-    outbox.acknowledge(&ReportReceipt { sequence: sent.sequence, send_complete: true }, at(3));
+    outbox.acknowledge(&ReportReceipt { send_complete: true, ..stored(sent.sequence) }, at(3));
     let next = prepared(&mut outbox).unwrap();
     assert_eq!((next.complete, next.events[0].message.as_str()), (true, "second"));
 }
@@ -139,20 +146,34 @@ fn a_report_that_the_server_never_stores_is_given_up_and_its_events_are_counted(
 }
 
 #[test]
-fn numbers_rise_after_a_loss_of_the_newest_or_of_every_file() {
+fn numbers_rise_after_a_loss_of_the_newest_file() {
     let mut outbox = outbox();
     let written = serde_json::to_string(&outbox).unwrap();
     let last = (0..5).map(|_| {
         outbox.push(at(1), AgentEventKind::Trouble, "x");
         let sequence = prepared(&mut outbox).unwrap().sequence;
-        outbox.acknowledge(&ReportReceipt { sequence, send_complete: false }, at(0));
+        outbox.acknowledge(&stored(sequence), at(0));
         sequence
     });
     let last = last.max().unwrap();
     let older: Outbox = serde_json::from_str(&written).unwrap();
     assert!(prepared(&mut older.resumed_after_loss()).unwrap().sequence > last);
-    let mut anew = Outbox::after_damage(AgentId::new("a"), at(1_700_000_000_000));
-    assert!(prepared(&mut anew).unwrap().sequence > last);
+}
+
+#[test]
+fn an_agent_that_lost_every_file_learns_from_its_server_where_to_continue() {
+    let (mut before, mut server) = (outbox(), Server::default());
+    for millis in 1..5 {
+        look(&mut before, &["a", "b"], &[("a", &millis.to_string())], millis);
+        exchange(&mut before, &mut server);
+    }
+    let mut anew = outbox();
+    anew.push(at(1), AgentEventKind::Trouble, "damaged");
+    look(&mut anew, &["a"], &[], 1);
+    exchange(&mut anew, &mut server);
+    assert_eq!(server.events, ["damaged"]);
+    assert_eq!(server.modules.keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(server.modules["a"].1, []);
 }
 
 /// What can happen to an agent.

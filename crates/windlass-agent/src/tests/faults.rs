@@ -1,5 +1,5 @@
-//! Faults: the agent stopped at every step, the network cut at every place, full disks, torn files. The final host and the
-//! final report equal those without the fault.
+//! Faults: the agent stopped at every step, the network cut at every place, full disks, torn files, a clock that jumps. The
+//! final host and the final report equal those without the fault.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -198,6 +198,51 @@ async fn torn_state_files_remove_nothing_and_the_server_puts_them_right() {
         agent.stop().await;
         assert_eq!(world.snapshot(), expected, "{names:?}");
         assert_eq!(world.server.lock().merged.summary(), report, "{names:?}");
+    }
+}
+
+/// The first milliseconds of 1970, as on a host without a battery for its clock, and the year 2100.
+const WRONG_TIMES: [i64; 2] = [5, 4_102_444_800_000];
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_jumps_at_any_step_changes_nothing_but_the_times_in_reports() {
+    let (expected, report, steps, _) = without_fault().await;
+    for step in 0..steps {
+        let (world, two) = before_second().await;
+        let (clock, count) = (world.clock.clone(), AtomicUsize::new(0));
+        // Back at this step, and far ahead at the next one.
+        let jump = StepHook::new(move |_| {
+            let passed = count.fetch_add(1, Ordering::SeqCst).checked_sub(step);
+            if let Some(time) = passed.and_then(|passed| WRONG_TIMES.get(passed)) {
+                clock.store(*time, Ordering::SeqCst);
+            }
+        });
+        let agent = world.start_with(world.options(), DiskHooks { steps: jump, writes: None });
+        until_settled(&world, &two).await;
+        assert_eq!(agent.stop().await, AgentEnd::Stopped);
+        assert_eq!(world.snapshot(), expected, "step {step}");
+        assert_eq!(world.server.lock().merged.summary(), report, "step {step}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_power_cut_and_with_a_wrong_clock_the_server_hears_the_agent_again() {
+    let (expected, report, ..) = without_fault().await;
+    for time in WRONG_TIMES {
+        let (world, two) = before_second().await;
+        world.apply(&two).await;
+        for name in ["outbox.json", "outbox.json.previous"] {
+            fs::write(world.state_dir.join(name), "torn").unwrap();
+        }
+        world.clock.store(time, Ordering::SeqCst);
+        world.write("/etc/nginx/nginx.conf", "by hand\n");
+        let agent = world.start();
+        world.server.until("drift is reported", |state| state.merged.drift.len() == 1).await;
+        world.write("/etc/nginx/nginx.conf", "two\n");
+        world.server.until("the end of drift is reported", |state| state.merged.drift.is_empty()).await;
+        agent.stop().await;
+        assert_eq!(world.snapshot(), expected, "time {time}");
+        assert_eq!(world.server.lock().merged.summary(), report, "time {time}");
     }
 }
 

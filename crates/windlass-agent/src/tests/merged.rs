@@ -1,9 +1,9 @@
 //! What the server knows after all reports, as `ObservedTarget::merge` would have it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use windlass_api::agent::{
-    AgentEvent, AgentEventKind, DriftedItem, ObservationBody, ObservedBody, ReportBody,
+    AgentEvent, AgentEventKind, DriftedItem, NewerReport, ObservationBody, ObservedBody, ReportBody,
 };
 use windlass_core::digest::Digest;
 
@@ -15,7 +15,6 @@ pub(super) struct MergedReports {
     pub(super) modules: BTreeMap<String, ObservationBody>,
     pub(super) drift: Vec<DriftedItem>,
     pub(super) events: Vec<AgentEvent>,
-    sequences: BTreeSet<u64>,
 }
 
 /// What counts of a module or a node, without times.
@@ -40,17 +39,15 @@ impl Summary {
 }
 
 impl MergedReports {
-    pub(super) fn merge(&mut self, report: &ReportBody) {
-        // Events of a report that is known already are not new.
-        if !self.sequences.insert(report.sequence) {
-            return;
-        }
-        self.events.extend(report.events.iter().cloned());
+    /// Merges a report. Nothing of an older one is stored, not even its events; the newest one is returned then.
+    pub(super) fn merge(&mut self, report: &ReportBody) -> Option<NewerReport> {
         let order = (report.generation, report.sequence);
-        if order < self.order {
-            return;
+        if order <= self.order {
+            let (generation, sequence) = self.order;
+            return (order < self.order).then_some(NewerReport { generation, sequence });
         }
         self.order = order;
+        self.events.extend(report.events.iter().cloned());
         self.target = Some(report.target.clone());
         if report.complete {
             self.modules.clear();
@@ -61,6 +58,7 @@ impl MergedReports {
             self.drift.retain(|item| item.module != module.name);
         }
         self.drift.extend(report.drift.iter().cloned());
+        None
     }
 
     /// Whether the node is what a document says, in a generation.

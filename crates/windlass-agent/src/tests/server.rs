@@ -432,9 +432,9 @@ impl FakeServer {
             return refuse(status, "refused");
         }
         let sequence = report.sequence;
-        state.merged.merge(&report);
+        let newer = state.merged.merge(&report);
         state.reports.push(report);
-        json(&ReportReceipt { sequence, send_complete: false })
+        json(&ReportReceipt { sequence, send_complete: false, newer })
     }
 }
 

@@ -10,6 +10,7 @@ use windlass_core::resource::{DriftMode, Kind, ResourceKey};
 use windlass_core::time::Timestamp;
 
 use super::*;
+use crate::flow::observe::group::MergedReport;
 use crate::reports::check::CheckedReport;
 
 fn item(module: &str, name: &str, mode: &str) -> DriftedItem {
@@ -78,7 +79,9 @@ fn an_older_report_changes_no_items_and_brings_no_events() {
     let older = checked(4, Coverage::Complete, &["nginx"], vec![item("nginx", "/a", "1")]);
     let older = CheckedReport { events_dropped: 3, left_out: 9, ..older };
     for _ in 0..2 {
-        merged.merge(&older);
+        let newest = ReportOrder { enrolment: Enrolment(1), generation: Generation(1), sequence: 5 };
+        let expected = MergedReport::Merged { needs_complete: false, newer: Some(newest) };
+        assert_eq!(merged.merge(&older), expected, "its agent must know that nothing was stored");
     }
     assert_eq!(item_changes(&merged, &[]), ItemChanges::default());
     assert_eq!((merged.events_dropped, merged.left_out), (0, Some(0)));
@@ -86,7 +89,6 @@ fn an_older_report_changes_no_items_and_brings_no_events() {
 
 #[test]
 fn modules_that_partial_reports_add_up_to_are_bounded() {
-    use crate::flow::observe::group::MergedReport;
     use windlass_core::host::MAX_MODULES;
     let mut merged = MergedTarget::default();
     let names: Vec<String> = (0..=MAX_MODULES).map(|index| format!("m{index}")).collect();
@@ -94,7 +96,7 @@ fn modules_that_partial_reports_add_up_to_are_bounded() {
         let modules: Vec<&str> = chunk.iter().map(String::as_str).collect();
         let result = merged.merge(&checked(sequence as u64, Coverage::Partial, &modules, Vec::new()));
         let expected = match chunk.len() {
-            100 => MergedReport::Merged { needs_complete: true },
+            100 => MergedReport::Merged { needs_complete: true, newer: None },
             _ => MergedReport::TooManyModules,
         };
         assert_eq!(result, expected);

@@ -44,6 +44,8 @@ pub(crate) enum MergedReport {
     Merged {
         /// Whether the server needs a complete report.
         needs_complete: bool,
+        /// The newest report, if it is newer than this one.
+        newer: Option<ReportOrder>,
     },
     /// Together with earlier reports, it lists more modules than a node can have.
     TooManyModules,
@@ -72,7 +74,8 @@ impl MergedTarget {
         }
         let needs_complete =
             self.after.complete_as_of.is_none_or(|complete| complete.enrolment < order.enrolment);
-        MergedReport::Merged { needs_complete }
+        let newer = self.after.whole.as_ref().map(|whole| whole.order).filter(|newest| *newest > order);
+        MergedReport::Merged { needs_complete, newer }
     }
 
     /// Takes the items of the modules for which this is the newest report.

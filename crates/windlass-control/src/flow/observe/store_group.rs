@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use windlass_api::agent::ReportReceipt;
+use windlass_api::agent::{NewerReport, ReportReceipt};
 use windlass_core::id::AgentId;
 use windlass_core::time::Timestamp;
 use windlass_store::{DriftItemsChange, NewAgentEvent, NewNodeReport, ObservedChange, StoreError, Writing};
@@ -91,9 +91,11 @@ async fn write_group(
 
 fn receipt(queued: &QueuedReport, result: MergedReport, is_wanted: bool) -> Result<ReportReceipt, Refusal> {
     match result {
-        MergedReport::Merged { needs_complete } => Ok(ReportReceipt {
+        MergedReport::Merged { needs_complete, newer } => Ok(ReportReceipt {
             sequence: queued.checked.report.order.sequence,
             send_complete: needs_complete || is_wanted,
+            newer: newer
+                .map(|order| NewerReport { generation: order.generation.0, sequence: order.sequence }),
         }),
         MergedReport::TooManyModules => Err(Refusal::bad_request(
             "invalid report: more modules than a node can have",
