@@ -124,6 +124,8 @@ states! {
         WebhookRefused "gitops.webhook_refused",
         /// A webhook got a new secret.
         WebhookRotated "gitops.webhook_rotated",
+        /// Nodes get no new assignment: no approval covers it, or it cannot be made.
+        AgentAssignmentBlocked "agent.assignment_blocked",
         /// A client certificate for an agent was refused.
         AgentCertificateRefused "agent.certificate_refused",
         /// An agent enrolled.

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use windlass_api::agent::AssignmentResponse;
 use windlass_core::agent::Agent;
 use windlass_core::digest::Digest;
+use windlass_core::event::Severity;
 use windlass_core::host::{BlobDigest, NodeDocument};
 use windlass_core::target_assignment::{
     AssignmentRefusal, CoveredResource, SignedAssignment, TargetAssignment,
@@ -17,6 +19,7 @@ use windlass_store::{Reading, StoreError, StoredAssignment};
 use crate::clock::now;
 use crate::control::Control;
 use crate::delivery_cache::{Delivery, Recipient};
+use crate::flow::assign::blocked::record_blocked;
 use crate::refusal::Refusal;
 
 /// What an agent may have now. Refused if its target has no assignment, or if no approval covers it.
@@ -83,6 +86,11 @@ async fn refuse(server: &Control, agent: &Agent, reason: AssignmentRefusal) -> R
     let mut writing = server.store().write().await?;
     writing.assignment_problems_put(&agent.account_id, &[(agent.target.clone(), &message)], now()).await?;
     writing.commit().await?;
+    let subject = format!("assignment:{}:{}", agent.account_id, agent.target);
+    if server.rate_limits().refusal_events.take(&subject, Instant::now()).is_ok() {
+        let problem = [(agent.target.clone(), message.as_str())];
+        record_blocked(server, &agent.account_id, Severity::High, &problem).await?;
+    }
     Ok(Refusal::conflict(
         "assignment-not-covered",
         message,

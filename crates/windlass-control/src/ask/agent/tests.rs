@@ -4,12 +4,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_core::agent::Agent;
 use windlass_core::digest::Digest;
+use windlass_core::event::{Event, EventKind};
 use windlass_core::gate::Halt;
 use windlass_core::host::{BlobDigest, HostState, ModulePackage, NodeDocument};
 use windlass_core::id::AccountId;
 use windlass_core::resource::{Kind, ResourceKey, Spec};
 use windlass_core::target_assignment::{AgentPosition, TargetAssignment, VerifySignature};
-use windlass_store::{Address, NewAssignment, ResourceToDestroy, Store, new_id};
+use windlass_store::{Address, EventFilter, EventOrder, NewAssignment, ResourceToDestroy, Store, new_id};
 
 use super::assignment::assignment;
 use super::blob::blob;
@@ -112,6 +113,13 @@ impl Server {
         let mut reading = self.control.store().read().await.expect("a connection");
         let found = reading.assignment_problem(&self.account_id, &target).await.expect("a problem");
         found.map(|problem| problem.reason)
+    }
+
+    async fn events(&self, kind: EventKind) -> Vec<Event> {
+        let mut reading = self.control.store().read().await.expect("a connection");
+        let filter = EventFilter::default();
+        let found = reading.events(&self.account_id, &filter, EventOrder::OldestAfter(0), 100).await;
+        found.expect("events").into_iter().filter(|event| event.kind == kind.slug()).collect()
     }
 
     /// What an agent makes of its assignment.
@@ -268,6 +276,12 @@ async fn a_document_that_no_approval_covers_is_not_signed() {
         assert_eq!(refused.code(), "assignment-not-covered");
         assert_eq!(server.problem("a").await.as_deref(), Some(reason));
     }
+    let blocked = server.events(EventKind::AgentAssignmentBlocked).await;
+    let [event] = blocked.as_slice() else { panic!("one event in a while: {blocked:?}") };
+    assert_eq!(
+        event.message,
+        "node a gets no new assignment: no approval covers the content of module chrony"
+    );
     server.assign().await;
     assert_eq!(server.opened(&a).await.1.modules[0].name, "motd", "the next turn restores it");
     assert_eq!(server.problem("a").await, None);

@@ -3,6 +3,7 @@
 //! Only changed documents are written, and no transaction here locks the account: people's decisions do not wait for ten
 //! thousand nodes. A node that cannot get a new document keeps the one it has, and the reason is stored.
 
+pub(crate) mod blocked;
 pub mod fleet;
 pub mod packages;
 pub mod save;

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use windlass_core::assign::{AssignDecision, NodeAssignment};
+use windlass_core::event::Severity;
 use windlass_core::id::AccountId;
 use windlass_core::resource::{Kind, ResourceKey, ResourceMap};
 use windlass_store::{AssignmentProblem, Lease, NewAssignment, StoreError};
 
 use crate::clock::now;
 use crate::control::Control;
+use crate::flow::assign::blocked::record_blocked;
 
 /// Longer than deciding and saving ten thousand documents takes.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -77,6 +79,10 @@ async fn save_problems(
     let ended: Vec<ResourceKey> = decision.ended.iter().map(|node| key_of(node)).collect();
     if new.is_empty() && resolved.is_empty() && ended.is_empty() {
         return Ok(());
+    }
+    if !new.is_empty() {
+        // First: after a crash in between there may be two events, but never none.
+        record_blocked(server, account_id, Severity::Medium, &new).await?;
     }
     let mut writing = server.store().write().await?;
     writing.lease_check(lease).await?;
