@@ -62,9 +62,7 @@ pub(crate) async fn enroll_in(
     }
     let new_key = NewKey::generate()?;
     let server = options.server.clone().unwrap_or_else(|| key.server.clone());
-    let facts = host_facts(std::path::Path::new("/"));
-    let body = enroll_request(&key, new_key.request.clone(), facts.hostname);
-    let response = request_until_approved(&server, &key, &body, &surroundings.dial)
+    let response = request_until_approved(&server, &key, &new_key, &surroundings.dial)
         .await
         .map_err(|source| AgentError::Server { server: server.clone(), source })?;
     let identity = stored(server, new_key.private, response)?;
@@ -77,12 +75,14 @@ pub(crate) async fn enroll_in(
 async fn request_until_approved(
     server: &str,
     key: &EnrolmentKey,
-    body: &EnrollRequest,
+    new_key: &NewKey,
     dial: &Dial,
 ) -> Result<EnrollResponse, RequestError> {
+    let facts = host_facts(std::path::Path::new("/"));
+    let body = enroll_request(key, new_key.request.clone(), facts.hostname);
     let began = Instant::now();
     loop {
-        let error = match request(server, key, body, dial).await {
+        let error = match request(server, key, &body, dial).await {
             Err(error) if error.has_code(JOIN_PENDING) => error,
             result => return result,
         };
@@ -93,7 +93,8 @@ async fn request_until_approved(
         if began.elapsed() + delay > APPROVED_WITHIN {
             return Err(error);
         }
-        tracing::info!(%error, ask_again_in = ?delay, "a person has to approve that this host joins");
+        let public_key = &new_key.fingerprint;
+        tracing::info!(public_key, ask_again_in = ?delay, "a person has to approve that this host joins");
         sleep(delay).await;
     }
 }

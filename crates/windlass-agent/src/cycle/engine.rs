@@ -155,6 +155,12 @@ impl Engine {
         Ok(identity)
     }
 
+    /// The newest generation that the agent accepted or refused.
+    pub(crate) fn considered_generation(&self) -> u64 {
+        let refused = self.refused.as_ref().map_or(0, |(generation, _)| *generation);
+        self.held.accepted_generation().max(refused)
+    }
+
     /// The server named its generation. If it is not higher than what the agent holds, that is up to date.
     pub(crate) fn note_announced(&mut self, generation: u64) {
         if generation <= self.held.accepted_generation() {

@@ -99,6 +99,12 @@ async fn an_agent_that_runs_once_says_what_it_reached() {
     assert!(world.server.lock().merged.is_in_sync(1, one.digest()));
     world.write("/etc/motd", "by hand\n");
     assert_eq!(once().end().await, Some(AgentEnd::Once(OnceResult::NotInSync)));
+    let refused = world.make(2, &[("motd", file("/etc/motd", "two\n"))], &[]);
+    world.server.offer(2, &refused.assignment, b"another document");
+    let begun = tokio::time::Instant::now();
+    assert_eq!(once().end().await, Some(AgentEnd::Once(OnceResult::NotInSync)));
+    assert!(begun.elapsed().as_secs() < 30, "it does not wait for what it refused");
+    assert_eq!(world.server.lock().merged.refusals(), [("wrong_document".to_owned(), Some(2))]);
     world.server.leave();
     assert_eq!(once().end().await, Some(AgentEnd::Once(OnceResult::ServerAway)));
 }

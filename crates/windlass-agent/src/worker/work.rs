@@ -270,7 +270,8 @@ impl Worker {
         let result = self
             .on_engine(move |engine| {
                 let is_waiting = engine.awaits_confirmation() || engine.has_news();
-                let is_current = generation <= engine.held().accepted_generation();
+                // An assignment that was refused is not going to be accepted later in this run.
+                let is_current = generation <= engine.considered_generation();
                 match (is_waiting || !is_current, engine.held().current.is_some()) {
                     (true, _) => None,
                     (false, false) => Some(OnceResult::NothingAssigned),
