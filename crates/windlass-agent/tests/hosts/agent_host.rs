@@ -1,10 +1,8 @@
 //! A real host with an agent.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufRead, BufReader, Read};
 use std::ops::Deref;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use windlass_core::catalogue::MODULES;
@@ -13,9 +11,6 @@ use windlass_core::shape::{Defaults, canonical_json};
 use windlass_testkit::servers::{HostKind, TestHost};
 
 use crate::runner::{ANSWER, Operation, REQUEST, Request, TestModule};
-
-/// Far longer than anything here takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A host whose agent is this program.
 pub(crate) struct AgentHost(TestHost);
@@ -103,29 +98,6 @@ impl AgentHost {
     /// The items that differ, as text.
     pub(crate) fn drift(&self, modules: &[TestModule]) -> Vec<String> {
         serde_json::from_value(self.ask(Operation::Observe, modules)).unwrap()
-    }
-
-    /// The answer of a web server on the host, from the machine's side of the network; `None` if nothing listens.
-    pub(crate) fn http_get(&self, path: &str) -> Option<String> {
-        let address = SocketAddr::from((self.address(), 80));
-        let mut stream = TcpStream::connect_timeout(&address, DEADLINE).ok()?;
-        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: host\r\n\r\n").as_bytes()).ok()?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).ok()?;
-        Some(String::from_utf8_lossy(&answer).into_owned())
-    }
-
-    /// Waits until a shell command succeeds on the host, and returns what it printed.
-    #[track_caller]
-    pub(crate) fn wait_for(&self, script: &str) -> String {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            let output = self.output(script);
-            if output.status.success() {
-                return String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
-            }
-            assert!(Instant::now() < deadline, "{script}: {output:?}");
-        }
     }
 }
 

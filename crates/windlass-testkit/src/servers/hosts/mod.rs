@@ -8,8 +8,8 @@
 mod root;
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
-use std::net::Ipv4Addr;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -20,6 +20,9 @@ const HOST_SCRIPT: &str = include_str!("host.sh");
 
 /// Far longer than a boot takes, even on a busy machine.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Far longer than anything on a host takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What a host needs.
 const PROGRAMS: &[&str] =
@@ -108,6 +111,38 @@ impl TestHost {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{script}: {}\n{stdout}\n{stderr}", output.status);
         stdout.trim_end().to_owned()
+    }
+
+    /// Waits until a shell command succeeds on the host, and returns what it printed.
+    ///
+    /// # Panics
+    ///
+    /// When it does not succeed in time.
+    #[track_caller]
+    pub fn wait_for(&self, script: &str) -> String {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let output = self.output(script);
+            if output.status.success() {
+                return String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+            }
+            assert!(Instant::now() < deadline, "{script}: {output:?}");
+        }
+    }
+
+    /// The answer of a web server on the host, from the machine's side of the network; `None` if nothing listens.
+    pub fn http_get(&self, path: &str) -> Option<String> {
+        let address = SocketAddr::from((self.address(), 80));
+        let mut stream = TcpStream::connect_timeout(&address, DEADLINE).ok()?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: host\r\n\r\n").as_bytes()).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    /// Lets the host reach another address of the machine, such as the machine's address on the network of another host.
+    pub fn route_to(&self, machine_address: Ipv4Addr) {
+        self.run(&format!("ip route replace {machine_address}/32 via {}", self.machine_address));
     }
 
     fn wait_until_booted(self) -> Result<TestHost, String> {
