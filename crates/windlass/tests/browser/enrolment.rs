@@ -44,7 +44,7 @@ async fn a_host_that_waits_is_approved_and_an_agent_is_revoked_after_a_question(
     window.wait_for_text("Waiting to join").await;
     window.click("form[action$='/approve'] button").await;
     window.wait_for_text("the agent enrols with its next attempt").await;
-    let list = scene.installation.get(&scene.admin, "/api/v1/system/node_status?state=in_sync").await;
+    let list = scene.installation.get(&scene.admin, "/api/v1/system/node_status?state=converged").await;
     let name = list["nodes"][0]["name"].as_str().unwrap();
     window.goto(&format!("/app/nodes/{name}")).await;
     window
