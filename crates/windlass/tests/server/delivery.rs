@@ -139,6 +139,14 @@ fn content_that_was_changed_in_the_database_reaches_no_node() {
         problems.iter().any(|problem| problem == "no approval covers module motd").then_some(())
     });
     assert_eq!(generation(api, "edge-1"), 1, "it keeps what it has");
+    let events = api.events(0).unwrap();
+    let blocked: Vec<&str> = events
+        .iter()
+        .filter(|event| event.kind == "agent.assignment_blocked")
+        .map(|event| event.message.as_str())
+        .collect();
+    assert_eq!(blocked, ["2 nodes get no new assignment: no approval covers module motd"]);
+    assert!(installation.log().contains("assignments are blocked"));
     assert_eq!(render(api, "core-1").problems, [""; 0]);
     server.stop();
 }
