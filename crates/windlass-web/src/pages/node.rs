@@ -134,7 +134,7 @@ impl NodePage {
     }
 
     pub(crate) fn generation(number: &Option<u64>) -> String {
-        number.map_or_else(|| "none".to_owned(), |number| number.to_string())
+        number.map_or_else(|| "none".to_owned(), |number| format!("generation {number}"))
     }
 
     pub(crate) fn labels(&self) -> Vec<String> {

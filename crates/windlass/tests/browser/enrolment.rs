@@ -44,6 +44,7 @@ async fn a_host_that_waits_is_approved_and_an_agent_is_revoked_after_a_question(
     window.wait_for_text("Waiting to join").await;
     window.click("form[action$='/approve'] button").await;
     window.wait_for_text("the agent enrols with its next attempt").await;
+    seed::contact_agents(&scene.installation).await;
     let list = scene.installation.get(&scene.admin, "/api/v1/system/node_status?state=converged").await;
     let name = list["nodes"][0]["name"].as_str().unwrap();
     window.goto(&format!("/app/nodes/{name}")).await;
@@ -60,6 +61,7 @@ async fn a_host_that_waits_is_approved_and_an_agent_is_revoked_after_a_question(
 async fn nodes_are_filtered_by_state_and_grouped_by_a_label_without_loading_the_page_again() {
     let scene = seed::small().await;
     let Some(window) = Window::of(&scene.installation, &scene.admin).await else { return };
+    seed::contact_agents(&scene.installation).await;
     window.goto("/app/nodes").await;
     window.wait_for_text("By template").await;
     window.run("window.mark = 'the same page';").await;

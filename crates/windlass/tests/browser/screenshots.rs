@@ -58,6 +58,7 @@ async fn pictures_of_every_page() {
             _ => stop.path,
         };
         if !OF_ROLLOUTS.contains(&stop.page) {
+            seed::contact_agents(&scene.installation).await;
             take_every_look(&window, &stop).await;
         }
     }
@@ -66,6 +67,7 @@ async fn pictures_of_every_page() {
     let Some(window) = Window::of(&fleet.installation, &fleet.admin).await else { return };
     let rollout = format!("/app/rollouts/{}", fleet.newest().await["id"].as_str().unwrap());
     for (page, path) in OF_ROLLOUTS.into_iter().zip(["/app/rollouts", &rollout]) {
+        seed::contact_agents(&fleet.installation).await;
         take_every_look(&window, &Stop { page, path: path.to_owned() }).await;
     }
     window.close().await;
@@ -81,6 +83,7 @@ async fn moving_rollout() -> Fleet {
     for sent in [3, 23, 60] {
         let has_change = async || fleet.generations().await.iter().filter(|one| **one == 2).count() >= sent;
         fleet.wait("the next nodes", has_change).await;
+        seed::contact_agents(&fleet.installation).await;
         let generations = fleet.generations().await;
         let with_change = names.iter().zip(generations).filter(|(_, generation)| *generation == 2);
         for (index, (name, _)) in with_change.enumerate() {

@@ -8,7 +8,7 @@ use windlass_core::rollout::RolloutNodeState;
 use windlass_testkit::fleet::{FleetEdition, FleetForm, one_file};
 use windlass_testkit::servers::WorkTree;
 
-use crate::harness::{Installation, Person, config, texts};
+use crate::harness::{Installation, Person, config, now, texts};
 use crate::reported_node::{file, report};
 
 /// An installation with content on every page.
@@ -66,6 +66,15 @@ pub(crate) async fn scene(nodes: usize) -> Scene {
     store_enrolment(&installation, &admin).await;
     let run = run["id"].as_str().unwrap().to_owned();
     Scene { installation, admin, run, _work: vec![work, broken] }
+}
+
+/// Has every agent contact the server now: on a slow machine, nodes would be offline before a test looks at them.
+pub(crate) async fn contact_agents(installation: &Installation) {
+    let mut writing = installation.store.write().await.unwrap();
+    for agent in writing.agents(&installation.account).await.unwrap() {
+        writing.agent_contact(&agent.id, now()).await.unwrap();
+    }
+    writing.commit().await.unwrap();
 }
 
 /// Creates tokens with which agents can enrol, and stores the join of a host that waits.
