@@ -16,6 +16,7 @@ use windlass_store::{AccountWriting, Lease, Store, StoreError};
 
 use crate::agents::authority::AgentAuthority;
 use crate::agents::hub::Hub;
+use crate::agents::reads::AgentReads;
 use crate::comparison::LastComparison;
 use crate::config::ControlConfig;
 use crate::delivery_cache::DeliveryCache;
@@ -71,6 +72,7 @@ struct Inner {
     preview_bodies: body_budget::BodyBudget,
     work_isolation: WorkIsolation,
     rate_limits: RateLimits,
+    agent_reads: AgentReads,
     delivery_cache: DeliveryCache,
     effects_cache: EffectsCache,
     reports: ReportQueue,
@@ -160,6 +162,7 @@ impl Control {
             preview_bodies: body_budget::BodyBudget::default(),
             work_isolation: WorkIsolation::default(),
             rate_limits: RateLimits::default(),
+            agent_reads: AgentReads::default(),
             delivery_cache: DeliveryCache::default(),
             effects_cache: EffectsCache::new(EFFECTS_BYTES),
             reports: ReportQueue::default(),
@@ -241,6 +244,11 @@ impl Control {
     /// The rate limits of webhooks and of invalid tokens.
     pub fn rate_limits(&self) -> &RateLimits {
         &self.inner.rate_limits
+    }
+
+    /// What requests of agents read.
+    pub(crate) fn agent_reads(&self) -> &AgentReads {
+        &self.inner.agent_reads
     }
 
     /// What agents asked for recently.

@@ -23,6 +23,7 @@ pub mod delivery_cache;
 pub mod email;
 pub mod failure;
 pub mod flow;
+pub mod grouped_reads;
 pub mod idempotency;
 pub mod keys;
 pub mod limits;

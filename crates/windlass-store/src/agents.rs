@@ -83,6 +83,17 @@ impl Reading {
         rows.first().map(read_agent).transpose()
     }
 
+    /// The agents with these ids, also those that were revoked.
+    pub async fn agents_with_ids(&mut self, ids: &[AgentId]) -> Result<Vec<Agent>, StoreError> {
+        if let [id] = ids {
+            return Ok(self.agent(id).await?.into_iter().collect());
+        }
+        let given = ids.iter().map(|id| values![id]).collect();
+        let suffix = format!(") SELECT {COLUMNS} FROM given CROSS JOIN agents WHERE id = given_id");
+        let rows = self.connection.rows_many("WITH given (given_id) AS (VALUES", given, &suffix).await?;
+        rows.iter().map(read_agent).collect()
+    }
+
     /// The agents of all accounts that were revoked at this time or later, in that order.
     pub async fn agents_revoked_since(&mut self, since: Timestamp) -> Result<Vec<RevokedAgent>, StoreError> {
         let sql = "SELECT id, revoked_at FROM agents WHERE revoked_at >= $1 ORDER BY revoked_at";

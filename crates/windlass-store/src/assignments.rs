@@ -13,7 +13,7 @@ use crate::db::Reading;
 use crate::error::StoreError;
 use crate::keys::{read_target, resource_row};
 use crate::observed::number_from;
-use crate::sql::{Row, values};
+use crate::sql::{Row, Value, values};
 use crate::write::Writing;
 
 /// The new assignment of a target.
@@ -66,6 +66,24 @@ fn read_assignment(row: &Row) -> Result<AcceptedTarget, StoreError> {
     })
 }
 
+/// Begins a statement about several targets.
+const GIVEN_TARGETS: &str = "WITH given (given_account, given_kind, given_name) AS (VALUES";
+
+fn target_rows(targets: &[(AccountId, ResourceKey)]) -> Vec<Vec<Value>> {
+    targets.iter().map(|(account_id, target)| resource_row(account_id, target)).collect()
+}
+
+fn read_whole_assignment(row: &Row, target: &ResourceKey) -> Result<StoredAssignment, StoreError> {
+    let AcceptedTarget { generation, digest } = read_assignment(row)?;
+    let document = row.optional_text("document")?.ok_or_else(|| StoreError::Broken {
+        column: format!("document of {target}"),
+        value: format!("nothing is stored for {digest}"),
+    })?;
+    let own_approvals = row.text("own_approvals")?;
+    let shared_approvals = row.optional_text("shared")?.unwrap_or_else(|| "[]".to_owned());
+    Ok(StoredAssignment { generation, digest, document, own_approvals, shared_approvals })
+}
+
 impl Reading {
     /// The assignment of a target; none if it never had one.
     pub async fn assignment(
@@ -101,15 +119,54 @@ impl Reading {
                    (SELECT body FROM contents WHERE contents.digest = shared_approvals) AS shared \
                    FROM assignments WHERE account_id = $1 AND target_kind = $2 AND target_name = $3";
         let rows = self.connection.rows(sql, resource_row(account_id, target)).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let AcceptedTarget { generation, digest } = read_assignment(row)?;
-        let document = row.optional_text("document")?.ok_or_else(|| StoreError::Broken {
-            column: format!("document of {target}"),
-            value: format!("nothing is stored for {digest}"),
-        })?;
-        let own_approvals = row.text("own_approvals")?;
-        let shared_approvals = row.optional_text("shared")?.unwrap_or_else(|| "[]".to_owned());
-        Ok(Some(StoredAssignment { generation, digest, document, own_approvals, shared_approvals }))
+        rows.first().map(|row| read_whole_assignment(row, target)).transpose()
+    }
+
+    /// The assignments of several targets; those that never had one are left out.
+    pub async fn assignments_of(
+        &mut self,
+        targets: &[(AccountId, ResourceKey)],
+    ) -> Result<BTreeMap<(AccountId, ResourceKey), AcceptedTarget>, StoreError> {
+        if let [(account_id, target)] = targets {
+            let found = self.assignment(account_id, target).await?;
+            return Ok(found
+                .map(|found| ((account_id.clone(), target.clone()), found))
+                .into_iter()
+                .collect());
+        }
+        let suffix = ") SELECT account_id, target_kind, target_name, generation, digest FROM given CROSS JOIN assignments \
+                      WHERE account_id = given_account AND target_kind = given_kind AND target_name = given_name";
+        let rows = self.connection.rows_many(GIVEN_TARGETS, target_rows(targets), suffix).await?;
+        rows.iter()
+            .map(|row| Ok(((row.id("account_id")?, read_target(row)?), read_assignment(row)?)))
+            .collect()
+    }
+
+    /// The assignments of several targets with their documents and their approvals.
+    pub async fn assignments_to_sign(
+        &mut self,
+        targets: &[(AccountId, ResourceKey)],
+    ) -> Result<BTreeMap<(AccountId, ResourceKey), StoredAssignment>, StoreError> {
+        if let [(account_id, target)] = targets {
+            let found = self.assignment_to_sign(account_id, target).await?;
+            return Ok(found
+                .map(|found| ((account_id.clone(), target.clone()), found))
+                .into_iter()
+                .collect());
+        }
+        let suffix = ") SELECT account_id, target_kind, target_name, generation, assignments.digest AS digest, \
+                      own_approvals, \
+                      (SELECT body FROM contents WHERE contents.digest = assignments.digest) AS document, \
+                      (SELECT body FROM contents WHERE contents.digest = shared_approvals) AS shared \
+                      FROM given CROSS JOIN assignments \
+                      WHERE account_id = given_account AND target_kind = given_kind AND target_name = given_name";
+        let rows = self.connection.rows_many(GIVEN_TARGETS, target_rows(targets), suffix).await?;
+        let read = |row: &Row| {
+            let target = read_target(row)?;
+            let whole = read_whole_assignment(row, &target)?;
+            Ok(((row.id("account_id")?, target), whole))
+        };
+        rows.iter().map(read).collect()
     }
 
     /// Documents of assignments of all accounts, by account and target, after one: for finding what they refer to.

@@ -325,6 +325,7 @@ async fn look_up(store: &Store) {
     reading.agent_of(&id("a"), &key()).await.unwrap();
     reading.agents(&id("a")).await.unwrap();
     reading.agent(&id("a")).await.unwrap();
+    reading.agents_with_ids(&[id("a"), id("b")]).await.unwrap();
     reading.agents_revoked_since(now()).await.unwrap();
     reading.assignments_since(now()).await.unwrap();
     reading.enrolment_token_by_hash("hash").await.unwrap();
@@ -335,6 +336,9 @@ async fn look_up(store: &Store) {
     reading.assignment(&id("a"), &key()).await.unwrap();
     reading.assignments(&id("a")).await.unwrap();
     reading.assignment_to_sign(&id("a"), &key()).await.unwrap();
+    let targets = [(id("a"), key()), (id("b"), key())];
+    reading.assignments_of(&targets).await.unwrap();
+    reading.assignments_to_sign(&targets).await.unwrap();
     reading.assignment_problems(&id("a")).await.unwrap();
     reading.assignment_problem(&id("a"), &key()).await.unwrap();
     reading.approved_resources(&id("a"), &[Kind::Node, Kind::Module]).await.unwrap();

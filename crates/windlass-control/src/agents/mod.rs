@@ -6,3 +6,4 @@ pub mod authority;
 pub mod certificate;
 pub mod hub;
 pub mod mailbox;
+pub mod reads;

@@ -122,7 +122,7 @@ impl DriftedItem {
 }
 
 /// The drifted items of a target that are stored, when a report listed `items` and others stay: at most
-/// [`MAX_ITEMS_OF_TARGET`] with [`MAX_BYTES_OF_TARGET`] together. Returns how many were left out.
+/// [`MAX_ITEMS_OF_TARGET`] with `MAX_BYTES_OF_TARGET` together. Returns how many were left out.
 pub fn bound_items(items: &mut Vec<DriftedItem>, staying: usize, staying_bytes: usize) -> u64 {
     let room = MAX_ITEMS_OF_TARGET.saturating_sub(staying);
     let left_out = items.len().saturating_sub(room);

@@ -11,7 +11,7 @@ use windlass_core::resource::{Kind, ResourceKey};
 use windlass_core::target_assignment::CoveringApproval;
 use windlass_core::time::Timestamp;
 use windlass_store::{
-    ModulePackageRow, NewAssignment, NewBlob, NewResource, PackageContent, Store, UnreferencedBlob,
+    ModulePackageRow, NewAssignment, NewBlob, NewResource, PackageContent, Store, UnreferencedBlob, new_id,
 };
 
 use crate::world::{World, at, node, node_key, on_both};
@@ -170,6 +170,53 @@ async fn approvals(world: &World, account_id: &AccountId) -> Vec<Option<Recorded
     assert_eq!(specs.len(), 1, "equal specs are read once");
     assert_eq!(reading.approved_resources(account_id, &[Kind::Template]).await.unwrap().len(), 0);
     found.into_iter().map(|one| one.approval).collect()
+}
+
+#[test]
+fn assignments_and_agents_are_read_one_by_one_and_many_at_once() {
+    on_both(|world| async move {
+        let (acme, other) = (world.account("acme").await, world.account("other").await);
+        let (a, b, missing) = (node_key("a"), node_key("b"), node_key("missing"));
+        let mut writing = world.store.write().await.unwrap();
+        for (account, target, document) in [(&acme, &a, "one"), (&acme, &b, "two"), (&other, &a, "three")] {
+            let digest = Digest::of(document.as_bytes());
+            let new =
+                NewAssignment { target, document, digest, own_approvals: "[1]", shared_approvals: "[2]" };
+            writing.assignments_put(account, &[new], at(1)).await.unwrap();
+        }
+        writing.commit().await.unwrap();
+        let mut ids = Vec::new();
+        for account in [&acme, &other] {
+            let mut writing = world.store.write_account(account).await.unwrap();
+            ids.push(writing.agent_enrol(&a, at(1)).await.unwrap().id);
+            writing.commit().await.unwrap();
+        }
+        let mut reading = world.store.read().await.unwrap();
+        let targets = [(acme.clone(), a.clone()), (acme.clone(), b), (other.clone(), a), (acme, missing)];
+        let (heads, whole) = (
+            reading.assignments_of(&targets).await.unwrap(),
+            reading.assignments_to_sign(&targets).await.unwrap(),
+        );
+        assert_eq!((heads.len(), whole.len()), (3, 3));
+        for target in targets {
+            let (account_id, key) = &target;
+            assert_eq!(heads.get(&target).copied(), reading.assignment(account_id, key).await.unwrap());
+            assert_eq!(
+                whole.get(&target).cloned(),
+                reading.assignment_to_sign(account_id, key).await.unwrap()
+            );
+            let alone = reading.assignments_to_sign(std::slice::from_ref(&target)).await.unwrap();
+            assert_eq!(alone.get(&target), whole.get(&target));
+            let alone = reading.assignments_of(std::slice::from_ref(&target)).await.unwrap();
+            assert_eq!(alone.get(&target), heads.get(&target));
+        }
+        let found = reading.agents_with_ids(&ids).await.unwrap();
+        assert_eq!(found.len(), 2);
+        for agent in found {
+            assert_eq!(reading.agents_with_ids(std::slice::from_ref(&agent.id)).await.unwrap(), [agent]);
+        }
+        assert!(reading.agents_with_ids(&[new_id(), new_id()]).await.unwrap().is_empty());
+    });
 }
 
 #[test]

@@ -27,12 +27,11 @@ impl Deref for NodeHost {
 /// Starts hosts at the same time, with the binary of the agent. `None` where hosts cannot run.
 pub(crate) fn start_hosts(count: usize) -> Option<Vec<TestHost>> {
     let binary = agent_binary();
-    let hosts = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let start = || TestHost::start(HostKind::Systemd, &[(binary, AGENT)]);
         let starting: Vec<_> = (0..count).map(|_| scope.spawn(start)).collect();
         starting.into_iter().map(|host| host.join().unwrap()).collect()
-    });
-    hosts
+    })
 }
 
 impl NodeHost {

@@ -50,7 +50,7 @@ async fn a_rollout_over_5000_nodes_is_readable_in_both_widths() {
         _ if index % 500 == 7 => RolloutNodeState::Failed,
         0..3_500 => RolloutNodeState::InSync,
         3_500..3_700 => RolloutNodeState::Applying,
-        _ if index % 50 == 0 => RolloutNodeState::Offline,
+        _ if index.is_multiple_of(50) => RolloutNodeState::Offline,
         _ => RolloutNodeState::Waiting,
     };
     let nodes: Vec<(&str, RolloutNodeState)> =

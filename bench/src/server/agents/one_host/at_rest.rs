@@ -91,7 +91,7 @@ pub(super) async fn measure(program: &Path) -> Outcome<AgentAtRest> {
     tokio::time::sleep(INTERVAL * CYCLES).await;
     let cycle_cpu_ms = mark.since()?.seconds * 1000.0 / f64::from(CYCLES);
     let rest_kib = memory_kib(agent.0.id(), "VmRSS")?;
-    say(&format!("  agent: {} KiB at rest, {cycle_cpu_ms:.1} ms CPU a cycle", rest_kib));
+    say(&format!("  agent: {rest_kib} KiB at rest, {cycle_cpu_ms:.1} ms CPU a cycle"));
     drop(agent);
     fixture.stop().await?;
     Ok(AgentAtRest { stripped_bytes, rest_kib, cycle_cpu_ms })

@@ -18,6 +18,9 @@ pub(super) use at_rest::AgentAtRest;
 /// Runs of each kind.
 const RUNS: usize = 5;
 
+/// Runs of Ansible, which takes seconds.
+const ANSIBLE_RUNS: usize = 3;
+
 /// One way to apply the module.
 #[derive(Debug, Serialize)]
 pub(super) struct ApplyRow {
@@ -50,7 +53,7 @@ pub(super) async fn measure() -> Outcome<OneHost> {
 fn windlass_rows(agent: &Path, input: &Path) -> Outcome<Vec<ApplyRow>> {
     module::write_for_windlass(input)?;
     let (document, packages) = (text(&input.join("document.json"))?, text(&input.join("packages"))?);
-    rows("windlass-agent apply", agent, |root| {
+    rows("windlass-agent apply", agent, RUNS, |root| {
         let fixed = ["apply", "--document", &document, "--packages", &packages, "--root", root];
         fixed.map(str::to_owned).to_vec()
     })
@@ -60,7 +63,7 @@ fn ansible_rows(ansible: &ansible::Ansible, input: &Path) -> Outcome<Vec<ApplyRo
     module::write_for_ansible(input)?;
     let (playbook, python) = (text(&input.join("playbook.yaml"))?, text(&ansible.python)?);
     let name = format!("ansible-playbook {}", ansible.version);
-    rows(&name, &ansible.playbook, |root| {
+    rows(&name, &ansible.playbook, ANSIBLE_RUNS, |root| {
         let variables = format!("root={root} ansible_python_interpreter={python}");
         let fixed = ["--connection=local", "--inventory=localhost,", "--extra-vars", &variables, &playbook];
         fixed.map(str::to_owned).to_vec()
@@ -68,9 +71,14 @@ fn ansible_rows(ansible: &ansible::Ansible, input: &Path) -> Outcome<Vec<ApplyRo
 }
 
 /// Measures runs on new roots, and one more on each that changes nothing.
-fn rows(tool: &str, program: &Path, arguments: impl Fn(&str) -> Vec<String>) -> Outcome<Vec<ApplyRow>> {
+fn rows(
+    tool: &str,
+    program: &Path,
+    runs: usize,
+    arguments: impl Fn(&str) -> Vec<String>,
+) -> Outcome<Vec<ApplyRow>> {
     let (mut cold, mut unchanged) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
+    for _ in 0..runs {
         let root = tempfile::tempdir()?;
         let arguments = arguments(&text(root.path())?);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -14,7 +14,7 @@ use windlass_core::host::{BlobDigest, NodeDocument};
 use windlass_core::target_assignment::{
     AssignmentRefusal, CoveredResource, SignedAssignment, TargetAssignment,
 };
-use windlass_store::{Reading, StoreError, StoredAssignment};
+use windlass_store::{StoreError, StoredAssignment};
 
 use crate::clock::now;
 use crate::control::Control;
@@ -25,24 +25,20 @@ use crate::refusal::Refusal;
 /// What an agent may have now. Refused if its target has no assignment, or if no approval covers it.
 pub(super) async fn delivery_of(server: &Control, agent: &Agent) -> Result<Arc<Delivery>, Refusal> {
     let recipient: Recipient = (agent.account_id.clone(), agent.target.clone(), agent.enrolment.0);
-    let mut reading = server.store().read().await?;
-    let head = reading.assignment(&agent.account_id, &agent.target).await?;
+    let (reads, store) = (server.agent_reads(), server.store());
+    let head = reads.assignment(store, agent).await?;
     let generation = head.ok_or_else(Refusal::not_found)?.generation.0;
     let cache = server.delivery_cache();
     if let Some(known) = cache.assignments.get(&recipient).filter(|known| known.generation == generation) {
         return Ok(known);
     }
-    let stored = reading.assignment_to_sign(&agent.account_id, &agent.target).await?;
+    let stored = reads.assignment_to_sign(store, agent).await?;
     let stored = stored.ok_or_else(Refusal::not_found)?;
     let opened = match open(agent, &stored) {
         Ok(opened) => opened,
-        Err(reason) => {
-            drop(reading);
-            return Err(refuse(server, agent, reason).await?);
-        }
+        Err(reason) => return Err(refuse(server, agent, reason).await?),
     };
-    let blobs = blobs_of(server, &mut reading, &opened.document).await?;
-    drop(reading);
+    let blobs = blobs_of(server, &opened.document).await?;
     let response = sign(server, &opened.assignment, stored.document)?;
     let bytes = response.assignment.assignment.len() + response.document.len();
     let delivery = Arc::new(Delivery { generation: opened.assignment.generation, response, blobs });
@@ -113,14 +109,13 @@ fn sign(
 /// The packages of a document, and the files of these packages.
 async fn blobs_of(
     server: &Control,
-    reading: &mut Reading,
     document: &NodeDocument,
 ) -> Result<Arc<BTreeSet<BlobDigest>>, StoreError> {
     let packages: Vec<BlobDigest> = document.modules.iter().map(|module| module.package).collect();
     if let Some(known) = server.delivery_cache().blob_lists.get(&packages) {
         return Ok(known);
     }
-    let files = reading.package_files(&packages).await?;
+    let files = server.store().read().await?.package_files(&packages).await?;
     let mut blobs: BTreeSet<BlobDigest> = packages.iter().copied().collect();
     blobs.extend(files.values().flat_map(|files| files.values()).map(|file| file.digest));
     let bytes = (packages.len() + blobs.len()) * size_of::<BlobDigest>();

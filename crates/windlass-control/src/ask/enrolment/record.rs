@@ -137,7 +137,7 @@ pub async fn current_agent(
     certificate: &PeerCertificate,
     address: &str,
 ) -> Result<Agent, Refusal> {
-    let agent = server.store().read().await?.agent(&certificate.agent_id).await?;
+    let agent = server.agent_reads().agent(server.store(), &certificate.agent_id).await?;
     match agent {
         Some(agent) if agent.revoked_at.is_none() => Ok(agent),
         // Also for an agent that is not stored: there is nothing that its host could do but enrol again.

@@ -111,7 +111,7 @@ pub async fn nodes_overview(
     let specs = || nodes.iter().filter_map(NodeRecord::spec);
     let templates = specs().map(|spec| spec.template.to_string()).collect();
     let regions = specs().filter_map(|spec| spec.region.clone()).collect();
-    let label_keys = specs().flat_map(|spec| spec.labels.iter().map(|(key, _)| key.to_string())).collect();
+    let label_keys = specs().flat_map(|spec| spec.labels.keys().map(ToString::to_string)).collect();
     let around = filter.clone().of_any_state();
     let summary = summary_of(&by, nodes.iter().filter(|record| around.selects(record)));
     nodes.retain(|record| filter.selects(record));

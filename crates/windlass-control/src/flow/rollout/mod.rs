@@ -1,10 +1,10 @@
 //! Rollouts: which of the nodes that want a new document get it now.
 //!
-//! [`hold_back`] stands between deciding which documents nodes shall have and storing their assignments. It stores how the
+//! `hold_back` stands between deciding which documents nodes shall have and storing their assignments. It stores how the
 //! rollouts stand before the assignments are stored. A crash in between does no harm: who got a document is read from the
 //! assignments and never from the rollout, so the next turn gives the same nodes the same documents.
 //!
-//! [`refresh`] does the part that needs no documents: it notes how far the nodes are, and whether a rollout stopped or is
+//! `refresh` does the part that needs no documents: it notes how far the nodes are, and whether a rollout stopped or is
 //! complete.
 
 pub mod facts;
