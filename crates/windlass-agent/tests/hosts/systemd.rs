@@ -94,7 +94,8 @@ fn a_service_that_does_not_start_says_why() {
         let files = json!({"/etc/systemd/system/bad.service": {"content": unit}});
         vec![module("bad", json!({"files": files, "services": {"bad": {"enabled": false}}}))]
     };
-    let report = host.apply(&with("echo no such port in https://me:secret@x.y; exit 7", 10));
+    // The journal looks up whose line it is while the process still runs.
+    let report = host.apply(&with("echo no such port in https://me:secret@x.y; sleep 1; exit 7", 30));
     let reason = report.failure("service bad");
     assert!(
         reason.starts_with("cannot start bad.service: the job ended with `failed`; exit-code 7"),
